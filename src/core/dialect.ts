@@ -1,0 +1,68 @@
+import type { DialectName } from './endpoint.ts'
+import type { GatewayError } from './errors.ts'
+import type { Usage } from './usage.ts'
+
+/** What to do with one event of an upstream's stream. */
+export type EventVerdict =
+  | 'forward'
+  /** Not for this client (usage it did not ask for). */
+  | 'drop'
+  /** The last event of a whole answer: forward it, then end. */
+  | 'terminal'
+  /** The upstream reports a failure in the stream; see `StreamInspector.failure`. */
+  | 'error'
+
+/**
+ * Reads an upstream's events as they pass, without changing them. One per stream.
+ * `inspect` is given one whole SSE event, its closing blank line included.
+ */
+export interface StreamInspector {
+  inspect(bytes: Buffer, start: number, end: number): EventVerdict
+  /** The last usage seen; null when the upstream has sent none (an explicit zero is not "none"). */
+  readonly usage: Usage | null
+  /** A finish reason was seen: a stream that ends now without its terminal event is whole all the same. */
+  readonly finished: boolean
+  /** Bytes of generated text, reasoning and tool arguments that passed, for streams that never report usage. */
+  readonly observedTextBytes: number
+  readonly failure: UpstreamFailure | null
+}
+
+/** A provider's error, read from an HTTP answer or from an event. */
+export interface UpstreamFailure {
+  /** As the provider wrote it; redact before showing. Empty when it gave none. */
+  readonly message: string
+  /** The provider's `type` or `code`, for the log and for classifying. */
+  readonly type: string
+}
+
+/** A buffered answer of an upstream. */
+export interface BufferedAnswer {
+  readonly usage: Usage | null
+  readonly observedTextBytes: number
+  /** Set when a 200 holds an error instead of an answer, or no answer at all. */
+  readonly failure: UpstreamFailure | null
+}
+
+/** What routing must change in a body that otherwise goes through byte for byte. */
+export interface BodyEdits {
+  /** The upstream's name of the model. */
+  readonly model: string
+  readonly stream: boolean
+}
+
+/** A wire language: values in, values out; no sockets, no clock. */
+export interface Dialect {
+  readonly name: DialectName
+  /** @param clientWantsUsage the client asked for usage in its stream */
+  inspectStream(clientWantsUsage: boolean): StreamInspector
+  /** Reads a buffered 200; throws SyntaxError when it is not JSON. */
+  readAnswer(body: Buffer): BufferedAnswer
+  /** Reads the body of an upstream answer that is not a 200, of whatever shape: JSON object, array, string, HTML, text. */
+  readFailure(status: number, body: Buffer): UpstreamFailure
+  /** The error body of the contract. */
+  renderError(error: GatewayError, requestId: string): string
+  /** The error as the last event of a stream. */
+  renderErrorEvent(error: GatewayError, requestId: string): Buffer
+  /** Ends a stream that was whole but lacked its terminal event. */
+  readonly terminalEvent: Buffer
+}

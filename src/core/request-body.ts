@@ -1,0 +1,26 @@
+/** Where one member of the body's top-level object stands, as byte offsets into the body. */
+export interface MemberSpan {
+  readonly name: string
+  /** Of the opening quote of the name. */
+  readonly start: number
+  readonly valueStart: number
+  /** Behind the last byte of the value. */
+  readonly valueEnd: number
+}
+
+/** A request body that passed validation: its bytes, and what routing and limits need to know of it. */
+export interface RequestBody {
+  readonly bytes: Buffer
+  /** Top-level members in order, for edits that leave all other bytes alone. */
+  readonly members: readonly MemberSpan[]
+  readonly model: string
+  readonly stream: boolean
+  /** The client asked for usage in the stream (chat: `stream_options.include_usage`; messages: always). */
+  readonly wantsUsage: boolean
+  /** The largest answer the client allows in tokens (`max_completion_tokens`, `max_tokens`); null: it did not say. */
+  readonly maxOutputTokens: number | null
+  /** How many answers are asked for (`n`), 1 by default. */
+  readonly choices: number
+  /** A fast estimate of the prompt, made from the text of the body. */
+  readonly estimatedPromptTokens: number
+}

@@ -1,0 +1,89 @@
+import type { DialectName } from './endpoint.ts'
+
+/** Per-minute and at-a-time limits; null means the configured default. */
+export interface KeyLimits {
+  readonly requestsPerMinute: number | null
+  readonly tokensPerMinute: number | null
+  readonly concurrency: number | null
+}
+
+/** An entry API key as the data plane sees it. The secret itself is nowhere; `digest` is its HMAC-SHA-256 in hex. */
+export interface EntryKey {
+  readonly id: string
+  readonly digest: string
+  readonly masked: string
+  readonly name: string
+  readonly enabled: boolean
+  /** Unix milliseconds. */
+  readonly expiresAtMs: number | null
+  readonly userId: string | null
+  readonly enterpriseId: string | null
+  readonly departmentId: string | null
+  readonly memberId: string | null
+  readonly limits: KeyLimits
+  /** Model ids this key may use; null: all. */
+  readonly models: readonly string[] | null
+  /** Addresses and CIDR ranges it may be used from; null: all. */
+  readonly addresses: readonly string[] | null
+  /** Prefixes of the User-Agent it may be used by; null: all. */
+  readonly clients: readonly string[] | null
+}
+
+/** How a credential is attached to an upstream request. */
+export type AuthStyle = 'bearer' | 'x-api-key' | 'none'
+
+/** A host that speaks one dialect, as data. */
+export interface Provider {
+  readonly id: string
+  readonly name: string
+  readonly dialect: DialectName
+  /** Origin and path prefix, without a trailing slash, e.g. `https://api.openai.com/v1`. */
+  readonly baseUrl: string
+  readonly auth: AuthStyle
+  /** Sent with each request, lower-case names. */
+  readonly headers: Readonly<Record<string, string>>
+  readonly keys: readonly UpstreamKey[]
+  readonly timeouts: UpstreamTimeouts
+  /** The provider goes on billing when we hang up: drain within a bound instead of aborting. */
+  readonly billsAfterDisconnect: boolean
+}
+
+export interface UpstreamTimeouts {
+  readonly connectMs: number
+  readonly firstByteMs: number
+  readonly idleMs: number
+  readonly totalMs: number
+}
+
+export interface UpstreamKey {
+  readonly id: string
+  readonly name: string
+  readonly credential: string
+  readonly enabled: boolean
+  readonly weight: number
+  /** Requests at the same time. */
+  readonly maxConcurrency: number
+}
+
+/** A model id clients may ask for, and who serves it. */
+export interface Model {
+  readonly id: string
+  readonly created: number
+  readonly ownedBy: string
+  readonly targets: readonly ModelTarget[]
+}
+
+export interface ModelTarget {
+  readonly providerId: string
+  /** The model's name at that provider. */
+  readonly upstreamModel: string
+  readonly weight: number
+}
+
+/** The immutable configuration that every phase reads; a new one replaces it whole. */
+export interface Snapshot {
+  readonly version: number
+  readonly keys: readonly EntryKey[]
+  readonly providers: readonly Provider[]
+  readonly models: readonly Model[]
+}

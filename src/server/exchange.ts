@@ -1,0 +1,103 @@
+import type { HttpResponse } from 'uWebSockets.js'
+import type { DeadlineClock } from '../core/deadlines.ts'
+import { Deadline } from '../core/deadlines.ts'
+import { GatewayError } from '../core/errors.ts'
+import type { Exchange, IncomingRequest } from '../core/exchange.ts'
+import type { UwsResponder } from './responder.ts'
+
+export interface BodyLimits {
+  readonly maxBytes: number
+  readonly timeoutMs: number
+}
+
+/** Collects the body as it arrives; the route may ask for it at any time, or never. */
+export class UwsExchange implements Exchange {
+  readonly request: IncomingRequest
+  readonly response: UwsResponder
+  readonly #limits: BodyLimits
+  readonly #deadlines: DeadlineClock
+  readonly #deadline: Deadline
+  #pieces: Buffer[] = []
+  #received = 0
+  #complete = false
+  #failure: GatewayError | null = null
+  #waiting: { resolve: (body: Buffer) => void; reject: (error: GatewayError) => void } | null = null
+
+  constructor(request: IncomingRequest, response: UwsResponder, deadlines: DeadlineClock, limits: BodyLimits) {
+    this.request = request
+    this.response = response
+    this.#limits = limits
+    this.#deadlines = deadlines
+    this.#deadline = new Deadline(() => {
+      this.#fail(new GatewayError('BODY_TIMEOUT'))
+    })
+  }
+
+  /** Starts to collect. Without this call there is no body. */
+  listen(res: HttpResponse, contentLength: number | null): void {
+    if (contentLength !== null && contentLength > this.#limits.maxBytes) this.#fail(this.#tooLarge())
+    res.onData((bytes, isLast) => {
+      this.#take(bytes, isLast)
+    })
+    if (this.#complete) return
+    this.#deadline.atMs = this.#deadlines.nowMs + this.#limits.timeoutMs
+    this.#deadlines.watch(this.#deadline)
+  }
+
+  readBody(): Promise<Buffer> {
+    return new Promise((resolve, reject) => {
+      this.#waiting = { resolve, reject }
+      this.#settle()
+    })
+  }
+
+  /** The connection is gone, or the answer is over: nobody waits for more of the body. */
+  close(): void {
+    if (!this.#complete) this.#fail(new GatewayError('CLIENT_CLOSED'))
+    this.#deadlines.forget(this.#deadline)
+    this.#pieces = []
+  }
+
+  #take(bytes: ArrayBuffer, isLast: boolean): void {
+    if (this.#failure !== null) return
+    this.#received += bytes.byteLength
+    if (this.#received > this.#limits.maxBytes) {
+      this.#fail(this.#tooLarge())
+      return
+    }
+    // The server empties its buffer when this returns.
+    if (bytes.byteLength > 0) this.#pieces.push(Buffer.from(new Uint8Array(bytes)))
+    if (!isLast) return
+    this.#complete = true
+    this.#deadlines.forget(this.#deadline)
+    this.#settle()
+  }
+
+  #fail(failure: GatewayError): void {
+    this.#failure ??= failure
+    this.#pieces = []
+    this.#deadlines.forget(this.#deadline)
+    // What is still coming cannot be told from a next request by everyone on the way.
+    if (!this.#complete) this.response.closeAfterwards()
+    this.#settle()
+  }
+
+  #settle(): void {
+    if (this.#waiting === null) return
+    const { resolve, reject } = this.#waiting
+    if (this.#failure !== null) {
+      this.#waiting = null
+      reject(this.#failure)
+    } else if (this.#complete) {
+      this.#waiting = null
+      const [only] = this.#pieces
+      const body = this.#pieces.length === 1 && only !== undefined ? only : Buffer.concat(this.#pieces, this.#received)
+      this.#pieces = []
+      resolve(body)
+    }
+  }
+
+  #tooLarge(): GatewayError {
+    return new GatewayError('BODY_TOO_LARGE', { message: `The body is larger than ${this.#limits.maxBytes} bytes.` })
+  }
+}

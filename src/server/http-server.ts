@@ -1,0 +1,210 @@
+import uWS from 'uWebSockets.js'
+import type { HttpRequest, HttpResponse, us_listen_socket } from 'uWebSockets.js'
+import type { DeadlineClock } from '../core/deadlines.ts'
+import { GatewayError } from '../core/errors.ts'
+import type { Exchange, HeaderList, IncomingRequest } from '../core/exchange.ts'
+import type { ClientAddresses } from './client-address.ts'
+import { UwsExchange } from './exchange.ts'
+import { copyHeaders } from './framing-guard.ts'
+import { UwsResponder } from './responder.ts'
+
+export type Method = 'GET' | 'POST' | 'PUT' | 'DELETE' | 'PATCH'
+
+/** One public route. `:name` parameters and a final `/*` are allowed in the path. */
+export interface Route {
+  /** `*` takes every method. */
+  readonly method: Method | '*'
+  readonly path: string
+  readonly handle: (exchange: Exchange) => void | Promise<void>
+  /** Renders a refusal made before the handler ran. */
+  readonly refuse: (exchange: Exchange, error: GatewayError) => void
+}
+
+export interface ServerOptions {
+  readonly routes: readonly Route[]
+  /** For every path that has no route. */
+  readonly refuse: Route['refuse']
+  readonly deadlines: DeadlineClock
+  readonly addresses: ClientAddresses
+  readonly maxBodyBytes: number
+  readonly bodyTimeoutMs: number
+  readonly commonHeaders: HeaderList
+  readonly tls: { readonly certFile: string; readonly keyFile: string } | null
+  /** A handler failed in a way it did not answer for. */
+  readonly onFault: (cause: unknown) => void
+}
+
+export interface HttpServer {
+  /** Rejects when the address is taken. */
+  listen(host: string, port: number): Promise<void>
+  /** From now on each answer closes its connection. */
+  closeConnectionsAfterAnswer(): void
+  /** Takes no new connections. */
+  stopListening(): void
+  /** Cuts what is left. */
+  close(): void
+  readonly openExchanges: number
+}
+
+const TEXT = new TextDecoder()
+
+/** The uWebSockets.js front end. Must run on the main thread of its process: in a worker any abnormal end aborts the process. */
+export function createHttpServer(options: ServerOptions): HttpServer {
+  uWS._cfg('silent')
+  const app =
+    options.tls === null
+      ? uWS.App()
+      : uWS.SSLApp({ cert_file_name: options.tls.certFile, key_file_name: options.tls.keyFile })
+  let listenSocket: us_listen_socket | null = null
+  let openExchanges = 0
+  let closing = false
+
+  const serve = (route: Pick<Route, 'handle' | 'refuse'>, parameters: number) => {
+    return (res: HttpResponse, req: HttpRequest): void => {
+      const { request, fault, chunked, contentLength } = copyRequest(req, res, parameters, options.addresses)
+      openExchanges += 1
+      const response = new UwsResponder(res, {
+        deadlines: options.deadlines,
+        headOnly: request.method === 'HEAD',
+        closeAfter: closing || chunked || fault !== null,
+        commonHeaders: options.commonHeaders,
+        onOver: () => {
+          openExchanges -= 1
+          exchange.close()
+        },
+      })
+      const exchange = new UwsExchange(request, response, options.deadlines, {
+        maxBytes: options.maxBodyBytes,
+        timeoutMs: options.bodyTimeoutMs,
+      })
+      res.onAborted(() => {
+        response.markAborted()
+      })
+      try {
+        if (fault !== null) {
+          route.refuse(exchange, new GatewayError('INVALID_FRAMING', { message: `Malformed HTTP request: ${fault}.` }))
+          return
+        }
+        if (hasBody(request.method)) {
+          if (!chunked && contentLength === null) {
+            response.closeAfterwards()
+            route.refuse(exchange, new GatewayError('LENGTH_REQUIRED'))
+            return
+          }
+          exchange.listen(res, contentLength)
+        }
+        const running = route.handle(exchange)
+        if (running !== undefined) running.catch(failed)
+      } catch (cause) {
+        failed(cause)
+      }
+
+      function failed(cause: unknown): void {
+        options.onFault(cause)
+        if (response.started) response.destroy()
+        else route.refuse(exchange, GatewayError.from(cause))
+      }
+    }
+  }
+
+  const byPath = new Map<string, Route[]>()
+  for (const route of options.routes) byPath.set(route.path, [...(byPath.get(route.path) ?? []), route])
+  for (const [path, routes] of byPath) {
+    const parameters = path.split('/').filter((segment) => segment.startsWith(':')).length
+    for (const route of routes) {
+      const handler = serve(route, parameters)
+      if (route.method === '*') app.any(path, handler)
+      else app[METHODS[route.method]](path, handler)
+      if (route.method === 'GET') app.head(path, handler)
+    }
+    const [first] = routes
+    if (first === undefined || routes.some((route) => route.method === '*')) continue
+    const allowed = routes.map((route) => route.method).join(', ')
+    app.any(
+      path,
+      serve(
+        {
+          handle: (exchange) => {
+            first.refuse(exchange, new GatewayError('METHOD_NOT_ALLOWED', { message: `This path takes ${allowed}.` }))
+          },
+          refuse: first.refuse,
+        },
+        parameters,
+      ),
+    )
+  }
+  app.any(
+    '/*',
+    serve(
+      {
+        handle: (exchange) => {
+          options.refuse(exchange, new GatewayError('ROUTE_NOT_FOUND'))
+        },
+        refuse: options.refuse,
+      },
+      0,
+    ),
+  )
+
+  return {
+    listen: (host, port) =>
+      new Promise((resolve, reject) => {
+        app.listen(host, port, (socket) => {
+          if (socket === false) reject(new Error(`cannot listen on ${host}:${port}`))
+          else {
+            listenSocket = socket
+            resolve()
+          }
+        })
+      }),
+    closeConnectionsAfterAnswer: () => {
+      closing = true
+    },
+    stopListening: () => {
+      if (listenSocket !== null) uWS.us_listen_socket_close(listenSocket)
+      listenSocket = null
+    },
+    close: () => {
+      listenSocket = null
+      app.close()
+    },
+    get openExchanges() {
+      return openExchanges
+    },
+  }
+}
+
+const METHODS = { GET: 'get', POST: 'post', PUT: 'put', DELETE: 'del', PATCH: 'patch' } as const
+
+/** The server reuses its request object as soon as the handler returns: everything needed later is copied here. */
+function copyRequest(
+  req: HttpRequest,
+  res: HttpResponse,
+  parameters: number,
+  addresses: ClientAddresses,
+): {
+  request: IncomingRequest
+  fault: string | null
+  chunked: boolean
+  contentLength: number | null
+} {
+  const { headers, fault, chunked, contentLength } = copyHeaders(req)
+  // Only getHeader hands out the bytes as they came (one character each); forEach decodes them as UTF-8.
+  if (headers['user-agent'] !== undefined) headers['user-agent'] = req.getHeader('user-agent')
+  const peer = TEXT.decode(res.getRemoteAddressAsText())
+  const params: string[] = []
+  for (let i = 0; i < parameters; i++) params.push(req.getParameter(i) ?? '')
+  const request: IncomingRequest = {
+    method: req.getCaseSensitiveMethod(),
+    path: req.getUrl(),
+    query: req.getQuery(),
+    headers,
+    address: addresses.of(peer, headers['x-forwarded-for']),
+    params,
+  }
+  return { request, fault, chunked, contentLength }
+}
+
+function hasBody(method: string): boolean {
+  return method === 'POST' || method === 'PUT' || method === 'PATCH'
+}

@@ -1,0 +1,230 @@
+import type { HttpResponse } from 'uWebSockets.js'
+import type { DeadlineClock } from '../core/deadlines.ts'
+import { Deadline } from '../core/deadlines.ts'
+import type { HeaderList, Responder } from '../core/exchange.ts'
+import { isHeaderName, safeHeaderValue, statusLine } from './response-headers.ts'
+
+/** A reader that takes nothing for this long is cut. */
+const STALL_MS = 15_000
+/** Larger whole answers go out as the reader takes them, instead of into the server's unbounded buffer. */
+const WHOLE_ANSWER_BYTES = 65_536
+/** One piece of an answer; below the 16 KiB cork buffer a write and the end may share a cork. */
+const LAST_CHUNK_BYTES = 8_192
+
+const EMPTY = Buffer.alloc(0)
+
+export interface ResponderOptions {
+  readonly deadlines: DeadlineClock
+  readonly headOnly: boolean
+  readonly closeAfter: boolean
+  /** Headers on every answer. */
+  readonly commonHeaders: HeaderList
+  /** Called exactly once, when the answer is over in whatever way. */
+  readonly onOver: () => void
+}
+
+type State = 'idle' | 'head' | 'streaming' | 'sending' | 'over'
+
+/**
+ * The only code that writes to a uWebSockets.js response. Holds its rules: nothing after the end or an abort, one write per
+ * cork (several corrupt the chunk framing for slow readers), values sanitised, stalled readers cut.
+ */
+export class UwsResponder implements Responder {
+  readonly #res: HttpResponse
+  readonly #options: ResponderOptions
+  readonly #stall: Deadline
+  #state: State = 'idle'
+  #aborted = false
+  #status = 200
+  #headers: HeaderList = []
+  #chunk: Buffer = EMPTY
+  #accepted = true
+  #closeAfter: boolean
+  #onAbort: (() => void) | null = null
+  #onDrain: (() => void) | null = null
+  /** Set while a whole answer leaves piece by piece. */
+  #sending: { body: Buffer; base: number } | null = null
+
+  /** @param res whose onAborted the caller has wired to `markAborted` already */
+  constructor(res: HttpResponse, options: ResponderOptions) {
+    this.#res = res
+    this.#options = options
+    this.#closeAfter = options.closeAfter
+    this.#stall = new Deadline(() => {
+      this.destroy()
+    })
+  }
+
+  get aborted(): boolean {
+    return this.#aborted
+  }
+
+  get started(): boolean {
+    return this.#state !== 'idle' && this.#state !== 'head'
+  }
+
+  /** The connection is closed behind this answer. */
+  closeAfterwards(): void {
+    this.#closeAfter = true
+  }
+
+  onAbort(listener: () => void): void {
+    if (this.#aborted) listener()
+    else this.#onAbort = listener
+  }
+
+  onDrain(listener: () => void): void {
+    this.#onDrain = listener
+  }
+
+  send(status: number, headers: HeaderList, body: Buffer | string): void {
+    if (this.#state !== 'idle' && this.#state !== 'head') return
+    this.#status = status
+    this.#headers = headers
+    const bytes = typeof body === 'string' ? Buffer.from(body) : body
+    if (bytes.length > WHOLE_ANSWER_BYTES && !this.#options.headOnly) {
+      this.#sendInPieces(bytes)
+      return
+    }
+    this.#chunk = bytes
+    this.#over()
+    this.#res.cork(this.#corkedSend)
+  }
+
+  start(status: number, headers: HeaderList): void {
+    if (this.#state !== 'idle') return
+    this.#state = 'head'
+    this.#status = status
+    this.#headers = headers
+  }
+
+  write(chunk: Buffer): boolean {
+    if (this.#state === 'over' || this.#state === 'sending' || chunk.length === 0) return true
+    const first = this.#state !== 'streaming'
+    this.#state = 'streaming'
+    this.#chunk = chunk
+    this.#res.cork(first ? this.#corkedFirstWrite : this.#corkedWrite)
+    // The callback may have run into an abort.
+    if (!this.#accepted && !this.#aborted) this.#awaitDrain()
+    return this.#accepted
+  }
+
+  end(lastChunk: Buffer = EMPTY): void {
+    if (this.#state === 'over' || this.#state === 'sending') return
+    if (this.#state !== 'streaming') this.write(lastChunk)
+    else if (lastChunk.length > LAST_CHUNK_BYTES) this.write(lastChunk)
+    else {
+      this.#chunk = lastChunk
+      this.#over()
+      this.#res.cork(this.#corkedEnd)
+      return
+    }
+    if (this.#aborted) return
+    this.#chunk = EMPTY
+    const neverStarted = this.#state === 'head' || this.#state === 'idle'
+    this.#over()
+    this.#res.cork(neverStarted ? this.#corkedSend : this.#corkedEnd)
+  }
+
+  destroy(): void {
+    if (this.#state !== 'over') this.#res.close()
+  }
+
+  /** The connection is gone. */
+  markAborted(): void {
+    if (this.#state === 'over') return
+    this.#aborted = true
+    this.#over()
+    const listener = this.#onAbort
+    this.#onAbort = null
+    listener?.()
+  }
+
+  #over(): void {
+    this.#state = 'over'
+    this.#onDrain = null
+    this.#sending = null
+    this.#options.deadlines.forget(this.#stall)
+    this.#options.onOver()
+  }
+
+  readonly #corkedSend = (): void => {
+    this.#writeHead()
+    if (this.#options.headOnly) this.#res.endWithoutBody(this.#chunk.length, this.#closeAfter)
+    else this.#res.end(this.#chunk, this.#closeAfter)
+    this.#chunk = EMPTY
+  }
+
+  readonly #corkedFirstWrite = (): void => {
+    this.#writeHead()
+    if (this.#closeAfter) this.#res.writeHeader('Connection', 'close')
+    this.#accepted = this.#res.write(this.#chunk)
+    this.#chunk = EMPTY
+  }
+
+  readonly #corkedWrite = (): void => {
+    this.#accepted = this.#res.write(this.#chunk)
+    this.#chunk = EMPTY
+  }
+
+  readonly #corkedEnd = (): void => {
+    if (this.#chunk.length === 0) this.#res.end(undefined, this.#closeAfter)
+    else this.#res.end(this.#chunk, this.#closeAfter)
+    this.#chunk = EMPTY
+  }
+
+  #writeHead(): void {
+    this.#res.writeStatus(statusLine(this.#status))
+    for (const [name, value] of this.#options.commonHeaders) this.#res.writeHeader(name, value)
+    for (const [name, value] of this.#headers) {
+      if (isHeaderName(name)) this.#res.writeHeader(name, safeHeaderValue(value))
+    }
+  }
+
+  #awaitDrain(): void {
+    const { deadlines } = this.#options
+    if (this.#stall.atMs === Infinity) deadlines.watch(this.#stall)
+    this.#stall.atMs = deadlines.nowMs + STALL_MS
+    this.#res.onWritable(this.#drained)
+  }
+
+  readonly #drained = (): boolean => {
+    if (this.#state !== 'streaming') return true
+    this.#options.deadlines.forget(this.#stall)
+    this.#onDrain?.()
+    return true
+  }
+
+  #sendInPieces(body: Buffer): void {
+    this.#state = 'sending'
+    const { deadlines } = this.#options
+    this.#res.cork(() => {
+      this.#writeHead()
+      if (this.#closeAfter) this.#res.writeHeader('Connection', 'close')
+    })
+    this.#sending = { body, base: this.#res.getWriteOffset() }
+    deadlines.watch(this.#stall)
+    this.#stall.atMs = deadlines.nowMs + STALL_MS
+    this.#res.onWritable((offset) => this.#sendFrom(offset))
+    this.#sendFrom(this.#sending.base)
+  }
+
+  /** Offers the rest of the answer from the server's write offset on; true when nothing is left waiting. */
+  #sendFrom(offset: number): boolean {
+    const sending = this.#sending
+    if (sending === null) return true
+    const { deadlines } = this.#options
+    this.#stall.atMs = deadlines.nowMs + STALL_MS
+    let accepted = true
+    let complete = false
+    this.#res.cork(() => {
+      const rest = sending.body.subarray(offset - sending.base)
+      ;[accepted, complete] = this.#res.tryEnd(rest, sending.body.length)
+    })
+    if (complete && !this.#aborted) {
+      this.#over()
+      if (this.#closeAfter) this.#res.close()
+    }
+    return accepted
+  }
+}

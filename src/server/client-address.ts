@@ -1,4 +1,5 @@
-import { BlockList, isIP } from 'node:net'
+import { isIP } from 'node:net'
+import { AddressList } from '../core/address-list.ts'
 
 const MAPPED_IPV4 = '::ffff:'
 
@@ -9,16 +10,16 @@ export interface ClientAddresses {
 
 /** @param trusted addresses and CIDR ranges of proxies whose X-Forwarded-For is believed */
 export function createClientAddresses(trusted: readonly string[]): ClientAddresses {
-  const proxies = trusted.length === 0 ? null : addressList(trusted)
+  const proxies = trusted.length === 0 ? null : new AddressList(trusted)
   return {
     of(peer, forwardedFor) {
       const address = normaliseAddress(peer)
-      if (proxies === null || forwardedFor === undefined || !isListed(proxies, address)) return address
+      if (proxies === null || forwardedFor === undefined || !proxies.has(address)) return address
       const hops = forwardedFor.split(',')
       for (let i = hops.length - 1; i >= 0; i--) {
         const hop = normaliseAddress((hops[i] ?? '').trim())
         if (isIP(hop) === 0) return address
-        if (!isListed(proxies, hop)) return hop
+        if (!proxies.has(hop)) return hop
       }
       return address
     },
@@ -48,19 +49,4 @@ function compressed(groups: readonly string[]): string {
   }
   if (best.start < 0) return groups.join(':')
   return `${groups.slice(0, best.start).join(':')}::${groups.slice(best.start + best.length).join(':')}`
-}
-
-function addressList(entries: readonly string[]): BlockList {
-  const list = new BlockList()
-  for (const entry of entries) {
-    const [address = '', prefix] = entry.split('/')
-    const family = isIP(address) === 6 ? 'ipv6' : 'ipv4'
-    if (prefix === undefined) list.addAddress(address, family)
-    else list.addSubnet(address, Number(prefix), family)
-  }
-  return list
-}
-
-function isListed(list: BlockList, address: string): boolean {
-  return list.check(address, isIP(address) === 6 ? 'ipv6' : 'ipv4')
 }

@@ -50,7 +50,8 @@ const TEXT = new TextDecoder()
 
 /** The uWebSockets.js front end. Must run on the main thread of its process: in a worker any abnormal end aborts the process. */
 export function createHttpServer(options: ServerOptions): HttpServer {
-  uWS._cfg('silent')
+  // Keeps the server's name out of every answer; missing from the type declarations.
+  ;(uWS as unknown as { _cfg(option: string): void })._cfg('silent')
   const app =
     options.tls === null
       ? uWS.App()

@@ -1,0 +1,76 @@
+import type { Endpoint } from './endpoint.ts'
+import type { GatewayError } from './errors.ts'
+import type { Exchange, HeaderList } from './exchange.ts'
+import type { Principal } from './principal.ts'
+import type { RequestBody } from './request-body.ts'
+import type { AttemptRecord } from './request-record.ts'
+import type { Settlement, Usage } from './usage.ts'
+import { emptyUsage } from './usage.ts'
+
+/** Tokens and a place held under the limits of one key; settled and released once, by accounting. */
+export interface Reservation {
+  /** Books the truth in place of what was reserved, and gives the place back. Later calls do nothing. */
+  settle(actualTokens: number, nowMs: number): void
+}
+
+/** What the key has left, as the `X-RateLimit-*` headers tell it. */
+export interface RateLimitState {
+  readonly limitRequests: number
+  readonly remainingRequests: number
+  readonly resetRequestsSeconds: number
+  readonly limitTokens: number
+  readonly remainingTokens: number
+  readonly resetTokensSeconds: number
+}
+
+/** Microseconds spent in the phases, for `Server-Timing`, the log and the metrics. */
+export interface PhaseTimes {
+  authUs: number
+  limitUs: number
+  validateUs: number
+  queueUs: number
+  /** From dispatch to the upstream's response head, of the attempt that served. */
+  upstreamUs: number
+}
+
+/** One AI request on its way through the phases. Every field is set here, in one order: all requests have one shape. */
+export class RequestContext {
+  readonly id: string
+  /** Unix milliseconds. */
+  readonly atMs: number
+  readonly startUs: number
+  readonly endpoint: Endpoint
+  readonly exchange: Exchange
+  principal: Principal | null = null
+  body: RequestBody | null = null
+  /** As asked, also when the body was refused. */
+  model: string | null = null
+  reservation: Reservation | null = null
+  rateLimits: (() => RateLimitState) | null = null
+  readonly attempts: AttemptRecord[] = []
+  error: GatewayError | null = null
+  /** HTTP status sent; 0 while nothing was. */
+  status = 0
+  aborted = false
+  providerId: string | null = null
+  upstreamKeyId: string | null = null
+  servedModel: string | null = null
+  usage: Usage = emptyUsage()
+  settlement: Settlement = 'none'
+  ttftUs: number | null = null
+  /** When the last byte from upstream came, or null: what follows is our own work. */
+  upstreamDoneUs: number | null = null
+  readonly times: PhaseTimes = { authUs: 0, limitUs: 0, validateUs: 0, queueUs: 0, upstreamUs: 0 }
+  /** Sends the last bytes of the answer; called by accounting once the record is safe. */
+  finish: (() => void) | null = null
+  /** Headers that phases want on the answer. */
+  readonly answerHeaders: Array<HeaderList[number]> = []
+
+  constructor(id: string, atMs: number, startUs: number, endpoint: Endpoint, exchange: Exchange) {
+    this.id = id
+    this.atMs = atMs
+    this.startUs = startUs
+    this.endpoint = endpoint
+    this.exchange = exchange
+  }
+}

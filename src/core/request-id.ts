@@ -1,0 +1,10 @@
+import { randomBytes } from 'node:crypto'
+
+const PROCESS = randomBytes(6).toString('hex')
+let sequence = 0
+
+/** A new request id: time, process and sequence, so that ids sort by time and never repeat on any machine. */
+export function newRequestId(nowMs: number): string {
+  sequence = (sequence + 1) % 0x1000000
+  return `req_${nowMs.toString(36)}${PROCESS}${sequence.toString(16).padStart(6, '0')}`
+}

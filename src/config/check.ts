@@ -1,0 +1,171 @@
+import type { TSchema } from 'typebox'
+import { Value } from 'typebox/value'
+import { pathText, type Path, type Problem } from './config-error.ts'
+
+/** The members of a JSON Schema that the configuration's schema makes use of. */
+interface SchemaNode {
+  readonly type?: string
+  readonly properties?: Readonly<Record<string, SchemaNode>>
+  readonly patternProperties?: Readonly<Record<string, SchemaNode>>
+  readonly required?: readonly string[]
+  readonly items?: SchemaNode
+  readonly anyOf?: readonly SchemaNode[]
+  readonly enum?: readonly unknown[]
+  readonly minimum?: number
+  readonly maximum?: number
+  readonly minLength?: number
+  readonly maxLength?: number
+  readonly minItems?: number
+  readonly expects?: string
+}
+
+/** The first thing about `value` that `schema` does not allow, or null. Messages name the key and what is allowed. */
+export function findProblem(schema: TSchema, value: unknown): Problem | null {
+  return problemIn(schema as SchemaNode, value, [])
+}
+
+/** The schema of what stands at `path`; undefined when no such key is known. */
+export function schemaAt(schema: TSchema, path: Path): TSchema | undefined {
+  let node: SchemaNode | undefined = schema as SchemaNode
+  for (const step of path) {
+    node = node.anyOf ? node.anyOf.find((branch) => branch.type === 'object') : node
+    node = typeof step === 'number' ? node?.items : memberSchema(node, step)
+    if (!node) return undefined
+  }
+  return node as TSchema
+}
+
+function memberSchema(node: SchemaNode | undefined, name: string): SchemaNode | undefined {
+  if (node?.properties && Object.hasOwn(node.properties, name)) return node.properties[name]
+  return node?.patternProperties && Object.values(node.patternProperties)[0]
+}
+
+function problemIn(schema: SchemaNode, value: unknown, path: Path): Problem | null {
+  if (schema.anyOf) return problemInUnion(schema, schema.anyOf, value, path)
+  if (schema.type === 'object' && isObject(value)) return problemInObject(schema, value, path)
+  if (schema.type === 'array' && Array.isArray(value)) return problemInList(schema, value, path)
+  if (Value.Check(schema as TSchema, value)) return null
+  return {
+    path,
+    part: 'value',
+    message: `${pathText(path) || 'the file'} must be ${expectation(schema)}${got(schema, value)}`,
+  }
+}
+
+/** A union is told apart by the type of its branches, so that the message is about the branch that was meant. */
+function problemInUnion(
+  schema: SchemaNode,
+  branches: readonly SchemaNode[],
+  value: unknown,
+  path: Path,
+): Problem | null {
+  const meant = branches.find((branch) => branch.type === typeName(value))
+  if (meant) return problemIn(meant, value, path)
+  return { path, part: 'value', message: `${pathText(path)} must be ${expectation(schema)}${got(schema, value)}` }
+}
+
+function problemInObject(schema: SchemaNode, value: Readonly<Record<string, unknown>>, path: Path): Problem | null {
+  for (const [name, member] of Object.entries(value)) {
+    const memberPath = [...path, name]
+    const known = memberSchema(schema, name)
+    if (!known) {
+      const names = Object.keys(schema.properties ?? {})
+      const message = `${pathText(memberPath)} is not a known key${suggestion(name, names)}; allowed: ${names.join(', ')}`
+      return { path: memberPath, part: 'key', message }
+    }
+    const problem = problemIn(known, member, memberPath)
+    if (problem) return problem
+  }
+  const missing = schema.required?.find((name) => !Object.hasOwn(value, name))
+  if (missing === undefined) return null
+  const expected = schema.properties?.[missing] ?? {}
+  const message = `${pathText([...path, missing])} is missing; it must be ${expectation(expected)}`
+  return { path: [...path, missing], part: 'key', message }
+}
+
+function problemInList(schema: SchemaNode, value: readonly unknown[], path: Path): Problem | null {
+  for (const [index, item] of value.entries()) {
+    const problem = problemIn(schema.items ?? {}, item, [...path, index])
+    if (problem) return problem
+  }
+  if (value.length >= (schema.minItems ?? 0)) return null
+  return { path, part: 'value', message: `${pathText(path)} must be ${expectation(schema)}` }
+}
+
+/** What a schema allows, as the end of the sentence "it must be …". */
+function expectation(schema: SchemaNode): string {
+  if (schema.expects) return schema.expects
+  if (schema.anyOf) return schema.anyOf.map(expectation).join(' or ')
+  if (schema.enum) return `one of ${schema.enum.join(', ')}`
+  switch (schema.type) {
+    case 'integer':
+      return `a whole number${range(schema)}`
+    case 'number':
+      return `a number${range(schema)}`
+    case 'boolean':
+      return 'true or false'
+    case 'array':
+      return schema.minItems ? 'a list of one item or more' : 'a list'
+    case 'object':
+      return 'a section with keys of its own'
+    default:
+      return schema.maxLength ? `a text of 1 to ${schema.maxLength} characters` : 'a text that is not empty'
+  }
+}
+
+function range({ minimum, maximum }: SchemaNode): string {
+  if (minimum === undefined) return ''
+  return maximum === undefined || maximum === Number.MAX_SAFE_INTEGER
+    ? ` of ${minimum} or more`
+    : ` from ${minimum} to ${maximum}`
+}
+
+/** Texts are never quoted: a secret may stand in the wrong place. */
+function got(schema: SchemaNode, value: unknown): string {
+  if (typeof value === 'string') {
+    if (schema.enum) return suggestion(value, schema.enum.map(String))
+    return value === '' ? ', not empty' : schema.type === 'string' ? '' : ', not a text'
+  }
+  if (typeof value === 'number' || typeof value === 'boolean') return `, not ${value}`
+  if (value === null || value === undefined) return ', not empty'
+  return Array.isArray(value) ? ', not a list' : ', not a section'
+}
+
+/** `; did you mean "port"?` when one of `names` is a slip of the finger away. */
+export function suggestion(name: string, names: readonly string[]): string {
+  const plain = (text: string): string => text.toLowerCase().replace(/[^a-z0-9]/g, '')
+  let best: string | null = null
+  let bestDistance = Math.max(1, Math.floor(name.length / 3)) + 1
+  for (const candidate of names) {
+    const distance = editDistance(plain(name), plain(candidate))
+    if (distance < bestDistance) [best, bestDistance] = [candidate, distance]
+  }
+  return best === null ? '' : `; did you mean "${best}"?`
+}
+
+/** Levenshtein distance, with two neighbours swapped counted as one edit. */
+function editDistance(a: string, b: string): number {
+  if (Math.abs(a.length - b.length) > 8 || a.length > 64) return 64
+  const rows: number[][] = [Array.from({ length: b.length + 1 }, (_, column) => column)]
+  const at = (row: number, column: number): number => rows[row]?.[column] ?? 0
+  for (let i = 1; i <= a.length; i++) {
+    const row = [i]
+    rows.push(row)
+    for (let j = 1; j <= b.length; j++) {
+      const replaced = at(i - 1, j - 1) + (a[i - 1] === b[j - 1] ? 0 : 1)
+      row.push(Math.min(replaced, at(i - 1, j) + 1, at(i, j - 1) + 1))
+      const isSwap = i > 1 && j > 1 && a[i - 1] === b[j - 2] && a[i - 2] === b[j - 1]
+      if (isSwap) row[j] = Math.min(at(i, j), at(i - 2, j - 2) + 1)
+    }
+  }
+  return at(a.length, b.length)
+}
+
+function typeName(value: unknown): string {
+  if (Array.isArray(value)) return 'array'
+  return value === null ? 'null' : typeof value
+}
+
+export function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}

@@ -1,0 +1,87 @@
+import { readFileSync } from 'node:fs'
+import { resolve } from 'node:path'
+import type { TSchema } from 'typebox'
+import { schemaAt, isObject } from './check.ts'
+import type { Path } from './config-error.ts'
+import { parseText, readFailure } from './document.ts'
+
+const REFERENCE = /\$\$\{|\$\{([^}]*)\}/g
+const VARIABLE = /^([A-Za-z_][A-Za-z0-9_]*)(?::-([\s\S]*))?$/
+
+export interface InterpolationOptions {
+  readonly schema: TSchema
+  readonly env: Readonly<Record<string, string | undefined>>
+  /** Base of relative paths in `${file:…}`. */
+  readonly cwd: string
+  /** Called with what is wrong; must throw. */
+  readonly fail: (path: Path, message: string) => never
+}
+
+/**
+ * A copy of `value` in which `${VAR}`, `${VAR:-default}` and `${file:path}` are replaced in every string, and members
+ * without a value are left out. A string that takes the place of a number, boolean or list becomes one.
+ */
+export function interpolate(value: unknown, options: InterpolationOptions, path: Path = []): unknown {
+  if (typeof value === 'string') return interpolateText(value, options, path)
+  if (Array.isArray(value)) return value.map((item, index) => interpolate(item, options, [...path, index]))
+  if (!isObject(value)) return value
+  // Entries, not assignment: a member named __proto__ must stay a member, to be refused as an unknown key.
+  const members = Object.entries(value)
+    .map(([name, member]): [string, unknown] => [name, interpolate(member, options, [...path, name])])
+    .filter(([, member]) => member !== null && member !== undefined)
+  return Object.fromEntries(members)
+}
+
+/** The value that a text from outside the file stands for, given what the schema wants at its place. */
+export function coerceText(schema: TSchema | undefined, text: string): unknown {
+  const { type, items } = (schema ?? {}) as { type?: string; items?: { type?: string } }
+  switch (type) {
+    case 'integer':
+    case 'number':
+    case 'boolean':
+    case 'object':
+      return parsedOr(text)
+    case 'array':
+      return items?.type === 'string' && !text.trimStart().startsWith('[') ? commaList(text) : parsedOr(text)
+    default:
+      return text
+  }
+}
+
+function interpolateText(text: string, options: InterpolationOptions, path: Path): unknown {
+  if (!text.includes('${')) return text
+  const replaced = text.replace(REFERENCE, (match, reference: string | undefined) =>
+    reference === undefined ? '${' : lookUp(reference, options, path, match),
+  )
+  return coerceText(schemaAt(options.schema, path), replaced)
+}
+
+function lookUp(reference: string, { env, cwd, fail }: InterpolationOptions, path: Path, match: string): string {
+  if (reference.startsWith('file:')) {
+    const file = reference.slice('file:'.length)
+    try {
+      return readFileSync(resolve(cwd, file), 'utf8').replace(/\r?\n$/, '')
+    } catch (cause) {
+      return fail(path, `the file ${file} cannot be read (${readFailure(cause)})`)
+    }
+  }
+  const [, name, fallback] = VARIABLE.exec(reference) ?? []
+  if (name === undefined) {
+    return fail(path, `${match} is not understood; use \${NAME}, \${NAME:-default} or \${file:/path}`)
+  }
+  const value = env[name]
+  if (fallback !== undefined) return value === undefined || value === '' ? fallback : value
+  return value ?? fail(path, `the environment variable ${name} is not set; set it or write \${${name}:-default}`)
+}
+
+function parsedOr(text: string): unknown {
+  const parsed = parseText(text)
+  return parsed === undefined ? text : parsed
+}
+
+function commaList(text: string): string[] {
+  return text
+    .split(',')
+    .map((item) => item.trim())
+    .filter((item) => item !== '')
+}

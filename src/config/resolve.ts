@@ -1,0 +1,104 @@
+import { resolve } from 'node:path'
+import { isAddressRange, parseBaseUrl } from './address.ts'
+import type { Env } from './env.ts'
+import { resolveEntryKeys } from './entry-keys.ts'
+import { deepFreeze, redacting } from './redact.ts'
+import type { ConfigFile } from './schema.ts'
+import type { Config, ServerConfig } from './shape.ts'
+import { environmentUpstreams, resolveUpstreams, type Fail } from './upstreams.ts'
+
+export interface ResolveOptions {
+  readonly file: string | null
+  readonly env: Env
+  readonly cwd: string
+  readonly cores: number
+  readonly fail: Fail
+}
+
+/** The typed configuration of a file that its schema allows: computed defaults, absolute paths, combinations checked. */
+export function resolveConfig(raw: ConfigFile, { file, env, cwd, cores, fail }: ResolveOptions): Config {
+  const { limits, workers, upstream, database, redis, journal, log, simulator } = raw
+  const timeouts = {
+    connectMs: upstream.timeouts.connect_ms,
+    firstByteMs: upstream.timeouts.first_byte_ms,
+    idleMs: upstream.timeouts.idle_ms,
+    totalMs: upstream.timeouts.total_ms,
+  }
+  const declared = resolveUpstreams(raw.upstreams, timeouts, fail)
+  const upstreams = [...declared, ...environmentUpstreams(env, declared, timeouts)]
+
+  return deepFreeze({
+    server: resolveServer(raw.server, cwd, cores, fail),
+    limits: {
+      maxBodyBytes: limits.max_body_bytes,
+      maxJsonDepth: limits.max_json_depth,
+      maxJsonElements: limits.max_json_elements,
+      maxAnswerBytes: limits.max_answer_bytes,
+      maxRequestsInFlight: limits.max_requests_in_flight,
+      keyDefaults: {
+        requestsPerMinute: limits.key_defaults.requests_per_minute,
+        tokensPerMinute: limits.key_defaults.tokens_per_minute,
+        concurrency: limits.key_defaults.concurrency,
+      },
+      defaultOutputTokens: limits.default_output_tokens,
+      addressFailuresPerMinute: limits.address_failures_per_minute,
+    },
+    workers: {
+      threads: workers.threads ?? Math.max(1, Math.min(4, cores - 1)),
+      inlineMaxBytes: workers.inline_max_bytes,
+      maxQueue: workers.max_queue,
+    },
+    upstream: {
+      timeouts,
+      connectionsPerOrigin: upstream.connections_per_origin,
+      maxAttempts: upstream.max_attempts,
+    },
+    upstreams,
+    keys: resolveEntryKeys(raw.keys, fail),
+    database: redacting(
+      {
+        url: database.url ?? null,
+        maxConnections: database.max_connections,
+        statementTimeoutMs: database.statement_timeout_ms,
+      },
+      ['url'],
+    ),
+    redis: redacting({ url: redis.url ?? null }, ['url']),
+    journal: { durability: journal.durability, segmentMaxBytes: journal.segment_max_bytes },
+    dataDir: resolve(cwd, raw.data_dir),
+    log: { level: log.level, file: log.file === undefined ? null : resolve(cwd, log.file) },
+    simulator: { enabled: simulator.enabled ?? upstreams.length === 0 },
+    file,
+  })
+}
+
+function resolveServer(raw: ConfigFile['server'], cwd: string, cores: number, fail: Fail): ServerConfig {
+  for (const [index, range] of raw.trusted_proxies.entries()) {
+    if (isAddressRange(range)) continue
+    const path = ['server', 'trusted_proxies', index]
+    fail(path, `server.trusted_proxies[${index}] must be an address or a CIDR range, e.g. 10.0.0.0/8`)
+  }
+  for (const [index, origin] of raw.cors_origins.entries()) {
+    if (origin === '*' || (URL.canParse(origin) && new URL(origin).origin === origin)) continue
+    const path = ['server', 'cors_origins', index]
+    fail(path, `server.cors_origins[${index}] must be "*" or an origin without a path, e.g. https://example.com`)
+  }
+  return {
+    host: raw.host,
+    port: raw.port,
+    baseUrl: raw.base_url === undefined ? null : displayUrl(raw.base_url, fail),
+    fronts: raw.fronts ?? Math.max(1, cores - 1),
+    tls: raw.tls ? { certFile: resolve(cwd, raw.tls.cert_file), keyFile: resolve(cwd, raw.tls.key_file) } : null,
+    trustedProxies: raw.trusted_proxies,
+    vendor: raw.vendor,
+    drainAnnounceMs: raw.drain_announce_ms,
+    drainTimeoutMs: raw.drain_timeout_ms,
+    bodyTimeoutMs: raw.body_timeout_ms,
+    corsOrigins: raw.cors_origins,
+  }
+}
+
+function displayUrl(text: string, fail: Fail): string {
+  const parsed = parseBaseUrl(text)
+  return 'url' in parsed ? parsed.url : fail(['server', 'base_url'], `server.base_url ${parsed.reason}`)
+}

@@ -1,0 +1,322 @@
+import { Type, type Static, type TProperties } from 'typebox'
+
+/**
+ * The configuration file: every key with its meaning, range and default. Members with a default are "required" here, so
+ * that the type says they are there once defaults are filled in; `editorSchema` lifts that for people who write files.
+ * `writeOnly` marks secrets: they are redacted wherever a configuration is shown.
+ */
+
+const positive = (description: string, value: number) =>
+  Type.Integer({ description, minimum: 1, maximum: Number.MAX_SAFE_INTEGER, default: value })
+
+/** Timers of Node end at 2^31 - 1 ms; beyond that they fire at once. */
+const milliseconds = (description: string, value: number) =>
+  Type.Integer({ description, minimum: 1, maximum: 2_147_483_647, default: value })
+
+const text = (description: string) => Type.String({ description, minLength: 1 })
+
+const secret = (description: string) => Type.String({ description, minLength: 1, writeOnly: true })
+
+const texts = (description: string) => Type.Array(Type.String({ minLength: 1 }), { description, default: [] })
+
+const id = (description: string) =>
+  Type.String({
+    description,
+    pattern: '^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$',
+    expects: 'up to 64 letters, digits, ".", "_" or "-", beginning with a letter or digit',
+  })
+
+/** A part of the file that may be left out as a whole. */
+const section = <P extends TProperties>(description: string, properties: P) =>
+  Type.Object(properties, { description, additionalProperties: false, default: {} })
+
+const entry = <P extends TProperties>(description: string, properties: P) =>
+  Type.Object(properties, { description, additionalProperties: false })
+
+const httpUrl = (description: string) =>
+  Type.String({
+    description,
+    pattern: '^https?://[^\\s]+$',
+    expects: 'an address that begins with http:// or https://',
+  })
+
+const server = section('The public port and the processes behind it.', {
+  host: Type.String({ description: 'Address to listen on.', minLength: 1, default: '0.0.0.0' }),
+  port: Type.Integer({
+    description: 'Port to listen on; 0 takes a free one.',
+    minimum: 0,
+    maximum: 65_535,
+    default: 8787,
+  }),
+  base_url: Type.Optional(httpUrl('Address under which clients reach the gateway; for display alone.')),
+  fronts: Type.Optional(
+    Type.Integer({ description: 'Front processes. Default: one per core but one.', minimum: 1, maximum: 256 }),
+  ),
+  tls: Type.Optional(
+    entry('Serve HTTPS with this certificate.', {
+      cert_file: text('PEM file of the certificate chain.'),
+      key_file: text('PEM file of the private key.'),
+    }),
+  ),
+  trusted_proxies: texts('Addresses and CIDR ranges of proxies whose X-Forwarded-For is believed.'),
+  vendor: Type.String({
+    description:
+      'Vendor of the messages protocol: the path alias /<vendor>/v1/messages and the header <vendor>-version.',
+    pattern: '^[a-z][a-z0-9-]{0,31}$',
+    expects: 'up to 32 lower-case letters, digits or "-", beginning with a letter',
+    default: 'anthropic',
+  }),
+  drain_announce_ms: Type.Integer({
+    description: 'On shutdown: how long /health/ready says no before the listener closes.',
+    minimum: 0,
+    maximum: 2_147_483_647,
+    default: 1000,
+  }),
+  drain_timeout_ms: milliseconds('On shutdown: how long running answers may take to end.', 120_000),
+  body_timeout_ms: milliseconds('How long a request body may take to arrive.', 60_000),
+  cors_origins: texts('Origins browsers may call from ("*": all). Empty: CORS is off.'),
+})
+
+const limits = section('What one request, one key and one process may take.', {
+  max_body_bytes: Type.Integer({
+    description: 'Largest request body.',
+    minimum: 1024,
+    maximum: 1_073_741_824,
+    default: 33_554_432,
+  }),
+  max_json_depth: Type.Integer({
+    description: 'Deepest nesting of a request body.',
+    minimum: 4,
+    maximum: 512,
+    default: 64,
+  }),
+  max_json_elements: positive('Most values and member names in a request body.', 1_000_000),
+  max_answer_bytes: positive('Largest buffered answer of an upstream.', 67_108_864),
+  max_requests_in_flight: positive('Requests at the same time, per front process; beyond that 503.', 20_000),
+  key_defaults: section('Limits of entry keys that set none of their own.', {
+    requests_per_minute: positive('Requests per minute.', 6_000_000),
+    tokens_per_minute: positive('Tokens per minute.', 6_000_000_000),
+    concurrency: positive('Requests at the same time.', 10_000),
+  }),
+  default_output_tokens: positive('Answer tokens reserved for a request that sets no maximum.', 4096),
+  address_failures_per_minute: positive('Failed authentications per minute and address; beyond that 429.', 600),
+})
+
+const workers = section('The pool of worker threads for CPU work, per front process.', {
+  threads: Type.Optional(
+    Type.Integer({
+      description: 'Worker threads. Default: one per core but one, at most 4.',
+      minimum: 1,
+      maximum: 256,
+    }),
+  ),
+  inline_max_bytes: Type.Integer({
+    description: 'Bodies up to this size are handled without the pool; 0 sends all to it.',
+    minimum: 0,
+    maximum: 1_073_741_824,
+    default: 16_384,
+  }),
+  max_queue: positive('Tasks waiting for a worker; beyond that 503.', 256),
+})
+
+const CONNECT = 'To connect.'
+const FIRST_BYTE = 'From the request sent to the first byte of the answer.'
+const IDLE = 'Between two bytes of an answer.'
+const TOTAL = 'A whole attempt.'
+
+/** Timeouts of an upstream for which nothing is configured. */
+export const DEFAULT_TIMEOUTS = { connectMs: 5000, firstByteMs: 120_000, idleMs: 120_000, totalMs: 3_600_000 } as const
+
+const upstream = section('How upstreams are called.', {
+  timeouts: section('Longest waits on an upstream, in milliseconds.', {
+    connect_ms: milliseconds(CONNECT, DEFAULT_TIMEOUTS.connectMs),
+    first_byte_ms: milliseconds(FIRST_BYTE, DEFAULT_TIMEOUTS.firstByteMs),
+    idle_ms: milliseconds(IDLE, DEFAULT_TIMEOUTS.idleMs),
+    total_ms: milliseconds(TOTAL, DEFAULT_TIMEOUTS.totalMs),
+  }),
+  connections_per_origin: positive('Connections to one upstream host, per front process.', 1024),
+  max_attempts: Type.Integer({
+    description: 'Attempts per request, the first one included.',
+    minimum: 1,
+    maximum: 10,
+    default: 3,
+  }),
+})
+
+const limit = (description: string) => Type.Integer({ description, minimum: 1, maximum: Number.MAX_SAFE_INTEGER })
+
+const weight = Type.Number({
+  description: 'Share of the traffic, relative to its siblings.',
+  minimum: 0,
+  maximum: 1_000_000,
+  default: 1,
+})
+
+const upstreamKey = entry('A credential at this upstream.', {
+  id: Type.Optional(id('Default: the upstream\'s id and the place in the list, e.g. "openai-1".')),
+  name: Type.Optional(text('For people. Default: the id.')),
+  credential: secret('The API key at the upstream.'),
+  weight,
+  max_concurrency: Type.Integer({
+    description: 'Requests at the same time.',
+    minimum: 1,
+    maximum: 1_000_000,
+    default: 1000,
+  }),
+  enabled: Type.Boolean({ description: 'Whether it is used.', default: true }),
+})
+
+const modelId = Type.String({
+  minLength: 1,
+  maxLength: 256,
+  description: 'A model id; a trailing "*" stands for any rest.',
+})
+
+const upstreamModel = Type.Union([
+  modelId,
+  entry('A model served here.', {
+    id: modelId,
+    upstream_model: Type.Optional(
+      Type.String({
+        description: 'The name of the model at the upstream; "*" at its end is what "*" matched. Default: the id.',
+        minLength: 1,
+        maxLength: 256,
+      }),
+    ),
+    weight,
+    owned_by: Type.Optional(text("Shown in the model list. Default: the upstream's id.")),
+  }),
+])
+
+const upstreamEntry = entry('A host that serves models.', {
+  id: id('Unique among upstreams.'),
+  name: Type.Optional(text('For people. Default: the id.')),
+  dialect: Type.Enum(['openai-chat', 'anthropic-messages'], { description: 'The language it speaks.' }),
+  base_url: httpUrl('Where "/chat/completions" or "/messages" is appended, e.g. https://api.openai.com/v1.'),
+  auth: Type.Optional(
+    Type.Enum(['bearer', 'x-api-key', 'none'], {
+      description: 'How the credential is sent. Default: bearer for openai-chat, x-api-key for anthropic-messages.',
+    }),
+  ),
+  headers: Type.Record(Type.String(), Type.String({ writeOnly: true }), {
+    description: 'Headers sent with each request.',
+    default: {},
+  }),
+  keys: Type.Array(upstreamKey, { description: 'Credentials; requests are spread over them.', default: [] }),
+  models: Type.Array(upstreamModel, { description: 'Models it serves: ids, or objects.', minItems: 1 }),
+  timeouts: Type.Optional(
+    entry('Waits that differ from upstream.timeouts.', {
+      connect_ms: Type.Optional(Type.Integer({ description: CONNECT, minimum: 1, maximum: 2_147_483_647 })),
+      first_byte_ms: Type.Optional(Type.Integer({ description: FIRST_BYTE, minimum: 1, maximum: 2_147_483_647 })),
+      idle_ms: Type.Optional(Type.Integer({ description: IDLE, minimum: 1, maximum: 2_147_483_647 })),
+      total_ms: Type.Optional(Type.Integer({ description: TOTAL, minimum: 1, maximum: 2_147_483_647 })),
+    }),
+  ),
+  bills_after_disconnect: Type.Boolean({
+    description: 'It bills to the end of an answer when we hang up: read on within a bound instead.',
+    default: false,
+  }),
+})
+
+const entryKey = entry('An entry API key that clients use at this gateway.', {
+  name: text('For people.'),
+  key: secret('"sk-" and 40 characters, as the gateway issues them.'),
+  enabled: Type.Boolean({ description: 'Whether it is accepted.', default: true }),
+  expires_at: Type.Optional(
+    text('Time after which it is refused, ISO 8601 with a time zone, e.g. 2027-01-31T00:00:00Z.'),
+  ),
+  rpm: Type.Optional(limit('Requests per minute.')),
+  tpm: Type.Optional(limit('Tokens per minute.')),
+  max_concurrency: Type.Optional(limit('Requests at the same time.')),
+  models: Type.Optional(Type.Array(modelId, { description: 'Model ids it may use. Default: all.', minItems: 1 })),
+  ip_allow: Type.Optional(
+    Type.Array(Type.String({ minLength: 1 }), {
+      description: 'Addresses and CIDR ranges it may be used from. Default: all.',
+      minItems: 1,
+    }),
+  ),
+  client_allow: Type.Optional(
+    Type.Array(Type.String({ minLength: 1 }), {
+      description: 'Prefixes of the User-Agent it may be used by. Default: all.',
+      minItems: 1,
+    }),
+  ),
+})
+
+const database = section('Postgres; without a url, an embedded database in data_dir.', {
+  url: Type.Optional(
+    Type.String({
+      description: 'postgres://user:password@host:port/name',
+      pattern: '^postgres(ql)?://',
+      expects: 'an address that begins with postgres://',
+      writeOnly: true,
+    }),
+  ),
+  max_connections: Type.Integer({ description: 'Connections of one node.', minimum: 1, maximum: 1000, default: 10 }),
+  statement_timeout_ms: milliseconds('Longest run of one statement.', 30_000),
+})
+
+const redis = section('Redis, for limits shared by several nodes; without a url, limits are kept in process.', {
+  url: Type.Optional(
+    Type.String({
+      description: 'redis://user:password@host:port/db, or rediss://',
+      pattern: '^(rediss?|unix)://',
+      expects: 'an address that begins with redis:// or rediss://',
+      writeOnly: true,
+    }),
+  ),
+})
+
+const journal = section('Records of requests on their way to the database.', {
+  durability: Type.Enum(['os', 'disk'], {
+    description: '"os" survives the end of any process, "disk" also a power cut, at the price of latency.',
+    default: 'os',
+  }),
+  segment_max_bytes: Type.Integer({
+    description: 'Size at which a segment file is closed and a new one begun.',
+    minimum: 65_536,
+    maximum: 4_294_967_296,
+    default: 67_108_864,
+  }),
+})
+
+export const configSchema = Type.Object(
+  {
+    server,
+    limits,
+    workers,
+    upstream,
+    upstreams: Type.Array(upstreamEntry, { description: 'The hosts that serve models.', default: [] }),
+    keys: Type.Array(entryKey, { description: 'Entry API keys given by configuration.', default: [] }),
+    database,
+    redis,
+    journal,
+    data_dir: Type.String({
+      description: 'Directory of the journal, the embedded database and generated secrets.',
+      minLength: 1,
+      default: './data',
+    }),
+    log: section('The log of the processes.', {
+      level: Type.Enum(['debug', 'info', 'warn', 'error', 'silent'], {
+        description: 'Least level written.',
+        default: 'info',
+      }),
+      file: Type.Optional(text('File to append to. Default: standard output.')),
+    }),
+    simulator: section('The built-in upstream that answers without a provider.', {
+      enabled: Type.Optional(
+        Type.Boolean({ description: 'Whether it runs. Default: only when no upstream is configured.' }),
+      ),
+    }),
+  },
+  {
+    title: 'Sluice configuration',
+    description: 'Strings may hold ${VAR}, ${VAR:-default} and ${file:/path}; "$${" is a plain "${".',
+    additionalProperties: false,
+  },
+)
+
+/** The file with its defaults filled in. */
+export type ConfigFile = Static<typeof configSchema>
+export type UpstreamEntry = Static<typeof upstreamEntry>
+export type EntryKeyEntry = Static<typeof entryKey>

@@ -1,0 +1,165 @@
+import { randomBytes, randomUUID } from 'node:crypto'
+import { chmodSync, linkSync, mkdirSync, readFileSync, rmSync } from 'node:fs'
+import { closeSync, fsyncSync, openSync, writeSync } from 'node:fs'
+import { join } from 'node:path'
+import { inspect } from 'node:util'
+import { isObject } from './check.ts'
+import { ConfigError } from './config-error.ts'
+import { readFailure } from './document.ts'
+import { readEnvironment, type Env } from './env.ts'
+
+/** A secret that signs management tokens, named in their header. */
+export interface JwtKey {
+  readonly kid: string
+  readonly secret: Buffer
+}
+
+const MIN_SECRET_BYTES = 32
+const KID = /^[A-Za-z0-9._-]{1,64}$/
+
+/** What the gateway must keep to itself. Shows nothing in JSON, in `inspect` and in strings. */
+export class Secrets {
+  /** Key of the HMAC under which entry API keys are stored. Changing it invalidates them all. */
+  readonly keyHash: Buffer
+  /** The first signs, all verify. */
+  readonly jwtKeys: readonly [JwtKey, ...JwtKey[]]
+
+  constructor(keyHash: Buffer, jwtKeys: readonly [JwtKey, ...JwtKey[]]) {
+    this.keyHash = keyHash
+    this.jwtKeys = jwtKeys
+    Object.freeze(this)
+  }
+
+  toJSON(): string {
+    return '[secrets]'
+  }
+
+  toString(): string {
+    return '[secrets]'
+  }
+
+  [inspect.custom](): string {
+    return '[secrets]'
+  }
+}
+
+/**
+ * The secrets in `secrets.json` of the data directory (made 0700, the file 0600), created on the first start; of several
+ * processes that start at once, one wins and all get what it wrote. Nodes of a cluster share theirs through the
+ * environment: `SLUICE_SECRET_KEY_HASH` (base64, 32 bytes or more) and `SLUICE_SECRET_JWT` (`kid:base64`, several
+ * separated by commas, the first one signs). Throws ConfigError when a secret is unusable.
+ */
+export function loadOrCreateSecrets(dataDir: string, env: Env = {}): Secrets {
+  const given = readEnvironment(env).secrets
+  const keyHash = given.keyHash === null ? null : secretFromVariable('SLUICE_SECRET_KEY_HASH', given.keyHash)
+  const jwtKeys = given.jwt === null ? null : jwtKeysFromVariable('SLUICE_SECRET_JWT', given.jwt)
+  if (keyHash && jwtKeys) return new Secrets(keyHash, jwtKeys)
+
+  const stored = readOrCreate(dataDir)
+  return new Secrets(keyHash ?? stored.keyHash, jwtKeys ?? stored.jwtKeys)
+}
+
+function readOrCreate(dataDir: string): Secrets {
+  const file = join(dataDir, 'secrets.json')
+  try {
+    return parseSecrets(file, readFileSync(file, 'utf8'))
+  } catch (cause) {
+    if (cause instanceof ConfigError) throw cause
+    if ((cause as NodeJS.ErrnoException).code !== 'ENOENT') {
+      throw new ConfigError(`cannot be read (${readFailure(cause)})`, { file })
+    }
+  }
+  try {
+    create(dataDir, file)
+    return parseSecrets(file, readFileSync(file, 'utf8'))
+  } catch (cause) {
+    if (cause instanceof ConfigError) throw cause
+    throw new ConfigError(`cannot be created (${readFailure(cause)})`, { file })
+  }
+}
+
+/** Whole or not at all: a temporary file is linked to the name, which fails when another process was first. */
+function create(dataDir: string, file: string): void {
+  mkdirSync(dataDir, { recursive: true, mode: 0o700 })
+  const temporary = `${file}.${process.pid}.${randomUUID()}`
+  const text = JSON.stringify({
+    keyHash: randomBytes(MIN_SECRET_BYTES).toString('base64'),
+    jwtKeys: [{ kid: randomUUID().slice(0, 8), secret: randomBytes(MIN_SECRET_BYTES).toString('base64') }],
+  })
+  try {
+    writeDurably(temporary, `${text}\n`)
+    linkSync(temporary, file)
+  } catch (cause) {
+    if ((cause as NodeJS.ErrnoException).code !== 'EEXIST') throw cause
+  } finally {
+    rmSync(temporary, { force: true })
+  }
+  syncDirectory(dataDir)
+}
+
+function writeDurably(file: string, text: string): void {
+  const descriptor = openSync(file, 'wx', 0o600)
+  try {
+    writeSync(descriptor, text)
+    fsyncSync(descriptor)
+  } finally {
+    closeSync(descriptor)
+  }
+  chmodSync(file, 0o600)
+}
+
+function syncDirectory(directory: string): void {
+  const descriptor = openSync(directory, 'r')
+  try {
+    fsyncSync(descriptor)
+  } finally {
+    closeSync(descriptor)
+  }
+}
+
+function parseSecrets(file: string, text: string): Secrets {
+  const damaged = new ConfigError('is damaged; restore it from a backup, keys and tokens depend on it', { file })
+  let value: unknown
+  try {
+    value = JSON.parse(text)
+  } catch {
+    // The cause would quote the text.
+    throw damaged
+  }
+  if (!isObject(value) || !Array.isArray(value['jwtKeys'])) throw damaged
+  const keyHash = decodeSecret(value['keyHash'])
+  const [first, ...rest] = value['jwtKeys'].map((key: unknown) => {
+    const secret = isObject(key) ? decodeSecret(key['secret']) : null
+    const kid = isObject(key) ? key['kid'] : null
+    if (!secret || typeof kid !== 'string' || !KID.test(kid)) throw damaged
+    return { kid, secret }
+  })
+  if (!keyHash || !first) throw damaged
+  return new Secrets(keyHash, [first, ...rest])
+}
+
+function secretFromVariable(variable: string, text: string): Buffer {
+  const secret = decodeSecret(text)
+  if (secret) return secret
+  throw new ConfigError(`must be ${MIN_SECRET_BYTES} bytes or more in base64 (openssl rand -base64 32)`, { variable })
+}
+
+function jwtKeysFromVariable(variable: string, text: string): [JwtKey, ...JwtKey[]] {
+  const [first, ...rest] = text.split(',').map((part) => {
+    const [, kid, encoded] = /^\s*([^:\s]+):(\S+)\s*$/.exec(part) ?? []
+    const secret = decodeSecret(encoded)
+    if (kid !== undefined && KID.test(kid) && secret) return { kid, secret }
+    throw new ConfigError(`must be kid:secret, the secret ${MIN_SECRET_BYTES} bytes or more in base64`, { variable })
+  })
+  if (!first) throw new ConfigError('must not be empty', { variable })
+  if (new Set([first, ...rest].map(({ kid }) => kid)).size <= rest.length) {
+    throw new ConfigError('names a kid twice', { variable })
+  }
+  return [first, ...rest]
+}
+
+function decodeSecret(text: unknown): Buffer | null {
+  if (typeof text !== 'string' || !/^[A-Za-z0-9+/_-]+={0,2}$/.test(text)) return null
+  const bytes = Buffer.from(text, 'base64')
+  return bytes.length >= MIN_SECRET_BYTES ? bytes : null
+}

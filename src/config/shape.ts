@@ -1,0 +1,121 @@
+import type { AuthStyle, KeyLimits, Provider, UpstreamTimeouts } from '../core/snapshot.ts'
+
+/** The whole configuration: checked, with defaults, frozen. Shown (`JSON.stringify`, `inspect`) without its secrets. */
+export interface Config {
+  readonly server: ServerConfig
+  readonly limits: LimitsConfig
+  readonly workers: WorkersConfig
+  readonly upstream: UpstreamDefaults
+  /** Those of the file first, then those made from credentials in the environment. */
+  readonly upstreams: readonly UpstreamConfig[]
+  readonly keys: readonly DeclaredKey[]
+  readonly database: DatabaseConfig
+  readonly redis: RedisConfig
+  readonly journal: JournalConfig
+  /** Absolute. */
+  readonly dataDir: string
+  readonly log: LogConfig
+  readonly simulator: { readonly enabled: boolean }
+  /** Absolute path of the file that was read; null: there is none. */
+  readonly file: string | null
+}
+
+export interface ServerConfig {
+  readonly host: string
+  /** 0: any free one. */
+  readonly port: number
+  /** For display alone, without a trailing slash. */
+  readonly baseUrl: string | null
+  readonly fronts: number
+  /** Absolute paths of PEM files. */
+  readonly tls: { readonly certFile: string; readonly keyFile: string } | null
+  /** Addresses and CIDR ranges. */
+  readonly trustedProxies: readonly string[]
+  readonly vendor: string
+  readonly drainAnnounceMs: number
+  readonly drainTimeoutMs: number
+  readonly bodyTimeoutMs: number
+  /** Origins, or `*`. Empty: off. */
+  readonly corsOrigins: readonly string[]
+}
+
+export interface LimitsConfig {
+  readonly maxBodyBytes: number
+  readonly maxJsonDepth: number
+  readonly maxJsonElements: number
+  readonly maxAnswerBytes: number
+  /** Per front process. */
+  readonly maxRequestsInFlight: number
+  readonly keyDefaults: {
+    readonly requestsPerMinute: number
+    readonly tokensPerMinute: number
+    readonly concurrency: number
+  }
+  readonly defaultOutputTokens: number
+  readonly addressFailuresPerMinute: number
+}
+
+export interface WorkersConfig {
+  readonly threads: number
+  readonly inlineMaxBytes: number
+  readonly maxQueue: number
+}
+
+export interface UpstreamDefaults {
+  readonly timeouts: UpstreamTimeouts
+  readonly connectionsPerOrigin: number
+  /** The first one included. */
+  readonly maxAttempts: number
+}
+
+/** A provider together with what it serves. */
+export interface UpstreamConfig extends Provider {
+  readonly auth: AuthStyle
+  readonly models: readonly UpstreamModel[]
+}
+
+/**
+ * A model as one upstream serves it. A trailing `*` of `id` matches any rest; a trailing `*` of `upstreamModel` is then
+ * replaced by that rest.
+ */
+export interface UpstreamModel {
+  readonly id: string
+  readonly upstreamModel: string
+  readonly weight: number
+  readonly ownedBy: string
+}
+
+/** An entry API key given by configuration; `key` is the secret itself. */
+export interface DeclaredKey {
+  readonly name: string
+  readonly key: string
+  readonly enabled: boolean
+  readonly expiresAtMs: number | null
+  readonly limits: KeyLimits
+  readonly models: readonly string[] | null
+  readonly addresses: readonly string[] | null
+  readonly clients: readonly string[] | null
+}
+
+export interface DatabaseConfig {
+  /** Null: the embedded database. */
+  readonly url: string | null
+  readonly maxConnections: number
+  readonly statementTimeoutMs: number
+}
+
+export interface RedisConfig {
+  /** Null: limits are kept in process. */
+  readonly url: string | null
+}
+
+export interface JournalConfig {
+  readonly durability: 'os' | 'disk'
+  readonly segmentMaxBytes: number
+}
+
+export interface LogConfig {
+  readonly level: 'debug' | 'info' | 'warn' | 'error' | 'silent'
+  /** Absolute; null: standard output. */
+  readonly file: string | null
+}

@@ -1,0 +1,236 @@
+import type { AuthStyle, Model, ModelTarget, Provider, UpstreamKey, UpstreamTimeouts } from '../core/snapshot.ts'
+import { parseBaseUrl } from './address.ts'
+import { ConfigError, type Path } from './config-error.ts'
+import type { Env } from './env.ts'
+import { KNOWN_PROVIDERS, type KnownProvider } from './providers.ts'
+import { redacting } from './redact.ts'
+import { DEFAULT_TIMEOUTS, type UpstreamEntry } from './schema.ts'
+import type { Config, UpstreamConfig, UpstreamModel } from './shape.ts'
+
+/** Reports what is wrong at a place of the file; never returns. */
+export type Fail = (path: Path, message: string) => never
+
+const DEFAULT_CONCURRENCY = 1000
+const HEADER_NAME = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/
+// eslint-disable-next-line no-control-regex -- control characters are what a header value must not hold
+const HEADER_VALUE = /^[^\u0000-\u0008\u000a-\u001f\u007f]*$/
+const OWN_HEADERS = new Set([
+  'host',
+  'content-length',
+  'transfer-encoding',
+  'connection',
+  'content-type',
+  'te',
+  'upgrade',
+])
+
+/** The upstreams of the file, checked beyond what its schema says. */
+export function resolveUpstreams(
+  entries: readonly UpstreamEntry[],
+  defaults: UpstreamTimeouts,
+  fail: Fail,
+): UpstreamConfig[] {
+  const upstreamIds = new Set<string>()
+  const keyIds = new Set<string>()
+  return entries.map((entry, index) => {
+    const path: Path = ['upstreams', index]
+    if (upstreamIds.has(entry.id)) fail([...path, 'id'], `upstreams[${index}].id is taken by another upstream`)
+    upstreamIds.add(entry.id)
+    const upstream = resolveUpstream(entry, path, defaults, fail)
+    for (const [position, { id }] of upstream.keys.entries()) {
+      if (keyIds.has(id)) {
+        const keyPath = [...path, 'keys', position, 'id']
+        fail(
+          keyPath,
+          `upstreams[${index}].keys[${position}].id is taken by another key; ids are unique over all upstreams`,
+        )
+      }
+      keyIds.add(id)
+    }
+    return upstream
+  })
+}
+
+function resolveUpstream(entry: UpstreamEntry, path: Path, defaults: UpstreamTimeouts, fail: Fail): UpstreamConfig {
+  const auth = entry.auth ?? (entry.dialect === 'anthropic-messages' ? 'x-api-key' : 'bearer')
+  const timeouts = {
+    connectMs: entry.timeouts?.connect_ms ?? defaults.connectMs,
+    firstByteMs: entry.timeouts?.first_byte_ms ?? defaults.firstByteMs,
+    idleMs: entry.timeouts?.idle_ms ?? defaults.idleMs,
+    totalMs: entry.timeouts?.total_ms ?? defaults.totalMs,
+  }
+  return {
+    id: entry.id,
+    name: entry.name ?? entry.id,
+    dialect: entry.dialect,
+    baseUrl: upstreamBaseUrl(entry, path, fail),
+    auth,
+    headers: resolveHeaders(entry.headers, auth, path, fail),
+    keys: resolveKeys(entry, auth, path, fail),
+    timeouts,
+    billsAfterDisconnect: entry.bills_after_disconnect,
+    models: resolveModels(entry, path, fail),
+  }
+}
+
+function upstreamBaseUrl(entry: UpstreamEntry, path: Path, fail: Fail): string {
+  const parsed = parseBaseUrl(entry.base_url)
+  if ('reason' in parsed) return fail([...path, 'base_url'], `base_url of upstream ${entry.id} ${parsed.reason}`)
+  const suffix = /\/(chat\/completions|messages)$/.exec(parsed.url)?.[0]
+  if (suffix) fail([...path, 'base_url'], `base_url of upstream ${entry.id} must not end in ${suffix}; it is appended`)
+  return parsed.url
+}
+
+function resolveHeaders(
+  headers: Readonly<Record<string, string>>,
+  auth: AuthStyle,
+  path: Path,
+  fail: Fail,
+): Readonly<Record<string, string>> {
+  const resolved: Record<string, string> = {}
+  for (const [name, value] of Object.entries(headers)) {
+    const lower = name.toLowerCase()
+    const at = [...path, 'headers', name]
+    if (!HEADER_NAME.test(name) || lower === '__proto__')
+      fail(at, 'the name of a header may hold letters, digits and "-"')
+    if (OWN_HEADERS.has(lower)) fail(at, `the header ${lower} is set by the gateway and cannot be configured`)
+    if (auth !== 'none' && (lower === 'authorization' || lower === 'x-api-key')) {
+      fail(at, `the header ${lower} belongs to the credential; use keys, or auth: none`)
+    }
+    if (!HEADER_VALUE.test(value))
+      fail(at, `the value of header ${lower} must not hold line breaks or control characters`)
+    if (lower in resolved) fail(at, `the header ${lower} is given twice`)
+    resolved[lower] = value
+  }
+  return redacting(resolved, Object.keys(resolved))
+}
+
+function resolveKeys(entry: UpstreamEntry, auth: AuthStyle, path: Path, fail: Fail): UpstreamKey[] {
+  if (auth === 'none' && entry.keys.length === 0) return [upstreamKey(`${entry.id}-1`, '')]
+  if (entry.keys.length === 0) {
+    fail([...path, 'keys'], `upstream ${entry.id} needs a key with a credential (or auth: none)`)
+  }
+  return entry.keys.map((key, index) => {
+    if (!HEADER_VALUE.test(key.credential) || key.credential.trim() !== key.credential) {
+      fail([...path, 'keys', index, 'credential'], 'a credential must not hold line breaks or begin or end with blanks')
+    }
+    const id = key.id ?? `${entry.id}-${index + 1}`
+    return upstreamKey(id, key.credential, {
+      name: key.name ?? id,
+      enabled: key.enabled,
+      weight: key.weight,
+      maxConcurrency: key.max_concurrency,
+    })
+  })
+}
+
+function upstreamKey(id: string, credential: string, rest: Partial<UpstreamKey> = {}): UpstreamKey {
+  const defaults = { name: id, enabled: true, weight: 1, maxConcurrency: DEFAULT_CONCURRENCY }
+  return redacting({ ...defaults, ...rest, id, credential }, ['credential'])
+}
+
+function resolveModels(entry: UpstreamEntry, path: Path, fail: Fail): UpstreamModel[] {
+  const seen = new Set<string>()
+  return entry.models.map((model, index) => {
+    const at = [...path, 'models', index]
+    const { id, upstream_model, weight, owned_by } =
+      typeof model === 'string' ? { id: model, weight: 1, upstream_model: undefined, owned_by: undefined } : model
+    const resolved = { id, upstreamModel: upstream_model ?? id, weight, ownedBy: owned_by ?? entry.id }
+    if (/\*./.test(id) || /\*./.test(resolved.upstreamModel))
+      fail(at, 'a "*" may only be the last character of a model id')
+    if (resolved.upstreamModel.endsWith('*') && !id.endsWith('*')) {
+      fail(at, 'upstream_model may end in "*" only when the id does')
+    }
+    const pair = JSON.stringify([id, resolved.upstreamModel])
+    if (seen.has(pair)) fail(at, `upstream ${entry.id} lists this model twice`)
+    seen.add(pair)
+    return resolved
+  })
+}
+
+/**
+ * Upstreams for the credentials of well-known providers in the environment. Left out: an id that `declared` has, and a
+ * credential that `declared` uses under another id, since the file then says how it is to be used.
+ */
+export function environmentUpstreams(
+  env: Env,
+  declared: readonly UpstreamConfig[],
+  timeouts: UpstreamTimeouts,
+): UpstreamConfig[] {
+  const ids = new Set(declared.flatMap(({ id, keys }) => [id, ...keys.map((key) => key.id)]))
+  const credentials = new Set(declared.flatMap(({ keys }) => keys.map((key) => key.credential)))
+  const upstreams: UpstreamConfig[] = []
+  for (const provider of KNOWN_PROVIDERS) {
+    const given = (env[`${provider.prefix}_API_KEY`] ?? '').split(',').map((credential) => credential.trim())
+    const unused = given.filter((credential) => credential !== '' && !credentials.has(credential))
+    if (unused.length === 0 || ids.has(provider.id)) continue
+    if (unused.some((credential) => !HEADER_VALUE.test(credential))) {
+      throw new ConfigError('must not hold control characters', { variable: `${provider.prefix}_API_KEY` })
+    }
+    upstreams.push({
+      id: provider.id,
+      name: provider.name,
+      dialect: provider.dialect,
+      baseUrl: providerBaseUrl(provider, env),
+      auth: provider.auth,
+      headers: {},
+      keys: [...new Set(unused)].map((credential, index) => upstreamKey(`${provider.id}-${index + 1}`, credential)),
+      timeouts,
+      billsAfterDisconnect: false,
+      models: provider.models.map((id) => ({ id, upstreamModel: id, weight: 1, ownedBy: provider.id })),
+    })
+  }
+  return upstreams
+}
+
+function providerBaseUrl(provider: KnownProvider, env: Env): string {
+  const variable = `${provider.prefix}_BASE_URL`
+  const text = env[variable]
+  if (text === undefined || text === '') return provider.baseUrl
+  const parsed = parseBaseUrl(text)
+  if ('reason' in parsed) throw new ConfigError(`the address ${parsed.reason}`, { variable })
+  const { basePath = '' } = provider
+  return parsed.url.endsWith(basePath) ? parsed.url : parsed.url + basePath
+}
+
+/** The built-in simulator on `port` as upstreams: one for each dialect it speaks. */
+export function simulatorUpstreams(port: number): UpstreamConfig[] {
+  const simulator = (id: string, models: readonly string[]) => ({
+    id,
+    name: 'Simulator',
+    baseUrl: `http://127.0.0.1:${port}/v1`,
+    headers: {},
+    keys: [upstreamKey(`${id}-1`, 'simulator', { maxConcurrency: 100_000 })],
+    timeouts: DEFAULT_TIMEOUTS,
+    billsAfterDisconnect: false,
+    models: models.map((model) => ({ id: model, upstreamModel: model, weight: 1, ownedBy: 'simulator' })),
+  })
+  return [
+    { ...simulator('simulator-chat', ['sim-gpt', 'sim-gpt-mini']), dialect: 'openai-chat', auth: 'bearer' },
+    { ...simulator('simulator-messages', ['sim-claude']), dialect: 'anthropic-messages', auth: 'x-api-key' },
+  ]
+}
+
+/**
+ * The providers and models of a snapshot, as plain copies that serialise with their credentials. Upstreams that serve
+ * the same model id become targets of one model; a model id or name at the upstream that ends in `*` stays a pattern.
+ */
+export function toSnapshotParts(config: Pick<Config, 'upstreams'>): { providers: Provider[]; models: Model[] } {
+  const providers: Provider[] = []
+  const models = new Map<string, { ownedBy: string; targets: ModelTarget[] }>()
+  for (const { models: served, ...upstream } of config.upstreams) {
+    providers.push({
+      ...upstream,
+      headers: { ...upstream.headers },
+      keys: upstream.keys.map((key) => ({ ...key })),
+      timeouts: { ...upstream.timeouts },
+    })
+    for (const { id, upstreamModel, weight, ownedBy } of served) {
+      const model = models.get(id) ?? { ownedBy, targets: [] }
+      models.set(id, model)
+      model.targets.push({ providerId: upstream.id, upstreamModel, weight })
+    }
+  }
+  // The file does not say when a model was made: 0, as the protocol wants a number.
+  return { providers, models: [...models].map(([id, model]) => ({ id, created: 0, ...model })) }
+}

@@ -1,0 +1,125 @@
+import { mkdirSync, openSync } from 'node:fs'
+import { dirname } from 'node:path'
+import { pino, stdSerializers, type Logger as PinoLogger } from 'pino'
+import { maskLine, SECRET_FIELDS } from './mask.ts'
+
+export type LogLevel = 'debug' | 'info' | 'warn' | 'error' | 'silent'
+
+/** Values beside the message. An error goes under `err`, its causes are written with it. */
+export type LogFields = Readonly<Record<string, unknown>>
+
+export interface LogMethod {
+  (message: string): void
+  (fields: LogFields, message: string): void
+}
+
+/** What the rest of the project knows of logging. */
+export interface Logger {
+  readonly debug: LogMethod
+  readonly info: LogMethod
+  readonly warn: LogMethod
+  readonly error: LogMethod
+  /** Whether lines of this level are written: to skip what is dear to compute. */
+  enabled(level: Exclude<LogLevel, 'silent'>): boolean
+  /** A logger whose lines carry `name` behind this one's, e.g. `front.scheduler`. */
+  child(name: string): Logger
+  /** Writes what is buffered before it returns; gives up after a second when nobody reads. */
+  flush(): void
+}
+
+/** Where lines go, each with its line feed. */
+export interface LogSink {
+  write(line: string): void
+  flush?(): void
+}
+
+export interface LoggerOptions {
+  readonly level: LogLevel
+  readonly name: string
+  /** File to append to; standard output by default. */
+  readonly file?: string | null
+  /** Takes the place of file and standard output. */
+  readonly sink?: LogSink
+}
+
+const MAX_FLUSH_MS = 1000
+const BUFFER_BYTES = 4096
+const FLUSH_EVERY_MS = 250
+// A log nobody reads must not eat the memory: lines past this are dropped.
+const MAX_BUFFERED_BYTES = 8 * 1024 * 1024
+
+/**
+ * A logger of JSON lines. They are gathered and written by the way: 4 KiB at a time, after a quarter of a second, on
+ * `flush()` (call it before a fatal end) and when the process exits. Secret members are redacted by name, and all that
+ * looks like a credential is masked in the finished line. Throws when `file` cannot be opened.
+ */
+export function createLogger({ level, name, file = null, sink = bufferedSink(file) }: LoggerOptions): Logger {
+  const root = pino(
+    {
+      level,
+      base: { pid: process.pid },
+      timestamp: pino.stdTimeFunctions.isoTime,
+      formatters: { level: (label) => ({ level: label }) },
+      serializers: { err: stdSerializers.errWithCause, error: stdSerializers.errWithCause },
+      redact: { paths: SECRET_FIELDS.flatMap((field) => [`["${field}"]`, `*["${field}"]`]), censor: '[redacted]' },
+    },
+    { write: (line: string) => sink.write(maskLine(line)) },
+  )
+  return named(root, name, sink)
+}
+
+/** Named loggers are children of the root, not of each other: a line would hold the name of each. */
+function named(root: PinoLogger, name: string, sink: LogSink): Logger {
+  const target = root.child({ name })
+  const method = (level: 'debug' | 'info' | 'warn' | 'error'): LogMethod => {
+    return (fields: LogFields | string, message?: string) => {
+      if (typeof fields === 'string') target[level](fields)
+      else target[level](fields, message)
+    }
+  }
+  return {
+    debug: method('debug'),
+    info: method('info'),
+    warn: method('warn'),
+    error: method('error'),
+    enabled: (level) => target.isLevelEnabled(level),
+    child: (childName) => named(root, `${name}.${childName}`, sink),
+    flush: () => sink.flush?.(),
+  }
+}
+
+function bufferedSink(file: string | null): LogSink {
+  let giveUpAtMs = Infinity
+  const destination = pino.destination({
+    dest: file === null ? 1 : openLogFile(file),
+    sync: false,
+    minLength: BUFFER_BYTES,
+    maxLength: MAX_BUFFERED_BYTES,
+    periodicFlush: FLUSH_EVERY_MS,
+    // A synchronous flush sleeps between attempts: a reader that stalls must not keep the process from ending.
+    retryEAGAIN: () => Date.now() < giveUpAtMs,
+  })
+  // A full disk or a closed pipe costs log lines, never the process.
+  destination.on('error', () => undefined)
+  // In front of pino's own listener, which flushes.
+  process.prependOnceListener('exit', () => (giveUpAtMs = Date.now() + MAX_FLUSH_MS))
+  return {
+    write: (line) => void destination.write(line),
+    flush: () => {
+      giveUpAtMs = Date.now() + MAX_FLUSH_MS
+      try {
+        destination.flushSync()
+      } catch {
+        // The lines stay buffered.
+      } finally {
+        giveUpAtMs = Infinity
+      }
+    },
+  }
+}
+
+/** At start and synchronously, so that a file that cannot be written is known before anything runs. */
+function openLogFile(file: string): number {
+  mkdirSync(dirname(file), { recursive: true })
+  return openSync(file, 'a', 0o600)
+}

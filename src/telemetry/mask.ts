@@ -1,0 +1,63 @@
+const HIDDEN = '[redacted]'
+
+/** Members whose value is never logged, at any depth. */
+export const SECRET_FIELDS = [
+  'authorization',
+  'proxy-authorization',
+  'x-api-key',
+  'api-key',
+  'api_key',
+  'apiKey',
+  'x-goog-api-key',
+  'cookie',
+  'set-cookie',
+  'credential',
+  'password',
+  'password_hash',
+  'passwordHash',
+  'secret',
+  'token',
+  'keyHash',
+  'private_key',
+] as const
+
+// A secret begins at a word's start; in JSON that may follow an escape, whose last letter belongs to no word.
+const START = String.raw`(?<=^|[^A-Za-z0-9]|\\[bfnrt]|\\u[0-9a-fA-F]{4}|%[0-9a-fA-F]{2})`
+
+const SECRETS = new RegExp(
+  [
+    // JSON web tokens
+    String.raw`${START}eyJ[A-Za-z0-9_-]{5,}\.[A-Za-z0-9_-]+(?:\.[A-Za-z0-9_-]*)?`,
+    // Authorization headers
+    String.raw`${START}(?:[Bb]earer|BEARER|[Bb]asic|BASIC)(?:\s|%20|\+|\\t)+[A-Za-z0-9._~+/=-]{6,}`,
+    // Keys of this gateway and of well-known providers
+    String.raw`${START}(?:sk|pk|rk|gsk|xai|fw|tgp|hf|nvapi|csk|pplx|r8|key)[-_][A-Za-z0-9_-]{12,}`,
+    String.raw`${START}AIza[A-Za-z0-9_-]{20,}`,
+    String.raw`${START}(?:AKIA|ASIA)[A-Z0-9]{16}`,
+  ].join('|'),
+  'g',
+)
+
+const URL_PASSWORD = /([a-z][a-z0-9+.-]*:\/\/[^\s/:@"\\]*:)[^\s/"]+@/gi
+
+const names = SECRET_FIELDS.join('|')
+const SECRET_MEMBER = new RegExp(
+  String.raw`("(?:${names})":)(?:"(?:[^"\\]|\\.)*"|\[(?:"(?:[^"\\]|\\.)*"|[^"\]])*\])`,
+  'gi',
+)
+
+/** A text with everything that looks like a credential replaced: keys, tokens, Authorization values, passwords in URLs. */
+export function maskSecrets(text: string): string {
+  return text.replace(SECRETS, hide).replace(URL_PASSWORD, `$1${HIDDEN}@`)
+}
+
+/** One line of JSON with the values of secret members and all that looks like a credential replaced. */
+export function maskLine(line: string): string {
+  return maskSecrets(line.replace(SECRET_MEMBER, `$1"${HIDDEN}"`))
+}
+
+/** Keeps what tells the kind of a secret, so that a reader knows what was there. */
+function hide(secret: string): string {
+  const [kind] = /^(?:[A-Za-z0-9]{1,5}[-_]|eyJ|AIza|A[KS]IA|\w+)/.exec(secret) ?? ['']
+  return `${kind}${kind.endsWith('-') || kind.endsWith('_') ? '' : ' '}${HIDDEN}`
+}

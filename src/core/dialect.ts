@@ -1,5 +1,6 @@
 import type { DialectName } from './endpoint.ts'
 import type { GatewayError } from './errors.ts'
+import type { RequestBody } from './request-body.ts'
 import type { Usage } from './usage.ts'
 
 /** What to do with one event of an upstream's stream. */
@@ -53,6 +54,11 @@ export interface BodyEdits {
 /** A wire language: values in, values out; no sockets, no clock. */
 export interface Dialect {
   readonly name: DialectName
+  /**
+   * The body as the upstream gets it: its name of the model, no upstream address or key of the client's, usage asked of
+   * streams. All other bytes stay; the very same buffer when nothing needs to change.
+   */
+  prepareBody(body: RequestBody, edits: BodyEdits): Buffer
   /** @param clientWantsUsage the client asked for usage in its stream */
   inspectStream(clientWantsUsage: boolean): StreamInspector
   /** Reads a buffered 200; throws SyntaxError when it is not JSON. */

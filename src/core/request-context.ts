@@ -9,6 +9,8 @@ import { emptyUsage } from './usage.ts'
 
 /** Tokens and a place held under the limits of one key; settled and released once, by accounting. */
 export interface Reservation {
+  /** Holds tokens until the truth is known. Throws TPM_EXCEEDED. */
+  reserve(tokens: number, nowMs: number): void
   /** Books the truth in place of what was reserved, and gives the place back. Later calls do nothing. */
   settle(actualTokens: number, nowMs: number): void
 }
@@ -58,8 +60,8 @@ export class RequestContext {
   usage: Usage = emptyUsage()
   settlement: Settlement = 'none'
   ttftUs: number | null = null
-  /** When the last byte from upstream came, or null: what follows is our own work. */
-  upstreamDoneUs: number | null = null
+  /** Time during which an upstream had the request, all attempts together. */
+  waitedUs = 0
   readonly times: PhaseTimes = { authUs: 0, limitUs: 0, validateUs: 0, queueUs: 0, upstreamUs: 0 }
   /** Sends the last bytes of the answer; called by accounting once the record is safe. */
   finish: (() => void) | null = null

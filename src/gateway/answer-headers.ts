@@ -1,0 +1,77 @@
+import type { GatewayError } from '../core/errors.ts'
+import type { HeaderList } from '../core/exchange.ts'
+import type { RequestContext } from '../core/request-context.ts'
+import type { UpstreamHeaders } from '../upstream/upstream-client.ts'
+
+/** Upstream headers that a client may see. */
+const FORWARDED = ['openai-processing-ms', 'openai-version'] as const
+
+/** The headers that every answer to an AI request carries. */
+export function answerHeaders(ctx: RequestContext, contentType: string, nowUs: number): Array<HeaderList[number]> {
+  const headers: Array<HeaderList[number]> = [
+    ['Content-Type', contentType],
+    ['X-Request-Id', ctx.id],
+  ]
+  // The messages protocol's clients read this one.
+  if (ctx.endpoint.dialect === 'anthropic-messages') headers.push(['request-id', ctx.id])
+  const limits = ctx.rateLimits?.()
+  if (limits !== undefined) {
+    headers.push(
+      ['X-RateLimit-Limit-Requests', String(limits.limitRequests)],
+      ['X-RateLimit-Remaining-Requests', String(Math.floor(limits.remainingRequests))],
+      ['X-RateLimit-Reset-Requests', seconds(limits.resetRequestsSeconds)],
+      ['X-RateLimit-Limit-Tokens', String(limits.limitTokens)],
+      ['X-RateLimit-Remaining-Tokens', String(Math.floor(limits.remainingTokens))],
+      ['X-RateLimit-Reset-Tokens', seconds(limits.resetTokensSeconds)],
+    )
+  }
+  headers.push(['Server-Timing', serverTiming(ctx, nowUs)])
+  return headers
+}
+
+/** As above, with what of the upstream's headers may be seen. */
+export function streamHeaders(ctx: RequestContext, upstream: UpstreamHeaders, nowUs: number): HeaderList {
+  const headers = answerHeaders(ctx, 'text/event-stream; charset=utf-8', nowUs)
+  headers.push(['Cache-Control', 'no-cache'], ['X-Accel-Buffering', 'no'])
+  return withForwarded(headers, upstream)
+}
+
+export function bufferedHeaders(ctx: RequestContext, upstream: UpstreamHeaders, nowUs: number): HeaderList {
+  return withForwarded(answerHeaders(ctx, 'application/json', nowUs), upstream)
+}
+
+export function errorHeaders(ctx: RequestContext, error: GatewayError, nowUs: number): HeaderList {
+  const headers = answerHeaders(ctx, 'application/json', nowUs)
+  if (error.retryAfterSeconds !== null) {
+    headers.push(['Retry-After', String(Math.max(1, Math.ceil(error.retryAfterSeconds)))])
+  }
+  // The official clients would repeat the request twice otherwise, for nothing.
+  if (error.type === 'quota_exhausted') headers.push(['x-should-retry', 'false'])
+  return headers
+}
+
+function withForwarded(headers: Array<HeaderList[number]>, upstream: UpstreamHeaders): HeaderList {
+  for (const name of FORWARDED) {
+    const value = upstream[name]
+    if (typeof value === 'string') headers.push([name, value])
+  }
+  return headers
+}
+
+/** Milliseconds, as the header's `dur` wants them. */
+function serverTiming(ctx: RequestContext, nowUs: number): string {
+  const { authUs, limitUs, validateUs, queueUs, upstreamUs } = ctx.times
+  const overheadUs = Math.max(0, nowUs - ctx.startUs - ctx.waitedUs)
+  return (
+    `auth;dur=${ms(authUs)}, limit;dur=${ms(limitUs)}, translate;dur=${ms(validateUs)}, queue;dur=${ms(queueUs)}, ` +
+    `upstream;dur=${ms(upstreamUs)}, overhead;dur=${ms(overheadUs)}`
+  )
+}
+
+function ms(us: number): string {
+  return (us / 1000).toFixed(2)
+}
+
+function seconds(value: number): string {
+  return String(Math.ceil(value))
+}

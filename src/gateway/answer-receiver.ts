@@ -1,0 +1,38 @@
+import type { Clock } from '../core/clock.ts'
+import type { Dialect } from '../core/dialect.ts'
+import type { GatewayError } from '../core/errors.ts'
+import type { RequestBody } from '../core/request-body.ts'
+import type { RequestContext } from '../core/request-context.ts'
+import type { UpstreamHeaders } from '../upstream/upstream-client.ts'
+
+/** What takes the body of an upstream's answer: one kind for streams, one for whole answers, one for refusals. */
+export interface AnswerReceiver {
+  data(chunk: Buffer): void
+  end(): void
+  /** The upstream broke off. */
+  lost(error: GatewayError): void
+  /** The client is gone: nothing more is to be sent, but what has been generated is to be known. */
+  clientLeft(): void
+}
+
+/** What a receiver may do to the attempt it works for. Exactly one of `served` and `failed` is called, once. */
+export interface AttemptControl {
+  pause(): void
+  /** The answer is settled; `ctx.finish` sends what is left of it. */
+  served(): void
+  /** Nothing has gone downstream. */
+  failed(error: GatewayError): void
+  /** Something has: the answer ends here, with an error the client can read. */
+  broken(error: GatewayError): void
+}
+
+export interface Answer {
+  readonly ctx: RequestContext
+  readonly body: RequestBody
+  readonly dialect: Dialect
+  readonly status: number
+  readonly headers: UpstreamHeaders
+  readonly clock: Clock
+  /** Cleans a provider's text of credentials, hosts and accounts. */
+  readonly redact: (text: string) => string
+}

@@ -1,0 +1,221 @@
+import type { Clock } from '../core/clock.ts'
+import type { DeadlineClock } from '../core/deadlines.ts'
+import { Deadline } from '../core/deadlines.ts'
+import type { AttemptOutcome, Slot } from '../core/deployment.ts'
+import type { Dialect } from '../core/dialect.ts'
+import { GatewayError } from '../core/errors.ts'
+import type { RequestBody } from '../core/request-body.ts'
+import type { RequestContext } from '../core/request-context.ts'
+import { redactUpstreamText } from '../dialects/redact.ts'
+import type { UpstreamCall, UpstreamClient, UpstreamHeaders, UpstreamListener } from '../upstream/upstream-client.ts'
+import type { Answer, AnswerReceiver, AttemptControl } from './answer-receiver.ts'
+import { BufferedRelay, FailureReader } from './buffered-relay.ts'
+import type { AnswerReader } from './buffered-relay.ts'
+import { outcomeOf } from './classify.ts'
+import { StreamRelay } from './stream-relay.ts'
+import { buildUpstreamRequest } from './upstream-request.ts'
+
+export interface AttemptOptions {
+  readonly upstream: UpstreamClient
+  readonly clock: Clock
+  readonly deadlines: DeadlineClock
+  readonly readAnswer: AnswerReader
+  readonly maxAnswerBytes: number
+}
+
+/** Served: the answer is settled, good or bad. Failed: nothing has gone downstream, another key may be tried. */
+export type AttemptResult = { readonly kind: 'served' } | { readonly kind: 'failed'; readonly error: GatewayError }
+
+/** How long an upstream may take to close an answer whose end has been seen, before its connection is given up. */
+const TAIL_MS = 1_000
+/** How long a client that left is still read for, at providers that bill all the same. */
+const DRAIN_MS = 30_000
+
+/**
+ * One upstream call. Owns its slot and gives it back in one place, when the call is over: that may be after the client has
+ * its answer.
+ */
+export class Attempt implements UpstreamListener, AttemptControl {
+  readonly #ctx: RequestContext
+  readonly #body: RequestBody
+  readonly #slot: Slot
+  readonly #dialect: Dialect
+  readonly #options: AttemptOptions
+  readonly #startUs: number
+  readonly #deadline: Deadline
+  #resolve: ((result: AttemptResult) => void) | null = null
+  #call: UpstreamCall | null = null
+  #receiver: AnswerReceiver | null = null
+  #status = 0
+  #slotHeld = true
+  #outcome: AttemptOutcome = { kind: 'ok' }
+
+  constructor(ctx: RequestContext, body: RequestBody, slot: Slot, dialect: Dialect, options: AttemptOptions) {
+    this.#ctx = ctx
+    this.#body = body
+    this.#slot = slot
+    this.#dialect = dialect
+    this.#options = options
+    this.#startUs = options.clock.monotonicUs()
+    this.#deadline = new Deadline(() => {
+      this.#expired()
+    })
+  }
+
+  run(): Promise<AttemptResult> {
+    const { deployment } = this.#slot
+    const { exchange } = this.#ctx
+    this.#ctx.providerId = deployment.provider.id
+    this.#ctx.upstreamKeyId = deployment.key.id
+    this.#ctx.servedModel = deployment.upstreamModel
+    return new Promise((resolve) => {
+      this.#resolve = resolve
+      exchange.response.onAbort(() => {
+        this.#clientLeft()
+      })
+      if (exchange.response.aborted) return
+      const { stream } = this.#body
+      const body = this.#dialect.prepareBody(this.#body, { model: deployment.upstreamModel, stream })
+      const request = buildUpstreamRequest({
+        deployment,
+        endpoint: this.#ctx.endpoint.name,
+        request: exchange.request,
+        body,
+        stream,
+      })
+      this.#call = this.#options.upstream.send(request, this)
+    })
+  }
+
+  onHead(status: number, headers: UpstreamHeaders): void {
+    this.#status = status
+    this.#ctx.times.upstreamUs = this.#options.clock.monotonicUs() - this.#startUs
+    const { deployment } = this.#slot
+    const answer: Answer = {
+      ctx: this.#ctx,
+      body: this.#body,
+      dialect: this.#dialect,
+      status,
+      headers,
+      clock: this.#options.clock,
+      redact: (text) => redactUpstreamText(text, [deployment.key.credential, new URL(deployment.provider.baseUrl).host]),
+    }
+    if (status !== 200) this.#receiver = new FailureReader(answer, this)
+    else if (this.#body.stream && isEventStream(headers)) {
+      this.#ctx.exchange.response.onDrain(() => {
+        this.#call?.resume()
+      })
+      this.#receiver = new StreamRelay(answer, this)
+    } else this.#receiver = new BufferedRelay(answer, this, this.#options.readAnswer, this.#options.maxAnswerBytes)
+  }
+
+  onData(chunk: Buffer): void {
+    this.#receiver?.data(chunk)
+  }
+
+  onEnd(): void {
+    if (this.#receiver === null) this.failed(new GatewayError('UPSTREAM_INVALID_ANSWER', { detail: 'no head' }))
+    else this.#receiver.end()
+    this.#release()
+  }
+
+  onError(error: GatewayError): void {
+    if (this.#receiver === null) this.failed(error)
+    else this.#receiver.lost(error)
+    this.#release()
+  }
+
+  pause(): void {
+    this.#call?.pause()
+  }
+
+  served(): void {
+    this.#settle({ kind: 'served' }, null)
+    this.#awaitTail()
+  }
+
+  failed(error: GatewayError): void {
+    this.#outcome = outcomeOf(error)
+    if (this.#ctx.aborted) this.#settle({ kind: 'served' }, error)
+    else this.#settle({ kind: 'failed', error }, error)
+    this.#hangUp()
+  }
+
+  broken(error: GatewayError): void {
+    this.#outcome = outcomeOf(error)
+    this.#ctx.error = error
+    this.#settle({ kind: 'served' }, error)
+    this.#hangUp()
+  }
+
+  #clientLeft(): void {
+    if (this.#resolve === null) return
+    this.#ctx.aborted = true
+    if (this.#ctx.status === 0) this.#ctx.status = 499
+    this.#receiver?.clientLeft()
+    if (this.#slot.deployment.provider.billsAfterDisconnect && this.#receiver !== null) {
+      this.#call?.resume()
+      this.#watch(DRAIN_MS)
+      return
+    }
+    if (this.#receiver instanceof StreamRelay) this.#receiver.settle(false)
+    this.#outcome = { kind: 'abandoned' }
+    this.#settle({ kind: 'served' }, new GatewayError('CLIENT_CLOSED'))
+    this.#hangUp()
+  }
+
+  /** The tail of an answer, or of a drain, took too long. */
+  #expired(): void {
+    if (this.#receiver instanceof StreamRelay && this.#resolve !== null) this.#receiver.settle(false)
+    this.#settle({ kind: 'served' }, null)
+    this.#hangUp()
+  }
+
+  #settle(result: AttemptResult, error: GatewayError | null): void {
+    const resolve = this.#resolve
+    if (resolve === null) return
+    this.#resolve = null
+    const nowUs = this.#options.clock.monotonicUs()
+    const durationUs = nowUs - this.#startUs
+    this.#ctx.waitedUs += durationUs
+    this.#ctx.attempts.push({
+      providerId: this.#slot.deployment.provider.id,
+      upstreamKeyId: this.#slot.deployment.key.id,
+      status: this.#status,
+      outcome: error?.code ?? 'ok',
+      startUs: this.#startUs - this.#ctx.startUs,
+      durationUs,
+    })
+    resolve(result)
+  }
+
+  /** The answer is whole, the call may not be over yet: its connection is worth a moment, its slot is not free. */
+  #awaitTail(): void {
+    this.#call?.resume()
+    this.#watch(TAIL_MS)
+  }
+
+  #watch(forMs: number): void {
+    if (!this.#slotHeld) return
+    const { deadlines } = this.#options
+    this.#deadline.atMs = deadlines.nowMs + forMs
+    deadlines.watch(this.#deadline)
+  }
+
+  #hangUp(): void {
+    this.#call?.abort()
+    this.#release()
+  }
+
+  #release(): void {
+    if (!this.#slotHeld) return
+    this.#slotHeld = false
+    this.#options.deadlines.forget(this.#deadline)
+    this.#slot.release(this.#outcome)
+  }
+}
+
+function isEventStream(headers: UpstreamHeaders): boolean {
+  const type = headers['content-type']
+  return typeof type === 'string' && type.toLowerCase().startsWith('text/event-stream')
+}

@@ -1,0 +1,147 @@
+import type { BufferedAnswer } from '../core/dialect.ts'
+import { GatewayError } from '../core/errors.ts'
+import { bufferedHeaders } from './answer-headers.ts'
+import type { Answer, AnswerReceiver, AttemptControl } from './answer-receiver.ts'
+import { classifyFailure, classifyStatus } from './classify.ts'
+import { settleUsage } from './settle-usage.ts'
+
+/** Reads a whole 200; throws SyntaxError when it is not JSON. Large ones are read in the pool. */
+export type AnswerReader = (answer: Answer, body: Buffer) => BufferedAnswer | Promise<BufferedAnswer>
+
+const MAX_FAILURE_BYTES = 65_536
+
+/** Collects an answer within a bound. */
+class Collector {
+  readonly #maxBytes: number
+  readonly #chunks: Buffer[] = []
+  #bytes = 0
+
+  constructor(maxBytes: number) {
+    this.#maxBytes = maxBytes
+  }
+
+  /** False when the bound is passed. */
+  add(chunk: Buffer): boolean {
+    this.#bytes += chunk.length
+    if (this.#bytes > this.#maxBytes) return false
+    this.#chunks.push(chunk)
+    return true
+  }
+
+  concat(): Buffer {
+    return Buffer.concat(this.#chunks)
+  }
+}
+
+/** Takes a whole answer, and sends it on once it is known to be one. */
+export class BufferedRelay implements AnswerReceiver {
+  readonly #answer: Answer
+  readonly #control: AttemptControl
+  readonly #read: AnswerReader
+  readonly #collected: Collector
+  #over = false
+
+  constructor(answer: Answer, control: AttemptControl, read: AnswerReader, maxBytes: number) {
+    this.#answer = answer
+    this.#control = control
+    this.#read = read
+    this.#collected = new Collector(maxBytes)
+  }
+
+  data(chunk: Buffer): void {
+    if (this.#over) return
+    const { ctx, clock } = this.#answer
+    ctx.ttftUs ??= clock.monotonicUs() - ctx.startUs
+    if (!this.#collected.add(chunk)) this.lost(new GatewayError('UPSTREAM_INVALID_ANSWER', { detail: 'too large' }))
+  }
+
+  end(): void {
+    if (this.#over) return
+    const body = this.#collected.concat()
+    try {
+      const read = this.#read(this.#answer, body)
+      if (read instanceof Promise) {
+        read.then(
+          (answer) => {
+            this.#deliver(body, answer)
+          },
+          (cause: unknown) => {
+            this.#unreadable(cause)
+          },
+        )
+      } else this.#deliver(body, read)
+    } catch (cause) {
+      this.#unreadable(cause)
+    }
+  }
+
+  lost(error: GatewayError): void {
+    if (this.#over) return
+    this.#over = true
+    this.#control.failed(error)
+  }
+
+  clientLeft(): void {
+    // Nothing has been sent and nothing is known before the end: the attempt decides.
+  }
+
+  #deliver(body: Buffer, read: BufferedAnswer): void {
+    if (this.#over) return
+    const { ctx, headers, clock } = this.#answer
+    if (read.failure !== null) {
+      this.lost(classifyFailure(read.failure, this.#answer.redact))
+      return
+    }
+    // A stream was asked for: a client that reads events cannot read this.
+    if (this.#answer.body.stream) {
+      this.lost(new GatewayError('UPSTREAM_INVALID_ANSWER', { detail: 'a whole answer where a stream was asked for' }))
+      return
+    }
+    this.#over = true
+    settleUsage(ctx, { usage: read.usage, observedTextBytes: read.observedTextBytes, complete: true })
+    if (!ctx.aborted) ctx.status = 200
+    ctx.finish = () => {
+      ctx.exchange.response.send(200, bufferedHeaders(ctx, headers, clock.monotonicUs()), body)
+    }
+    this.#control.served()
+  }
+
+  #unreadable(cause: unknown): void {
+    if (cause instanceof GatewayError) this.lost(cause)
+    else this.lost(new GatewayError('UPSTREAM_INVALID_ANSWER', { cause, detail: 'the answer is not JSON' }))
+  }
+}
+
+/** Reads an answer that is no success, for the error it holds. */
+export class FailureReader implements AnswerReceiver {
+  readonly #answer: Answer
+  readonly #control: AttemptControl
+  readonly #collected = new Collector(MAX_FAILURE_BYTES)
+  #over = false
+
+  constructor(answer: Answer, control: AttemptControl) {
+    this.#answer = answer
+    this.#control = control
+  }
+
+  data(chunk: Buffer): void {
+    if (!this.#over && !this.#collected.add(chunk)) this.end()
+  }
+
+  end(): void {
+    if (this.#over) return
+    this.#over = true
+    const { dialect, status, headers, redact } = this.#answer
+    const failure = dialect.readFailure(status, this.#collected.concat())
+    this.#control.failed(classifyStatus(status, headers, failure, redact))
+  }
+
+  /** The status has been told: a body that breaks off does not change what it means. */
+  lost(): void {
+    this.end()
+  }
+
+  clientLeft(): void {
+    this.end()
+  }
+}

@@ -1,0 +1,104 @@
+import type { UpstreamFailure } from '../core/dialect.ts'
+import type { AttemptOutcome } from '../core/deployment.ts'
+import { GatewayError } from '../core/errors.ts'
+import type { ErrorCode } from '../core/errors.ts'
+import type { UpstreamHeaders } from '../upstream/upstream-client.ts'
+
+/** What an upstream's failure is to us, by status. Anything else: 4xx is the request's fault, the rest the upstream's. */
+const BY_STATUS: Readonly<Record<number, ErrorCode>> = {
+  400: 'UPSTREAM_INVALID_REQUEST',
+  401: 'UPSTREAM_AUTH',
+  402: 'UPSTREAM_AUTH',
+  403: 'UPSTREAM_AUTH',
+  404: 'UPSTREAM_NOT_FOUND',
+  405: 'UPSTREAM_NOT_FOUND',
+  407: 'UPSTREAM_UNREACHABLE',
+  408: 'UPSTREAM_TIMEOUT',
+  409: 'UPSTREAM_ERROR',
+  413: 'UPSTREAM_BODY_TOO_LARGE',
+  421: 'UPSTREAM_ERROR',
+  425: 'UPSTREAM_ERROR',
+  429: 'UPSTREAM_RATE_LIMITED',
+  503: 'UPSTREAM_OVERLOADED',
+  504: 'UPSTREAM_TIMEOUT',
+  529: 'UPSTREAM_OVERLOADED',
+}
+
+/** Error types and codes that providers put into a 200, or into a stream. */
+const BY_TYPE: Readonly<Record<string, ErrorCode>> = {
+  invalid_request_error: 'UPSTREAM_INVALID_REQUEST',
+  authentication_error: 'UPSTREAM_AUTH',
+  permission_error: 'UPSTREAM_AUTH',
+  billing_error: 'UPSTREAM_AUTH',
+  insufficient_quota: 'UPSTREAM_AUTH',
+  not_found_error: 'UPSTREAM_NOT_FOUND',
+  request_too_large: 'UPSTREAM_BODY_TOO_LARGE',
+  rate_limit_error: 'UPSTREAM_RATE_LIMITED',
+  rate_limit_exceeded: 'UPSTREAM_RATE_LIMITED',
+  overloaded_error: 'UPSTREAM_OVERLOADED',
+  timeout_error: 'UPSTREAM_TIMEOUT',
+  invalid_event: 'UPSTREAM_INVALID_ANSWER',
+}
+
+/** An HTTP answer that is no success. The message of what is the request's fault is shown, cleaned by `redact`. */
+export function classifyStatus(
+  status: number,
+  headers: UpstreamHeaders,
+  failure: UpstreamFailure,
+  redact: (text: string) => string,
+): GatewayError {
+  const code = BY_STATUS[status] ?? (status >= 400 && status < 500 ? 'UPSTREAM_INVALID_REQUEST' : 'UPSTREAM_ERROR')
+  return toError(code, failure, redact, `HTTP ${status}`, retryAfterSeconds(headers))
+}
+
+/** An error inside a 200. */
+export function classifyFailure(failure: UpstreamFailure, redact: (text: string) => string): GatewayError {
+  return toError(BY_TYPE[failure.type] ?? 'UPSTREAM_ERROR', failure, redact, 'error in a 200', null)
+}
+
+/** What the scheduler may learn about the key from an attempt that failed. */
+export function outcomeOf(error: GatewayError): AttemptOutcome {
+  switch (error.code) {
+    case 'UPSTREAM_RATE_LIMITED':
+    case 'UPSTREAM_OVERLOADED':
+      return { kind: 'rate-limited', retryAfterSeconds: error.retryAfterSeconds }
+    case 'UPSTREAM_AUTH':
+      return { kind: 'unauthorised' }
+    case 'UPSTREAM_INVALID_REQUEST':
+    case 'UPSTREAM_BODY_TOO_LARGE':
+      return { kind: 'refused' }
+    default:
+      return { kind: 'failed' }
+  }
+}
+
+function toError(
+  code: ErrorCode,
+  failure: UpstreamFailure,
+  redact: (text: string) => string,
+  where: string,
+  retryAfter: number | null,
+): GatewayError {
+  const ours = code === 'UPSTREAM_INVALID_REQUEST' || code === 'UPSTREAM_BODY_TOO_LARGE'
+  return new GatewayError(code, {
+    detail: `${where} ${failure.type} ${redact(failure.message)}`.trim(),
+    ...(ours && failure.message !== '' ? { message: redact(failure.message) } : {}),
+    ...(retryAfter === null ? {} : { retryAfterSeconds: retryAfter }),
+  })
+}
+
+/** `retry-after-ms`, else `retry-after` in seconds or as an HTTP date; null when there is neither. */
+function retryAfterSeconds(headers: UpstreamHeaders): number | null {
+  const milliseconds = Number(first(headers['retry-after-ms']) ?? Number.NaN)
+  if (milliseconds >= 0) return milliseconds / 1000
+  const text = first(headers['retry-after'])
+  if (text === undefined) return null
+  const seconds = Number(text)
+  if (seconds >= 0) return seconds
+  const dateMs = Date.parse(text)
+  return Number.isNaN(dateMs) ? null : Math.max(0, (dateMs - Date.now()) / 1000)
+}
+
+function first(value: string | string[] | undefined): string | undefined {
+  return Array.isArray(value) ? value[0] : value
+}

@@ -1,0 +1,77 @@
+import { GatewayError } from '../core/errors.ts'
+import type { Principal } from '../core/principal.ts'
+import type { RequestContext } from '../core/request-context.ts'
+import type { Model, Snapshot } from '../core/snapshot.ts'
+import type { Clock } from '../core/clock.ts'
+import { answerHeaders } from './answer-headers.ts'
+
+/** One entry for both kinds of client: the members of the chat protocol's entry and of the messages protocol's. */
+interface ModelEntry {
+  readonly id: string
+  readonly object: 'model'
+  readonly created: number
+  readonly owned_by: string
+  readonly type: 'model'
+  readonly display_name: string
+  readonly created_at: string
+}
+
+/** Answers the model list and single models: what the caller's key may use. */
+export class ModelDirectory {
+  readonly #clock: Clock
+  #models: readonly Model[] = []
+
+  constructor(clock: Clock) {
+    this.#clock = clock
+  }
+
+  update(snapshot: Snapshot): void {
+    this.#models = [...snapshot.models].sort((a, b) => (a.id < b.id ? -1 : 1))
+  }
+
+  readonly list = (ctx: RequestContext): void => {
+    const data = this.#models.filter((model) => mayUse(ctx.principal, model)).map(entry)
+    this.#answer(ctx, {
+      object: 'list',
+      data,
+      has_more: false,
+      first_id: data[0]?.id ?? null,
+      last_id: data[data.length - 1]?.id ?? null,
+    })
+  }
+
+  /** Throws MODEL_NOT_FOUND, also for models that exist but are not this key's. */
+  readonly get = (ctx: RequestContext): void => {
+    const id = ctx.exchange.request.params[0] ?? ''
+    const model = this.#models.find((known) => known.id === id)
+    ctx.model = id
+    if (model === undefined || !mayUse(ctx.principal, model)) {
+      throw new GatewayError('MODEL_NOT_FOUND', { message: `The model ${JSON.stringify(id)} does not exist here.` })
+    }
+    this.#answer(ctx, entry(model))
+  }
+
+  #answer(ctx: RequestContext, value: unknown): void {
+    ctx.status = 200
+    ctx.finish = () => {
+      const headers = answerHeaders(ctx, 'application/json', this.#clock.monotonicUs())
+      ctx.exchange.response.send(200, headers, JSON.stringify(value))
+    }
+  }
+}
+
+function mayUse(principal: Principal | null, model: Model): boolean {
+  return principal !== null && (principal.models === null || principal.models.has(model.id))
+}
+
+function entry(model: Model): ModelEntry {
+  return {
+    id: model.id,
+    object: 'model',
+    created: model.created,
+    owned_by: model.ownedBy,
+    type: 'model',
+    display_name: model.id,
+    created_at: new Date(model.created * 1000).toISOString(),
+  }
+}

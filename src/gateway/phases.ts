@@ -1,0 +1,148 @@
+import type { Accountant } from '../accounting/account.ts'
+import type { Journal } from '../accounting/journal.ts'
+import type { Authenticator } from '../auth/authenticator.ts'
+import type { Clock } from '../core/clock.ts'
+import type { Dialect } from '../core/dialect.ts'
+import type { DialectName, EndpointName } from '../core/endpoint.ts'
+import { GatewayError } from '../core/errors.ts'
+import type { RequestBody } from '../core/request-body.ts'
+import type { RequestContext } from '../core/request-context.ts'
+import type { KeyLimits } from '../limits/key-limits.ts'
+import type { Scheduler } from '../scheduling/scheduler.ts'
+import type { Logger } from '../telemetry/logger.ts'
+import { validateVersionHeader } from '../validation/validate.ts'
+import { errorHeaders } from './answer-headers.ts'
+import { Attempt } from './attempt.ts'
+import type { AttemptOptions } from './attempt.ts'
+
+/** The steps of `pipeline.ts`, each with what it needs. */
+export interface Phases {
+  authenticate(ctx: RequestContext): void
+  admit(ctx: RequestContext): void
+  validate(ctx: RequestContext): Promise<void>
+  reserve(ctx: RequestContext): void
+  begin(ctx: RequestContext): Promise<void>
+  attempt(ctx: RequestContext): Promise<void>
+  fail(ctx: RequestContext, error: GatewayError): void
+  account(ctx: RequestContext): void
+}
+
+export interface PhaseParts extends AttemptOptions {
+  readonly clock: Clock
+  readonly authenticator: Authenticator
+  readonly limits: KeyLimits
+  readonly scheduler: Scheduler
+  readonly journal: Journal
+  readonly accountant: Accountant
+  readonly dialectOf: (name: DialectName) => Dialect
+  /** Small bodies are checked here and now, large ones in the pool. */
+  readonly checkBody: (endpoint: EndpointName, bytes: Buffer) => RequestBody | Promise<RequestBody>
+  /** Null until the first snapshot has come. */
+  readonly isReady: () => boolean
+  readonly vendor: string
+  readonly maxAttempts: number
+  readonly defaultOutputTokens: number
+  readonly logger: Logger
+}
+
+const JSON_TYPE = /^\s*application\/(?:[a-z0-9.+-]+\+)?json\s*(?:;|$)/i
+
+export function createPhases(parts: PhaseParts): Phases {
+  const { clock, accountant, scheduler, limits } = parts
+  return {
+    authenticate(ctx) {
+      if (!parts.isReady()) throw new GatewayError('STARTING', { retryAfterSeconds: 1 })
+      if (!parts.journal.writable) throw new GatewayError('JOURNAL_UNAVAILABLE', { retryAfterSeconds: 1 })
+      const principal = parts.authenticator.authenticate(ctx.exchange.request, ctx.atMs)
+      ctx.principal = principal
+      ctx.rateLimits = () => limits.state(principal, clock.now())
+      ctx.times.authUs = clock.monotonicUs() - ctx.startUs
+    },
+
+    admit(ctx) {
+      const startUs = clock.monotonicUs()
+      if (ctx.principal === null) throw new GatewayError('INTERNAL')
+      ctx.reservation = limits.admit(ctx.principal, ctx.atMs)
+      ctx.times.limitUs = clock.monotonicUs() - startUs
+    },
+
+    async validate(ctx) {
+      const { request } = ctx.exchange
+      const contentType = request.headers['content-type']
+      if (contentType !== undefined && !JSON_TYPE.test(contentType)) throw new GatewayError('UNSUPPORTED_MEDIA_TYPE')
+      if (ctx.endpoint.dialect === 'anthropic-messages') {
+        validateVersionHeader(request.headers[`${parts.vendor}-version`], parts.vendor)
+      }
+      const bytes = await ctx.exchange.readBody()
+      const startUs = clock.monotonicUs()
+      const checked = parts.checkBody(ctx.endpoint.name, bytes)
+      const body = checked instanceof Promise ? await checked : checked
+      ctx.body = body
+      ctx.model = body.model
+      ctx.times.validateUs = clock.monotonicUs() - startUs
+      const models = ctx.principal?.models
+      if (models !== null && models !== undefined && !models.has(body.model)) {
+        throw new GatewayError('MODEL_DENIED', { param: '/model' })
+      }
+    },
+
+    reserve(ctx) {
+      const { body, reservation } = ctx
+      if (body === null || ctx.endpoint.name === 'messages.count_tokens') return
+      const output = (body.maxOutputTokens ?? parts.defaultOutputTokens) * body.choices
+      reservation?.reserve(body.estimatedPromptTokens + output, clock.now())
+    },
+
+    begin: (ctx) => accountant.begin(ctx),
+
+    async attempt(ctx) {
+      const { body } = ctx
+      if (body === null) throw new GatewayError('INTERNAL')
+      const deployments = scheduler.deployments(body.model, ctx.endpoint.dialect)
+      const dialect = parts.dialectOf(ctx.endpoint.dialect)
+      const tried = new Set<string>()
+      let last: GatewayError | null = null
+      while (tried.size < parts.maxAttempts) {
+        const slot = scheduler.acquire(deployments, tried, clock.now())
+        if (slot === null) break
+        tried.add(slot.deployment.key.id)
+        const result = await new Attempt(ctx, body, slot, dialect, parts).run()
+        if (result.kind === 'served') return
+        last = result.error
+        if (!last.retryable) throw last
+      }
+      throw withRetryAfter(last, scheduler.secondsUntilRoom(deployments, clock.now()))
+    },
+
+    fail(ctx, error) {
+      const { response } = ctx.exchange
+      ctx.error = error
+      if (error.code === 'INTERNAL') parts.logger.error({ err: error, requestId: ctx.id }, 'a request failed')
+      if (response.aborted || error.code === 'CLIENT_CLOSED') {
+        ctx.aborted = true
+        ctx.status = 499
+        return
+      }
+      ctx.status = error.status
+      const body = parts.dialectOf(ctx.endpoint.dialect).renderError(error, ctx.id)
+      ctx.finish = () => {
+        response.send(error.status, errorHeaders(ctx, error, clock.monotonicUs()), body)
+      }
+    },
+
+    account(ctx) {
+      accountant.end(ctx)
+    },
+  }
+}
+
+/** The error of the last attempt, or of there having been none, with the wait that the upstreams' state suggests. */
+function withRetryAfter(last: GatewayError | null, seconds: number): GatewayError {
+  if (last === null) return new GatewayError('NO_UPSTREAM_CAPACITY', { retryAfterSeconds: seconds })
+  return new GatewayError(last.code, {
+    message: last.message,
+    retryAfterSeconds: last.retryAfterSeconds ?? seconds,
+    ...(last.detail === null ? {} : { detail: last.detail }),
+    cause: last.cause,
+  })
+}

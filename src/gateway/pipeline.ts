@@ -1,0 +1,32 @@
+import { GatewayError } from '../core/errors.ts'
+import type { RequestContext } from '../core/request-context.ts'
+import type { Phases } from './phases.ts'
+
+/** The life of an AI request. Each step lives in the folder of its name; nothing is decided here. */
+export async function handle(ctx: RequestContext, phases: Phases): Promise<void> {
+  try {
+    phases.authenticate(ctx)
+    phases.admit(ctx)
+    await phases.validate(ctx)
+    phases.reserve(ctx)
+    await phases.begin(ctx)
+    await phases.attempt(ctx) // schedule, translate, call the upstream, relay; the next key before the first byte
+  } catch (cause) {
+    phases.fail(ctx, GatewayError.from(cause))
+  } finally {
+    phases.account(ctx) // success, failure and abort all end here
+  }
+}
+
+/** The life of a request that the gateway answers by itself. */
+export function handleLocally(ctx: RequestContext, phases: Phases, answer: (ctx: RequestContext) => void): void {
+  try {
+    phases.authenticate(ctx)
+    phases.admit(ctx)
+    answer(ctx)
+  } catch (cause) {
+    phases.fail(ctx, GatewayError.from(cause))
+  } finally {
+    phases.account(ctx)
+  }
+}

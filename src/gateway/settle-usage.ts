@@ -1,0 +1,32 @@
+import type { RequestContext } from '../core/request-context.ts'
+import type { Usage } from '../core/usage.ts'
+
+/** Bytes of text per token, where only bytes are known. */
+const BYTES_PER_TOKEN = 4
+
+export interface Observation {
+  /** As the provider told it, or as far as it got. */
+  readonly usage: Usage | null
+  readonly observedTextBytes: number
+  /** The provider's last word on usage can be trusted: the answer came to its end. */
+  readonly complete: boolean
+}
+
+/** Books the tokens of an answer: the provider's own count, else what was seen to pass and an estimate of the prompt. */
+export function settleUsage(ctx: RequestContext, seen: Observation): void {
+  if (ctx.endpoint.name === 'messages.count_tokens') return
+  if (seen.usage !== null && seen.complete) {
+    ctx.usage = seen.usage
+    ctx.settlement = ctx.aborted ? 'after_disconnect' : 'exact'
+    return
+  }
+  const observedTokens = Math.ceil(seen.observedTextBytes / BYTES_PER_TOKEN)
+  ctx.usage = {
+    promptTokens: seen.usage?.promptTokens ?? ctx.body?.estimatedPromptTokens ?? 0,
+    completionTokens: Math.max(seen.usage?.completionTokens ?? 0, observedTokens),
+    cachedTokens: seen.usage?.cachedTokens ?? 0,
+    cacheWriteTokens: seen.usage?.cacheWriteTokens ?? 0,
+    reasoningTokens: seen.usage?.reasoningTokens ?? 0,
+  }
+  ctx.settlement = 'observed'
+}

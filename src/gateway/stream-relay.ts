@@ -1,0 +1,175 @@
+import type { StreamInspector } from '../core/dialect.ts'
+import { GatewayError } from '../core/errors.ts'
+import { SseSplitter } from '../wire/sse.ts'
+import { streamHeaders } from './answer-headers.ts'
+import type { Answer, AnswerReceiver, AttemptControl } from './answer-receiver.ts'
+import { classifyFailure } from './classify.ts'
+import { settleUsage } from './settle-usage.ts'
+
+/** Comments before the first event are held back, so that a failure may still go to another key; up to this much. */
+const MAX_HELD_BYTES = 65_536
+const COLON = 0x3a
+
+/**
+ * Passes a stream on, event by event, as it comes. The terminal event is kept back until the request's record is safe.
+ * A client that left is read for to the end, without a word to it.
+ */
+export class StreamRelay implements AnswerReceiver {
+  readonly #answer: Answer
+  readonly #control: AttemptControl
+  readonly #splitter = new SseSplitter()
+  readonly #inspector: StreamInspector
+  #held: Buffer[] = []
+  #heldBytes = 0
+  /** Events of the current chunk that stand side by side and go downstream in one write. */
+  #run: Buffer | null = null
+  #runStart = 0
+  #runEnd = 0
+  #committed = false
+  #clientGone = false
+  #over = false
+
+  constructor(answer: Answer, control: AttemptControl) {
+    this.#answer = answer
+    this.#control = control
+    this.#inspector = answer.dialect.inspectStream(answer.body.wantsUsage)
+  }
+
+  data(chunk: Buffer): void {
+    if (this.#over) return
+    const { ctx, clock } = this.#answer
+    ctx.ttftUs ??= clock.monotonicUs() - ctx.startUs
+    try {
+      this.#splitter.split(chunk, this.#onEvent)
+      this.#flushRun()
+    } catch (cause) {
+      this.#failed(new GatewayError('UPSTREAM_INVALID_ANSWER', { cause }))
+    }
+  }
+
+  end(): void {
+    if (this.#over) return
+    this.#splitter.finish(this.#onEvent)
+    this.#flushRun()
+    if (this.#isOver()) return
+    if (this.#inspector.finished) this.#complete(this.#answer.dialect.terminalEvent)
+    else this.#failed(new GatewayError('UPSTREAM_TRUNCATED', { detail: 'the stream ended without its terminal event' }))
+  }
+
+  lost(error: GatewayError): void {
+    if (!this.#over) this.#failed(error)
+  }
+
+  clientLeft(): void {
+    this.#clientGone = true
+    this.#held = []
+  }
+
+  /** What passed so far, for a stream that is given up. */
+  settle(complete: boolean): void {
+    settleUsage(this.#answer.ctx, {
+      usage: this.#inspector.usage,
+      observedTextBytes: this.#inspector.observedTextBytes,
+      complete: complete || (this.#inspector.finished && this.#inspector.usage !== null),
+    })
+  }
+
+  readonly #onEvent = (bytes: Buffer, start: number, end: number): boolean => {
+    if (this.#over) return false
+    switch (this.#inspector.inspect(bytes, start, end)) {
+      case 'forward':
+        this.#forward(bytes, start, end)
+        return true
+      case 'drop':
+        return true
+      case 'terminal':
+        this.#flushRun()
+        // A copy: the bytes wait for the record, the buffer may not.
+        this.#complete(Buffer.from(bytes.subarray(start, end)))
+        return false
+      case 'error':
+        this.#flushRun()
+        this.#failed(
+          this.#inspector.failure === null
+            ? new GatewayError('UPSTREAM_INVALID_ANSWER')
+            : classifyFailure(this.#inspector.failure, this.#answer.redact),
+        )
+        return false
+    }
+  }
+
+  #forward(bytes: Buffer, start: number, end: number): void {
+    if (!this.#committed && bytes[start] === COLON && this.#heldBytes < MAX_HELD_BYTES) {
+      this.#held.push(Buffer.from(bytes.subarray(start, end)))
+      this.#heldBytes += end - start
+      return
+    }
+    if (this.#run === bytes && this.#runEnd === start) {
+      this.#runEnd = end
+      return
+    }
+    this.#flushRun()
+    this.#run = bytes
+    this.#runStart = start
+    this.#runEnd = end
+  }
+
+  #flushRun(): void {
+    if (this.#run === null) return
+    const bytes = this.#run.subarray(this.#runStart, this.#runEnd)
+    this.#run = null
+    this.#send(bytes)
+  }
+
+  #send(bytes: Buffer): void {
+    if (this.#clientGone) return
+    const { response } = this.#answer.ctx.exchange
+    const accepted = response.write(this.#committed ? bytes : this.#commit(bytes))
+    if (!accepted && !response.aborted) this.#control.pause()
+  }
+
+  /** The failover line: from here on the answer is this upstream's, for better or worse. */
+  #commit(bytes: Buffer): Buffer {
+    const { ctx, headers, clock } = this.#answer
+    this.#committed = true
+    ctx.status = 200
+    ctx.exchange.response.start(200, streamHeaders(ctx, headers, clock.monotonicUs()))
+    const first = this.#held.length === 0 ? bytes : Buffer.concat([...this.#held, bytes])
+    this.#held = []
+    return first
+  }
+
+  #complete(lastBytes: Buffer): void {
+    this.#over = true
+    const { ctx } = this.#answer
+    this.settle(true)
+    if (!this.#clientGone) {
+      const last = this.#committed ? lastBytes : this.#commit(lastBytes)
+      ctx.finish = () => {
+        ctx.exchange.response.end(last)
+      }
+    }
+    this.#control.served()
+  }
+
+  #failed(error: GatewayError): void {
+    this.#over = true
+    this.#run = null
+    if (!this.#committed && !this.#clientGone) {
+      this.#control.failed(error)
+      return
+    }
+    this.settle(false)
+    const { ctx, dialect } = this.#answer
+    ctx.finish = () => {
+      ctx.exchange.response.end(dialect.renderErrorEvent(error, ctx.id))
+    }
+    this.#control.broken(error)
+  }
+
+  /** Reads the field anew where a callback may have changed it. */
+  #isOver(): boolean {
+    return this.#over
+  }
+}
+

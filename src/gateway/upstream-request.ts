@@ -1,0 +1,68 @@
+import type { Deployment } from '../core/deployment.ts'
+import type { EndpointName } from '../core/endpoint.ts'
+import type { IncomingRequest } from '../core/exchange.ts'
+import type { UpstreamRequest } from '../upstream/upstream-client.ts'
+
+/** Where a provider serves each endpoint, behind its base URL. */
+const PATHS: Readonly<Partial<Record<EndpointName, string>>> = {
+  'chat.completions': '/chat/completions',
+  messages: '/messages',
+  'messages.count_tokens': '/messages/count_tokens',
+}
+
+/** Client headers that a provider of the same dialect may see. */
+const FORWARDED = ['anthropic-version', 'anthropic-beta', 'openai-beta'] as const
+
+export interface UpstreamRequestParts {
+  readonly deployment: Deployment
+  readonly endpoint: EndpointName
+  readonly request: IncomingRequest
+  readonly body: Buffer
+  readonly stream: boolean
+}
+
+/** The provider's request: the client's identity as it came, the credential attached last. */
+export function buildUpstreamRequest(parts: UpstreamRequestParts): UpstreamRequest {
+  const { deployment, request, body } = parts
+  const { provider, key } = deployment
+  const { origin, pathname } = baseOf(provider.baseUrl)
+  const headers: string[] = [
+    'content-type',
+    'application/json',
+    'accept',
+    parts.stream ? 'text/event-stream' : 'application/json',
+    // A compressed stream would have to be inflated to be read, and holds events back.
+    'accept-encoding',
+    'identity',
+  ]
+  const userAgent = request.headers['user-agent']
+  if (userAgent !== undefined) headers.push('user-agent', userAgent)
+  for (const name of FORWARDED) {
+    const value = request.headers[name]
+    if (value !== undefined) headers.push(name, value)
+  }
+  for (const name in provider.headers) headers.push(name, provider.headers[name] ?? '')
+  if (provider.auth === 'bearer') headers.push('authorization', `Bearer ${key.credential}`)
+  else if (provider.auth === 'x-api-key') headers.push('x-api-key', key.credential)
+  return {
+    origin,
+    path: pathname + (PATHS[parts.endpoint] ?? ''),
+    method: 'POST',
+    headers,
+    body,
+    timeouts: provider.timeouts,
+  }
+}
+
+const bases = new Map<string, { origin: string; pathname: string }>()
+
+/** Base URLs are few and come from the configuration: each is parsed once. */
+function baseOf(baseUrl: string): { origin: string; pathname: string } {
+  let base = bases.get(baseUrl)
+  if (base === undefined) {
+    const { origin, pathname } = new URL(baseUrl)
+    base = { origin, pathname: pathname.replace(/\/+$/, '') }
+    bases.set(baseUrl, base)
+  }
+  return base
+}

@@ -1,0 +1,205 @@
+import { chmodSync, rmSync } from 'node:fs'
+import { createServer } from 'node:net'
+import type { Server, Socket } from 'node:net'
+import { FrameDecoder, createFrameEncoder } from '../wire/link-frames.ts'
+import type { CacheShare, ControlToFront, FrontToControl, TunnelRequest } from './messages.ts'
+import { CREDIT_BYTES } from './messages.ts'
+
+/** A management request as the control process serves it. */
+export interface ManagementRequest extends Omit<TunnelRequest, 'type' | 'id'> {
+  readonly body: Buffer
+  /** Aborted when the client left. */
+  readonly signal: AbortSignal
+}
+
+export interface ManagementResponse {
+  readonly status: number
+  readonly headers: ReadonlyArray<readonly [string, string]>
+  readonly body: Buffer | AsyncIterable<Buffer>
+}
+
+export interface ControlLinkOptions {
+  readonly socketPath: string
+  readonly maxBodyBytes: number
+  /** What a front is told when it connects. */
+  readonly greet: () => readonly ControlToFront[]
+  readonly serve: (request: ManagementRequest) => Promise<ManagementResponse>
+  readonly onUsage: (share: CacheShare) => void
+  readonly onFault: (cause: unknown) => void
+}
+
+const FRAME_BYTES = 65_536
+
+/** The control process's end of the channel: greets fronts, tells them all news, serves their management requests. */
+export class ControlLink {
+  readonly #options: ControlLinkOptions
+  readonly #fronts = new Set<FrontConnection>()
+  readonly #server: Server
+  readonly #encode = createFrameEncoder()
+
+  constructor(options: ControlLinkOptions) {
+    this.#options = options
+    this.#server = createServer((socket) => {
+      const front = new FrontConnection(socket, options)
+      this.#fronts.add(front)
+      socket.on('close', () => this.#fronts.delete(front))
+    })
+  }
+
+  listen(): Promise<void> {
+    const { socketPath, onFault } = this.#options
+    rmSync(socketPath, { force: true })
+    return new Promise((resolve, reject) => {
+      this.#server.once('error', reject)
+      this.#server.listen(socketPath, () => {
+        this.#server.off('error', reject)
+        this.#server.on('error', onFault)
+        chmodSync(socketPath, 0o600)
+        resolve()
+      })
+    })
+  }
+
+  /** Encoded once, sent to all. */
+  broadcast(message: ControlToFront): void {
+    const frame = this.#encode(message)
+    for (const front of this.#fronts) front.sendFrame(frame)
+  }
+
+  close(): void {
+    this.#server.close()
+    for (const front of this.#fronts) front.close()
+  }
+}
+
+interface Passage {
+  readonly abort: AbortController
+  chunks: Buffer[]
+  bytes: number
+  credit: number
+  wake: (() => void) | null
+}
+
+class FrontConnection {
+  readonly #socket: Socket
+  readonly #options: ControlLinkOptions
+  readonly #encode = createFrameEncoder()
+  readonly #decoder = new FrameDecoder()
+  readonly #passages = new Map<number, Passage & { readonly request: TunnelRequest }>()
+
+  constructor(socket: Socket, options: ControlLinkOptions) {
+    this.#socket = socket
+    this.#options = options
+    socket.on('data', (chunk) => {
+      try {
+        this.#decoder.push(chunk, (value) => {
+          this.#receive(value as FrontToControl)
+        })
+      } catch (cause) {
+        socket.destroy(cause as Error)
+      }
+    })
+    socket.on('error', () => undefined)
+    socket.on('close', () => {
+      for (const passage of this.#passages.values()) abandon(passage)
+      this.#passages.clear()
+    })
+  }
+
+  sendFrame(frame: Buffer): void {
+    this.#socket.write(frame)
+  }
+
+  close(): void {
+    this.#socket.destroy()
+  }
+
+  #send(message: ControlToFront): void {
+    this.#socket.write(this.#encode(message))
+  }
+
+  #receive(message: FrontToControl): void {
+    switch (message.type) {
+      case 'hello':
+        for (const greeting of this.#options.greet()) this.#send(greeting)
+        return
+      case 'usage':
+        this.#options.onUsage(message)
+        return
+      case 'request':
+        this.#passages.set(message.id, {
+          request: message,
+          abort: new AbortController(),
+          chunks: [],
+          bytes: 0,
+          credit: CREDIT_BYTES,
+          wake: null,
+        })
+        return
+      case 'body':
+        this.#takeBody(message.id, message.bytes, message.last)
+        return
+      case 'credit': {
+        const passage = this.#passages.get(message.id)
+        if (passage === undefined) return
+        passage.credit += message.bytes
+        passage.wake?.()
+        return
+      }
+      case 'cancel': {
+        const passage = this.#passages.get(message.id)
+        if (passage === undefined) return
+        this.#passages.delete(message.id)
+        abandon(passage)
+      }
+    }
+  }
+
+  #takeBody(id: number, bytes: Uint8Array, last: boolean): void {
+    const passage = this.#passages.get(id)
+    if (passage === undefined) return
+    passage.bytes += bytes.byteLength
+    if (passage.bytes > this.#options.maxBodyBytes) {
+      this.#send({ type: 'cancel', id })
+      this.#passages.delete(id)
+      return
+    }
+    passage.chunks.push(Buffer.from(bytes))
+    if (!last) {
+      this.#send({ type: 'credit', id, bytes: bytes.byteLength })
+      return
+    }
+    const { type: _type, id: _id, ...request } = passage.request
+    this.#answer(id, passage, { ...request, body: Buffer.concat(passage.chunks), signal: passage.abort.signal }).catch(
+      (cause: unknown) => {
+        this.#options.onFault(cause)
+        if (this.#passages.delete(id)) this.#send({ type: 'cancel', id })
+      },
+    )
+  }
+
+  async #answer(id: number, passage: Passage, request: ManagementRequest): Promise<void> {
+    const response = await this.#options.serve(request)
+    if (!this.#passages.has(id)) return
+    this.#send({ type: 'response', id, status: response.status, headers: response.headers })
+    const chunks = Buffer.isBuffer(response.body) ? [response.body] : response.body
+    for await (const chunk of chunks) {
+      for (let at = 0; at < chunk.length; at += FRAME_BYTES) {
+        const bytes = chunk.subarray(at, at + FRAME_BYTES)
+        while (passage.credit <= 0 && !passage.abort.signal.aborted) {
+          await new Promise<void>((resolve) => (passage.wake = resolve))
+        }
+        if (passage.abort.signal.aborted) return
+        passage.credit -= bytes.length
+        this.#send({ type: 'body', id, bytes, last: false })
+      }
+    }
+    this.#passages.delete(id)
+    this.#send({ type: 'body', id, bytes: new Uint8Array(0), last: true })
+  }
+}
+
+function abandon(passage: Passage): void {
+  passage.abort.abort()
+  passage.wake?.()
+}

@@ -1,0 +1,87 @@
+import { connect } from 'node:net'
+import type { Socket } from 'node:net'
+import type { DeadlineClock } from '../core/deadlines.ts'
+import type { Snapshot } from '../core/snapshot.ts'
+import { FrameDecoder, createFrameEncoder } from '../wire/link-frames.ts'
+import type { CacheShare, ControlToFront, FrontToControl, StoreHealth } from './messages.ts'
+import { Tunnel } from './tunnel.ts'
+
+export interface FrontLinkOptions {
+  readonly socketPath: string
+  readonly front: string
+  readonly deadlines: DeadlineClock
+  readonly onSnapshot: (snapshot: Snapshot) => void
+  readonly onHealth: (health: StoreHealth & { readonly cacheShare: CacheShare }) => void
+}
+
+const FIRST_RETRY_MS = 20
+const LAST_RETRY_MS = 500
+
+/** A front's end of the channel to the control process. Comes back by itself, for ever; the front lives without it. */
+export class FrontLink {
+  readonly tunnel: Tunnel
+  readonly #options: FrontLinkOptions
+  readonly #encode = createFrameEncoder()
+  #socket: Socket | null = null
+  #retryMs = FIRST_RETRY_MS
+  #retry: NodeJS.Timeout | null = null
+  #stopped = false
+
+  constructor(options: FrontLinkOptions) {
+    this.#options = options
+    this.tunnel = new Tunnel((message) => this.#send(message), options.deadlines)
+  }
+
+  start(): void {
+    const socket = connect(this.#options.socketPath)
+    const decoder = new FrameDecoder()
+    socket.on('connect', () => {
+      this.#socket = socket
+      this.#retryMs = FIRST_RETRY_MS
+      this.#send({ type: 'hello', front: this.#options.front, pid: process.pid })
+    })
+    socket.on('data', (chunk) => {
+      try {
+        decoder.push(chunk, (value) => {
+          this.#receive(value as ControlToFront)
+        })
+      } catch (cause) {
+        socket.destroy(cause as Error)
+      }
+    })
+    // 'close' follows and says all there is to say.
+    socket.on('error', () => undefined)
+    socket.on('close', () => {
+      this.#socket = null
+      this.tunnel.lost()
+      if (this.#stopped) return
+      this.#retry = setTimeout(() => {
+        this.start()
+      }, this.#retryMs)
+      this.#retryMs = Math.min(this.#retryMs * 2, LAST_RETRY_MS)
+    })
+  }
+
+  reportUsage(share: CacheShare): void {
+    this.#send({ type: 'usage', ...share })
+  }
+
+  stop(): void {
+    this.#stopped = true
+    if (this.#retry !== null) clearTimeout(this.#retry)
+    this.#socket?.destroy()
+  }
+
+  #receive(message: ControlToFront): void {
+    if (message.type === 'snapshot') this.#options.onSnapshot(message.snapshot)
+    else if (message.type === 'health') this.#options.onHealth(message)
+    else this.tunnel.receive(message)
+  }
+
+  /** @returns false when there is no connection; the message is gone then */
+  #send(message: FrontToControl): boolean {
+    if (this.#socket === null) return false
+    this.#socket.write(this.#encode(message))
+    return true
+  }
+}

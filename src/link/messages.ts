@@ -1,0 +1,56 @@
+import type { Snapshot } from '../core/snapshot.ts'
+
+/** The state of the stores as the control process sees it. */
+export interface StoreHealth {
+  readonly database: Check
+  readonly cache: Check
+  readonly atMs: number
+}
+
+export interface Check {
+  readonly status: 'ok' | 'down' | 'unused'
+  readonly latencyMs: number
+  readonly message?: string
+}
+
+/** Prompt tokens of the last five minutes, over all fronts. */
+export interface CacheShare {
+  readonly promptTokens: number
+  readonly cachedTokens: number
+}
+
+export type FrontToControl =
+  | { readonly type: 'hello'; readonly front: string; readonly pid: number }
+  | ({ readonly type: 'usage' } & CacheShare)
+  | TunnelRequest
+  | { readonly type: 'body'; readonly id: number; readonly bytes: Uint8Array; readonly last: boolean }
+  | { readonly type: 'cancel'; readonly id: number }
+  | { readonly type: 'credit'; readonly id: number; readonly bytes: number }
+
+export type ControlToFront =
+  | { readonly type: 'snapshot'; readonly snapshot: Snapshot }
+  | ({ readonly type: 'health'; readonly cacheShare: CacheShare } & StoreHealth)
+  | {
+      readonly type: 'response'
+      readonly id: number
+      readonly status: number
+      readonly headers: ReadonlyArray<readonly [string, string]>
+    }
+  | { readonly type: 'body'; readonly id: number; readonly bytes: Uint8Array; readonly last: boolean }
+  | { readonly type: 'cancel'; readonly id: number }
+  | { readonly type: 'credit'; readonly id: number; readonly bytes: number }
+
+/** A management request on its way to the control process; its body follows in `body` messages. */
+export interface TunnelRequest {
+  readonly type: 'request'
+  readonly id: number
+  readonly requestId: string
+  readonly method: string
+  readonly path: string
+  readonly query: string
+  readonly headers: Readonly<Record<string, string | undefined>>
+  readonly address: string
+}
+
+/** Body bytes that one side may have under way per request before the other has asked for more. */
+export const CREDIT_BYTES = 262_144

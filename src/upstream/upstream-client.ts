@@ -1,0 +1,37 @@
+import type { GatewayError } from '../core/errors.ts'
+import type { UpstreamTimeouts } from '../core/snapshot.ts'
+
+/** One HTTP call to a provider. */
+export interface UpstreamRequest {
+  readonly origin: string
+  readonly path: string
+  readonly method: 'GET' | 'POST'
+  /** Flat list of names and values; values are bytes in Latin-1, as they came. */
+  readonly headers: readonly string[]
+  readonly body: Buffer | null
+  readonly timeouts: UpstreamTimeouts
+}
+
+export type UpstreamHeaders = Readonly<Record<string, string | string[] | undefined>>
+
+/** Hears of the answer. After `onEnd` or `onError` nothing follows; after `abort` nothing at all. */
+export interface UpstreamListener {
+  onHead(status: number, headers: UpstreamHeaders): void
+  onData(chunk: Buffer): void
+  onEnd(): void
+  /** UPSTREAM_UNREACHABLE, UPSTREAM_TIMEOUT or UPSTREAM_TRUNCATED. */
+  onError(error: GatewayError): void
+}
+
+export interface UpstreamCall {
+  /** Stops the flow of data; the idle timer stops with it. */
+  pause(): void
+  resume(): void
+  /** Hangs up at once. */
+  abort(): void
+}
+
+export interface UpstreamClient {
+  send(request: UpstreamRequest, listener: UpstreamListener): UpstreamCall
+  close(): Promise<void>
+}

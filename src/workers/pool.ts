@@ -1,0 +1,79 @@
+import { extname } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { Piscina } from 'piscina'
+import type { BufferedAnswer } from '../core/dialect.ts'
+import type { DialectName, EndpointName } from '../core/endpoint.ts'
+import { GatewayError } from '../core/errors.ts'
+import type { RequestBody } from '../core/request-body.ts'
+import type { BodyLimits, Task, TaskResult } from './protocol.ts'
+
+export interface PoolOptions {
+  readonly threads: number
+  /** Tasks waiting; past it WORKERS_BUSY. */
+  readonly maxQueue: number
+  readonly bodyLimits: BodyLimits
+}
+
+const TASK_TIMEOUT_MS = 30_000
+const WORKER_MEMORY_MB = 1_024
+
+/** CPU work off the event loop. A worker that dies fails the one task it had. */
+export class WorkerPool {
+  readonly #pool: Piscina
+  readonly #bodyLimits: BodyLimits
+
+  constructor(options: PoolOptions) {
+    this.#bodyLimits = options.bodyLimits
+    this.#pool = new Piscina({
+      filename: fileURLToPath(new URL(`./worker${extname(import.meta.url)}`, import.meta.url)),
+      minThreads: 0,
+      maxThreads: options.threads,
+      maxQueue: options.maxQueue,
+      idleTimeout: 60_000,
+      resourceLimits: { maxOldGenerationSizeMb: WORKER_MEMORY_MB },
+    })
+  }
+
+  /** As the validator's `validate`, for large bodies. `bytes` is empty afterwards; the result holds them. */
+  async checkBody(endpoint: EndpointName, bytes: Buffer): Promise<RequestBody> {
+    const result = await this.#run({ kind: 'check-body', endpoint, bytes: owned(bytes), limits: this.#bodyLimits })
+    if (result.kind !== 'body') throw failureOf(result)
+    return { ...result.body, bytes: Buffer.from(result.bytes.buffer, result.bytes.byteOffset, result.bytes.byteLength) }
+  }
+
+  /** As the dialect's `readAnswer`, for large answers; leaves `bytes` as they are. */
+  async readAnswer(dialect: DialectName, bytes: Buffer): Promise<BufferedAnswer> {
+    const result = await this.#run({ kind: 'read-answer', dialect, bytes: Uint8Array.from(bytes) })
+    if (result.kind !== 'answer') throw failureOf(result)
+    return result.answer
+  }
+
+  async close(): Promise<void> {
+    await this.#pool.destroy()
+  }
+
+  async #run(task: Task): Promise<TaskResult> {
+    try {
+      return (await this.#pool.run(task, {
+        transferList: [task.bytes.buffer as ArrayBuffer],
+        signal: AbortSignal.timeout(TASK_TIMEOUT_MS),
+      })) as TaskResult
+    } catch (cause) {
+      const text = cause instanceof Error ? cause.message : ''
+      if (text.includes('queue')) throw new GatewayError('WORKERS_BUSY', { cause, retryAfterSeconds: 1 })
+      throw new GatewayError('INTERNAL', { cause, detail: 'a worker failed' })
+    }
+  }
+}
+
+/** A view that has its memory to itself: Node's small buffers share theirs, and transferring it would take all of them. */
+function owned(bytes: Buffer): Uint8Array {
+  const whole = bytes.byteOffset === 0 && bytes.byteLength === bytes.buffer.byteLength
+  return whole ? new Uint8Array(bytes.buffer) : Uint8Array.from(bytes)
+}
+
+function failureOf(result: TaskResult): GatewayError {
+  if (result.kind !== 'refused') return new GatewayError('INTERNAL', { detail: `unexpected result ${result.kind}` })
+  const { code, message, param } = result.error
+  return new GatewayError(code, { message, ...(param === null ? {} : { param }) })
+}

@@ -1,0 +1,26 @@
+import type { BufferedAnswer } from '../core/dialect.ts'
+import type { DialectName, EndpointName } from '../core/endpoint.ts'
+import type { ErrorCode } from '../core/errors.ts'
+import type { RequestBody } from '../core/request-body.ts'
+
+/** What the pool can be asked for. Bytes travel by transfer, never by copy: the sender's view is empty afterwards. */
+export type Task =
+  | { readonly kind: 'check-body'; readonly endpoint: EndpointName; readonly bytes: Uint8Array; readonly limits: BodyLimits }
+  | { readonly kind: 'read-answer'; readonly dialect: DialectName; readonly bytes: Uint8Array }
+
+export interface BodyLimits {
+  readonly maxDepth: number
+  readonly maxElements: number
+}
+
+export type TaskResult =
+  | { readonly kind: 'body'; readonly body: Omit<RequestBody, 'bytes'>; readonly bytes: Uint8Array }
+  | { readonly kind: 'answer'; readonly answer: BufferedAnswer; readonly bytes: Uint8Array }
+  | { readonly kind: 'refused'; readonly error: TransferredError; readonly bytes: Uint8Array }
+
+/** A GatewayError on its way between threads. */
+export interface TransferredError {
+  readonly code: ErrorCode
+  readonly message: string
+  readonly param: string | null
+}

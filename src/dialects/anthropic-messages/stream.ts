@@ -1,0 +1,174 @@
+import type { EventVerdict, StreamInspector, UpstreamFailure } from '../../core/dialect.ts'
+import type { Usage } from '../../core/usage.ts'
+import { SseFields, joinData } from '../../wire/sse.ts'
+import { EVENT_ERROR, INVALID_EVENT, failureOfEvent, isDone, parseRange } from '../event.ts'
+import { BROKEN, ObjectCursor, TextMeter, skipSpace } from '../json-bytes.ts'
+import { MessageUsage } from './usage.ts'
+
+const TYPE = Buffer.from('type')
+const MESSAGE = Buffer.from('message')
+const DELTA = Buffer.from('delta')
+const CONTENT_BLOCK = Buffer.from('content_block')
+const USAGE = Buffer.from('usage')
+const TEXT = Buffer.from('text')
+const THINKING = Buffer.from('thinking')
+const PARTIAL_JSON = Buffer.from('partial_json')
+const STOP_REASON = Buffer.from('stop_reason')
+const ERROR = Buffer.from('error')
+
+const OPEN_OBJECT = 0x7b
+const EMPTY = Buffer.alloc(0)
+
+/** Walks each event's JSON in place and parses nothing but usage and errors. A failed stream is never `finished`. */
+export class MessagesStreamInspector implements StreamInspector {
+  failure: UpstreamFailure | null = null
+  readonly #fields = new SseFields()
+  readonly #event = new ObjectCursor()
+  readonly #inner = new ObjectCursor()
+  readonly #text = new TextMeter()
+  readonly #usage = new MessageUsage()
+  #started = false
+  #hasContent = false
+  #stopped = false
+  // Of the event at hand.
+  #type: EventType = 'other'
+  #hasError = false
+  #hasStopReason = false
+  #usageStart = 0
+  #usageEnd = 0
+
+  get usage(): Usage | null {
+    return this.#usage.read()
+  }
+
+  get finished(): boolean {
+    return this.failure === null && this.#stopped
+  }
+
+  get observedTextBytes(): number {
+    return this.#text.total
+  }
+
+  inspect(bytes: Buffer, start: number, end: number): EventVerdict {
+    if (this.failure !== null) return 'error'
+    const fields = this.#fields
+    fields.read(bytes, start, end)
+    if (fields.nameIs(bytes, EVENT_ERROR)) return this.#fail(failureOfEvent(joinData(bytes, start, end) ?? EMPTY))
+    if (fields.dataLines === 0) return 'forward'
+    if (fields.dataLines === 1) {
+      if (this.#walkEvent(bytes, fields.dataStart, fields.dataEnd)) {
+        return this.#judge(bytes, fields.dataStart, fields.dataEnd)
+      }
+      // Some services end this dialect's streams in the other one's way as well.
+      if (isDone(bytes, fields.dataStart, fields.dataEnd)) return 'drop'
+    }
+    const payload = joinData(bytes, start, end) ?? EMPTY
+    return this.#walkEvent(payload, 0, payload.length)
+      ? this.#judge(payload, 0, payload.length)
+      : this.#fail(INVALID_EVENT)
+  }
+
+  #judge(bytes: Buffer, start: number, end: number): EventVerdict {
+    if (this.#hasError || this.#type === 'error') return this.#fail(failureOfEvent(bytes.subarray(start, end)))
+    switch (this.#type) {
+      case 'message_start':
+        return this.#start(bytes)
+      case 'content_block_start':
+        this.#hasContent = true
+        return 'forward'
+      case 'message_delta':
+        this.#takeUsage(bytes)
+        if (this.#hasStopReason) this.#stopped = true
+        return 'forward'
+      case 'message_stop':
+        return 'terminal'
+      default:
+        return 'forward'
+    }
+  }
+
+  /** Clients break on a second start: it is left out while nothing has come, after that two answers are mixed. */
+  #start(bytes: Buffer): EventVerdict {
+    if (this.#hasContent) return this.#fail(INVALID_EVENT)
+    this.#takeUsage(bytes)
+    if (this.#started) return 'drop'
+    this.#started = true
+    return 'forward'
+  }
+
+  #takeUsage(bytes: Buffer): void {
+    if (this.#usageEnd > 0) this.#usage.apply(parseRange(bytes, this.#usageStart, this.#usageEnd))
+  }
+
+  #fail(failure: UpstreamFailure): 'error' {
+    this.failure = failure
+    return 'error'
+  }
+
+  /** False when the range is not one JSON object. */
+  #walkEvent(bytes: Buffer, start: number, end: number): boolean {
+    this.#type = 'other'
+    this.#hasError = false
+    this.#hasStopReason = false
+    this.#usageEnd = 0
+    const open = skipSpace(bytes, start, end)
+    if (open >= end || bytes[open] !== OPEN_OBJECT) return false
+    const event = this.#event
+    event.open(bytes, open, end)
+    while (event.next()) {
+      if (event.keyIs(TYPE)) {
+        this.#type = typeOf(bytes, event.valueStart, event.valueEnd())
+      } else if (event.keyIs(DELTA) || event.keyIs(CONTENT_BLOCK)) {
+        if (event.valueIsObject) event.walkedTo(this.#walkDelta(bytes, event.valueStart, end))
+      } else if (event.keyIs(MESSAGE)) {
+        if (event.valueIsObject) event.walkedTo(this.#walkMessage(bytes, event.valueStart, end))
+      } else if (event.keyIs(USAGE)) {
+        this.#noteUsage(event)
+      } else if (event.keyIs(ERROR)) {
+        this.#hasError = event.valueIsTruthy
+      }
+    }
+    return event.end !== BROKEN && skipSpace(bytes, event.end, end) === end
+  }
+
+  /** A delta, or a content block as it begins: text, thinking and tool input count, a signature does not. */
+  #walkDelta(bytes: Buffer, open: number, end: number): number {
+    const delta = this.#inner
+    delta.open(bytes, open, end)
+    while (delta.next()) {
+      if (!delta.valueIsText) continue
+      if (delta.keyIs(TEXT) || delta.keyIs(PARTIAL_JSON) || delta.keyIs(THINKING)) {
+        this.#text.count(bytes, delta.valueStart, delta.valueEnd())
+      } else if (delta.keyIs(STOP_REASON)) {
+        this.#hasStopReason = true
+      }
+    }
+    return delta.end
+  }
+
+  #walkMessage(bytes: Buffer, open: number, end: number): number {
+    const message = this.#inner
+    message.open(bytes, open, end)
+    while (message.next()) if (message.keyIs(USAGE)) this.#noteUsage(message)
+    return message.end
+  }
+
+  #noteUsage(cursor: ObjectCursor): void {
+    if (!cursor.valueIsObject) return
+    this.#usageStart = cursor.valueStart
+    this.#usageEnd = cursor.valueEnd()
+  }
+}
+
+type EventType = 'other' | 'error' | 'message_start' | 'content_block_start' | 'message_delta' | 'message_stop'
+
+const EVENT_TYPES = (
+  ['error', 'message_start', 'content_block_start', 'message_delta', 'message_stop'] as const satisfies EventType[]
+).map((name) => ({ name, json: Buffer.from(`"${name}"`) }))
+
+function typeOf(bytes: Buffer, start: number, end: number): EventType {
+  for (const { name, json } of EVENT_TYPES) {
+    if (json.length === end - start && json.compare(bytes, start, end) === 0) return name
+  }
+  return 'other'
+}

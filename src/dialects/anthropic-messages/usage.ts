@@ -1,0 +1,47 @@
+import type { Usage } from '../../core/usage.ts'
+import { asObject, valueAt } from '../json-value.ts'
+import { boundUsage, firstCount, tokenCount } from '../token-count.ts'
+
+/**
+ * Usage of one message. The dialect counts fresh, cache-written and cache-read prompt tokens side by side; in a stream each
+ * `usage` object overwrites what it names and leaves the rest as it was.
+ */
+export class MessageUsage {
+  #seen = false
+  #input = 0
+  #cacheWrite = 0
+  #cacheRead = 0
+  #output = 0
+  #thinking = 0
+
+  /** Takes over a `usage` object; anything else is ignored. */
+  apply(value: unknown): void {
+    const usage = asObject(value)
+    if (usage === null) return
+    const input = tokenCount(usage['input_tokens'])
+    const output = tokenCount(usage['output_tokens'])
+    if (input !== null || output !== null) this.#seen = true
+    this.#input = input ?? this.#input
+    this.#output = output ?? this.#output
+    this.#cacheRead = tokenCount(usage['cache_read_input_tokens']) ?? this.#cacheRead
+    this.#cacheWrite = firstCount(usage['cache_creation_input_tokens'], writtenByTtl(usage)) ?? this.#cacheWrite
+    this.#thinking = tokenCount(valueAt(usage, 'output_tokens_details', 'thinking_tokens')) ?? this.#thinking
+  }
+
+  read(): Usage | null {
+    if (!this.#seen) return null
+    return boundUsage({
+      promptTokens: this.#input + this.#cacheWrite + this.#cacheRead,
+      completionTokens: this.#output,
+      cachedTokens: this.#cacheRead,
+      cacheWriteTokens: this.#cacheWrite,
+      reasoningTokens: this.#thinking,
+    })
+  }
+}
+
+function writtenByTtl(usage: unknown): number | null {
+  const short = tokenCount(valueAt(usage, 'cache_creation', 'ephemeral_5m_input_tokens'))
+  const long = tokenCount(valueAt(usage, 'cache_creation', 'ephemeral_1h_input_tokens'))
+  return short === null && long === null ? null : (short ?? 0) + (long ?? 0)
+}

@@ -1,0 +1,55 @@
+import type { BodyEdits } from '../core/dialect.ts'
+import type { MemberSpan, RequestBody } from '../core/request-body.ts'
+
+/** A client must not choose the upstream host or key. */
+const FORBIDDEN_MEMBERS: ReadonlySet<string> = new Set(['api_base', 'api_key', 'base_url'])
+
+const COMMA = Buffer.from(',')
+
+/** What becomes of one top-level member: `'remove'`, its new value as JSON, or null to leave it. */
+export type MemberEdit = 'remove' | string | null
+
+/** The edit that every dialect makes. */
+export function editMember(member: MemberSpan, body: RequestBody, edits: BodyEdits): MemberEdit {
+  if (FORBIDDEN_MEMBERS.has(member.name)) return 'remove'
+  return member.name === 'model' && body.model !== edits.model ? JSON.stringify(edits.model) : null
+}
+
+/**
+ * Applies `edit` to each member and adds `added` (name and value as JSON) at the object's end. Bytes of kept members, and
+ * white space around them, stay as they are; without any change the same buffer is returned.
+ */
+export function spliceMembers(
+  body: RequestBody,
+  edit: (member: MemberSpan) => MemberEdit,
+  added: string | null,
+): Buffer {
+  const { bytes, members } = body
+  const edits = members.map(edit)
+  if (added === null && edits.every((change) => change === null)) return bytes
+
+  const first = members[0]
+  const last = members.at(-1)
+  const head = first === undefined ? bytes.indexOf('{') + 1 : first.start
+  const tail = last === undefined ? head : last.valueEnd
+  const pieces: Buffer[] = [bytes.subarray(0, head)]
+  let before: MemberSpan | null = null
+  let kept = 0
+  members.forEach((member, i) => {
+    const change = edits[i] ?? null
+    if (change !== 'remove') {
+      // The gap before a member holds its comma; the first one that stays must not bring one along.
+      if (before !== null && kept > 0) pieces.push(bytes.subarray(before.valueEnd, member.start))
+      kept++
+      if (change === null) pieces.push(bytes.subarray(member.start, member.valueEnd))
+      else pieces.push(bytes.subarray(member.start, member.valueStart), Buffer.from(change))
+    }
+    before = member
+  })
+  if (added !== null) {
+    if (kept > 0) pieces.push(COMMA)
+    pieces.push(Buffer.from(added))
+  }
+  pieces.push(bytes.subarray(tail))
+  return Buffer.concat(pieces)
+}

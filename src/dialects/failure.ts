@@ -1,0 +1,150 @@
+import type { UpstreamFailure } from '../core/dialect.ts'
+import { asObject } from './json-value.ts'
+import type { JsonObject } from './json-value.ts'
+
+const MAX_MESSAGE_LENGTH = 2000
+const MAX_TYPE_LENGTH = 100
+const MAX_TEXT_BYTES = 64 * 1024
+const MAX_PAGE_LENGTH = 300
+const MAX_DEPTH = 4
+
+/** Reads an error body of whatever shape: JSON of any kind, HTML, plain text, nothing. */
+export function readFailureBody(body: Buffer): UpstreamFailure {
+  const value = parse(body)
+  if (value !== undefined) return failureOf(value)
+  const text = body.toString('utf8', 0, MAX_TEXT_BYTES).trim()
+  return { message: cut(looksLikeMarkup(text) ? textOfPage(text) : text), type: '' }
+}
+
+/** Reads an error out of parsed JSON, whatever service wrote it. */
+export function failureOf(value: unknown): UpstreamFailure {
+  return { message: cut(messageOf(value, 0)), type: cleanUp(typeOf(value, 0)).slice(0, MAX_TYPE_LENGTH) }
+}
+
+function parse(body: Buffer): unknown {
+  try {
+    return JSON.parse(body.toString('utf8'))
+  } catch {
+    return undefined
+  }
+}
+
+function messageOf(value: unknown, depth: number): string {
+  if (typeof value === 'string') return value
+  if (depth > MAX_DEPTH) return ''
+  if (Array.isArray(value)) return joinMessages(value, depth)
+  const object = asObject(value)
+  if (object === null) return ''
+  for (const name of [
+    'error',
+    'message',
+    'Message',
+    'detail',
+    'msg',
+    'error_description',
+    'errors',
+    'details',
+    'title',
+  ]) {
+    const member = object[name]
+    // `{"error":true,"message":…}`: a flag says nothing.
+    const message = member === undefined ? '' : messageOf(member, depth + 1)
+    if (message !== '') return withCause(message, object)
+  }
+  return ''
+}
+
+/** Aggregators keep what the real provider said in `metadata.raw`. */
+function withCause(message: string, error: JsonObject): string {
+  const raw = asObject(error['metadata'])?.['raw']
+  return typeof raw === 'string' && raw !== '' && raw !== message ? `${message}: ${raw}` : message
+}
+
+function joinMessages(values: readonly unknown[], depth: number): string {
+  const messages: string[] = []
+  for (const value of values.slice(0, 10)) {
+    const message = messageOf(value, depth + 1)
+    if (message !== '') messages.push(message)
+  }
+  return messages.join('; ')
+}
+
+function typeOf(value: unknown, depth: number): string {
+  if (depth > MAX_DEPTH) return ''
+  if (Array.isArray(value)) return typeOf(value[0], depth + 1)
+  const object = asObject(value)
+  if (object === null) return ''
+  const inner = typeOf(object['error'], depth + 1)
+  if (inner !== '') return inner
+  for (const name of ['type', 'code', 'status', '__type']) {
+    const member = object[name]
+    // `{"type":"error"}` is the envelope, not a type.
+    if (typeof member === 'string' && member !== '' && member !== 'error') return member
+    if (typeof member === 'number') return String(member)
+  }
+  return ''
+}
+
+function looksLikeMarkup(text: string): boolean {
+  return /^<(?:!doctype|\?xml|!--|[a-z])/i.test(text)
+}
+
+/** What a reader would see of an HTML page, shortened. Linear in its length. */
+function textOfPage(page: string): string {
+  const lower = page.toLowerCase()
+  let text = ''
+  let at = 0
+  while (at < page.length) {
+    const open = page.indexOf('<', at)
+    if (open === -1) return shorten(text + page.slice(at))
+    text += `${page.slice(at, open)} `
+    const close = behindTag(lower, open)
+    if (close === -1) break
+    at = close
+  }
+  return shorten(text)
+}
+
+/** Behind the tag, and behind all of a comment or an element that is not shown; -1 when it never ends. */
+function behindTag(lower: string, open: number): number {
+  if (lower.startsWith('<!--', open)) return behind(lower, '-->', open)
+  for (const element of ['head', 'script', 'style']) {
+    if (lower.startsWith(`<${element}>`, open) || lower.startsWith(`<${element} `, open)) {
+      return behind(lower, `</${element}>`, open)
+    }
+  }
+  return behind(lower, '>', open)
+}
+
+function behind(text: string, mark: string, from: number): number {
+  const at = text.indexOf(mark, from)
+  return at === -1 ? -1 : at + mark.length
+}
+
+function shorten(text: string): string {
+  const plain = text
+    .replaceAll('&nbsp;', ' ')
+    .replaceAll('&lt;', '<')
+    .replaceAll('&gt;', '>')
+    .replaceAll('&quot;', '"')
+    .replaceAll('&#39;', "'")
+    .replaceAll('&amp;', '&')
+  return cutAt(plain.replaceAll(/\s+/g, ' ').trim(), MAX_PAGE_LENGTH)
+}
+
+function cut(message: string): string {
+  return cutAt(cleanUp(message), MAX_MESSAGE_LENGTH)
+}
+
+/** No control characters but tab and line feed: the text goes to logs, tables and clients. */
+function cleanUp(text: string): string {
+  // eslint-disable-next-line no-control-regex
+  return text.replaceAll(/[\u0000-\u0008\u000b-\u001f\u007f]/g, ' ').trim()
+}
+
+/** Does not leave half of a surrogate pair behind. */
+function cutAt(text: string, length: number): string {
+  if (text.length <= length) return text
+  const last = text.charCodeAt(length - 1)
+  return text.slice(0, last >= 0xd800 && last < 0xdc00 ? length - 1 : length)
+}

@@ -1,0 +1,17 @@
+export type JsonObject = Readonly<Record<string, unknown>>
+
+/** The value if it is an object and no array, else null. */
+export function asObject(value: unknown): JsonObject | null {
+  return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as JsonObject) : null
+}
+
+/** What stands at the path, or undefined as soon as one step is not an object. */
+export function valueAt(value: unknown, ...path: readonly string[]): unknown {
+  let here: unknown = value
+  for (const name of path) {
+    const object = asObject(here)
+    if (object === null || !Object.hasOwn(object, name)) return undefined
+    here = object[name]
+  }
+  return here
+}

@@ -1,0 +1,18 @@
+import type { BufferedAnswer } from '../../core/dialect.ts'
+import { failureOf } from '../failure.ts'
+import { textBytes } from '../answer-text.ts'
+import { asObject, valueAt } from '../json-value.ts'
+import { usageOfChat } from './usage.ts'
+
+/** Reads a buffered 200. Throws SyntaxError when it is not JSON. */
+export function readAnswer(body: Buffer): BufferedAnswer {
+  const value: unknown = JSON.parse(body.toString('utf8'))
+  const usage = usageOfChat(value)
+  const choices = valueAt(value, 'choices')
+  const observedTextBytes = Array.isArray(choices)
+    ? choices.reduce((sum: number, choice) => sum + textBytes(valueAt(choice, 'message')), 0)
+    : 0
+  if (asObject(value)?.['error']) return { usage, observedTextBytes, failure: failureOf(value) }
+  const failure = Array.isArray(choices) ? null : { message: failureOf(value).message, type: 'invalid_answer' }
+  return { usage, observedTextBytes, failure }
+}

@@ -1,0 +1,12 @@
+import type { GatewayError } from '../../core/errors.ts'
+
+/** `{"error":{"type","message","code","param","request_id"}}`. */
+export function renderError(error: GatewayError, requestId: string): string {
+  const { type, message, code, param } = error
+  return JSON.stringify({ error: { type, message, code, param, request_id: requestId } })
+}
+
+/** The same as the last event of a stream; no `[DONE]` follows it. */
+export function renderErrorEvent(error: GatewayError, requestId: string): Buffer {
+  return Buffer.from(`data: ${renderError(error, requestId)}\n\n`)
+}

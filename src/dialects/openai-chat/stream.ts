@@ -1,0 +1,161 @@
+import type { EventVerdict, StreamInspector, UpstreamFailure } from '../../core/dialect.ts'
+import type { Usage } from '../../core/usage.ts'
+import { SseFields, joinData } from '../../wire/sse.ts'
+import { EVENT_ERROR, INVALID_EVENT, failureOfEvent, isDone, parseRange } from '../event.ts'
+import { BROKEN, ObjectCursor, TextMeter, skipSpace, skipValue } from '../json-bytes.ts'
+import { readChatUsage } from './usage.ts'
+
+const CHOICES = Buffer.from('choices')
+const USAGE = Buffer.from('usage')
+const ERROR = Buffer.from('error')
+const X_GROQ = Buffer.from('x_groq')
+const DELTA = Buffer.from('delta')
+const INDEX = Buffer.from('index')
+const FINISH_REASON = Buffer.from('finish_reason')
+
+const OPEN_OBJECT = 0x7b
+const CLOSE_ARRAY = 0x5d
+const COMMA = 0x2c
+const DIGIT_0 = 0x30
+const EMPTY = Buffer.alloc(0)
+
+/** Walks each chunk's JSON in place and parses nothing but usage and errors. A failed stream is never `finished`. */
+export class ChatStreamInspector implements StreamInspector {
+  usage: Usage | null = null
+  failure: UpstreamFailure | null = null
+  readonly #clientWantsUsage: boolean
+  readonly #fields = new SseFields()
+  readonly #chunk = new ObjectCursor()
+  readonly #inner = new ObjectCursor()
+  readonly #text = new TextMeter()
+  // One bit per choice index: the answer is whole when every choice that began has ended.
+  #begun = 0
+  #ended = 0
+  // Of the chunk at hand.
+  #hasChoices = false
+  #hasError = false
+  #usageStart = 0
+  #usageEnd = 0
+
+  constructor(clientWantsUsage: boolean) {
+    this.#clientWantsUsage = clientWantsUsage
+  }
+
+  get finished(): boolean {
+    return this.failure === null && this.#ended !== 0 && (this.#begun & ~this.#ended) === 0
+  }
+
+  get observedTextBytes(): number {
+    return this.#text.total
+  }
+
+  inspect(bytes: Buffer, start: number, end: number): EventVerdict {
+    if (this.failure !== null) return 'error'
+    const fields = this.#fields
+    fields.read(bytes, start, end)
+    if (fields.nameIs(bytes, EVENT_ERROR)) return this.#fail(failureOfEvent(joinData(bytes, start, end) ?? EMPTY))
+    if (fields.dataLines === 0) return 'forward'
+    if (fields.dataLines === 1) {
+      if (this.#walkChunk(bytes, fields.dataStart, fields.dataEnd)) {
+        return this.#judge(bytes, fields.dataStart, fields.dataEnd)
+      }
+      if (isDone(bytes, fields.dataStart, fields.dataEnd)) return 'terminal'
+    }
+    const payload = joinData(bytes, start, end) ?? EMPTY
+    return this.#walkChunk(payload, 0, payload.length)
+      ? this.#judge(payload, 0, payload.length)
+      : this.#fail(INVALID_EVENT)
+  }
+
+  #judge(bytes: Buffer, start: number, end: number): EventVerdict {
+    const hasUsage = this.#usageEnd > 0
+    // The last one wins: services that send several count from the start each time.
+    if (hasUsage) this.usage = readChatUsage(parseRange(bytes, this.#usageStart, this.#usageEnd)) ?? this.usage
+    if (this.#hasError) return this.#fail(failureOfEvent(bytes.subarray(start, end)))
+    return hasUsage && !this.#hasChoices && !this.#clientWantsUsage ? 'drop' : 'forward'
+  }
+
+  #fail(failure: UpstreamFailure): 'error' {
+    this.failure = failure
+    return 'error'
+  }
+
+  /** False when the range is not one JSON object. */
+  #walkChunk(bytes: Buffer, start: number, end: number): boolean {
+    this.#hasChoices = false
+    this.#hasError = false
+    this.#usageEnd = 0
+    const open = skipSpace(bytes, start, end)
+    if (open >= end || bytes[open] !== OPEN_OBJECT) return false
+    const chunk = this.#chunk
+    chunk.open(bytes, open, end)
+    while (chunk.next()) {
+      if (chunk.keyIs(CHOICES)) {
+        if (chunk.valueIsArray) chunk.walkedTo(this.#walkChoices(bytes, chunk.valueStart, end))
+      } else if (chunk.keyIs(USAGE)) {
+        this.#noteUsage(chunk)
+      } else if (chunk.keyIs(ERROR)) {
+        this.#hasError = chunk.valueIsTruthy
+      } else if (chunk.keyIs(X_GROQ)) {
+        if (chunk.valueIsObject) chunk.walkedTo(this.#walkVendor(bytes, chunk.valueStart, end))
+      }
+    }
+    return chunk.end !== BROKEN && skipSpace(bytes, chunk.end, end) === end
+  }
+
+  #walkChoices(bytes: Buffer, open: number, end: number): number {
+    let at = skipSpace(bytes, open + 1, end)
+    if (bytes[at] === CLOSE_ARRAY) return at + 1
+    this.#hasChoices = true
+    while (at < end) {
+      at = bytes[at] === OPEN_OBJECT ? this.#walkChoice(bytes, at, end) : skipValue(bytes, at, end)
+      if (at === BROKEN) return BROKEN
+      at = skipSpace(bytes, at, end)
+      if (bytes[at] === CLOSE_ARRAY) return at + 1
+      if (bytes[at] !== COMMA) return BROKEN
+      at = skipSpace(bytes, at + 1, end)
+    }
+    return BROKEN
+  }
+
+  #walkChoice(bytes: Buffer, open: number, end: number): number {
+    const choice = this.#inner
+    let index = 0
+    let ended = false
+    choice.open(bytes, open, end)
+    while (choice.next()) {
+      if (choice.keyIs(DELTA)) {
+        choice.walkedTo(this.#text.walk(bytes, choice.valueStart, end))
+      } else if (choice.keyIs(FINISH_REASON)) {
+        ended = choice.valueIsText && choice.valueIsTruthy
+      } else if (choice.keyIs(INDEX)) {
+        index = smallNumber(bytes, choice.valueStart, choice.valueEnd())
+      } else if (choice.keyIs(USAGE)) {
+        this.#noteUsage(choice)
+      }
+    }
+    this.#begun |= 1 << index
+    if (ended) this.#ended |= 1 << index
+    return choice.end
+  }
+
+  #walkVendor(bytes: Buffer, open: number, end: number): number {
+    const vendor = this.#inner
+    vendor.open(bytes, open, end)
+    while (vendor.next()) if (vendor.keyIs(USAGE)) this.#noteUsage(vendor)
+    return vendor.end
+  }
+
+  #noteUsage(cursor: ObjectCursor): void {
+    if (!cursor.valueIsObject) return
+    this.#usageStart = cursor.valueStart
+    this.#usageEnd = cursor.valueEnd()
+  }
+}
+
+/** A shift takes it modulo 32, which is good enough to tell choices apart. */
+function smallNumber(bytes: Buffer, start: number, end: number): number {
+  let number = 0
+  for (let i = start; i < end; i++) number = number * 10 + ((bytes[i] as number) - DIGIT_0)
+  return number
+}

@@ -1,0 +1,59 @@
+const REPLACEMENT = '[redacted]'
+const MIN_SECRET_LENGTH = 4
+/** A message is cut before it is redacted: this much of a secret at its end counts as the secret. */
+const MIN_CUT_SECRET_LENGTH = 6
+
+const TOP_LEVEL_DOMAINS =
+  'com|net|org|io|ai|dev|cloud|app|co|cn|eu|us|uk|de|fr|ch|nl|ru|jp|kr|in|sg|au|ca|br|info|biz|tech|xyz|site|online|' +
+  'gov|edu|aws|internal|intranet|local|localdomain|lan|corp|svc|test|example|invalid'
+
+/** Each linear, or nearly so, on texts of a few thousand characters. */
+const PATTERNS: readonly RegExp[] = [
+  /\b[a-z][a-z0-9+.-]{1,15}:\/\/[^\s"'<>)\]}]+/gi,
+  /\b[\w.+-]{1,64}@[a-z0-9-]{1,63}(?:\.[a-z0-9-]{1,63})+/gi,
+  // Bearer tokens and JSON web tokens.
+  /\b(?:bearer|basic)\s+[\w.~+/=-]{8,}/gi,
+  /\beyJ[\w-]{5,}(?:\.[\w-]+){1,4}/g,
+  // Keys and account ids by their prefixes. Masked ones still show their ends.
+  /\b(?:sk|pk|rk|org|proj|req|user|acct|key|ak|gsk|xai|nvapi|hf|r8|pplx|csk|ghp|fw)[-_](?=[\w*-]*[\d*])[\w*.…-]{6,}/gi,
+  /\b(?:sk|gsk|xai|nvapi|pplx|csk)-[\w*.…-]{6,}/gi,
+  /\b(?:sk|org|proj|req)[-_](?:REDACTED|[\w-]{12,})/g,
+  /\bAIza[\w-]{20,}/g,
+  /\b(?:AKIA|ASIA)[A-Z0-9]{12,}/g,
+  /[\w-]{0,64}\*{3,}[\w*-]{0,64}/g,
+  // Opaque identifiers: UUIDs, long runs of letters and digits.
+  /\b[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}\b/gi,
+  /\b(?=[a-z_]{0,200}\d)(?=[\d_]{0,200}[a-z])\w{32,}\b/gi,
+  // Addresses: IPv4, IPv6 in brackets, host names.
+  /\b(?:\d{1,3}\.){3}\d{1,3}(?::\d{1,5})?\b/g,
+  /\[[0-9a-f]*:[0-9a-f:.]+\](?::\d{1,5})?/gi,
+  /\blocalhost(?::\d{1,5})?\b/gi,
+  new RegExp(`\\b(?:[a-z0-9_-]{1,63}\\.){1,10}(?:${TOP_LEVEL_DOMAINS})(?::\\d{1,5})?\\b(?![\\w-]|\\.\\w)`, 'gi'),
+]
+
+/**
+ * An upstream's message as a client may see it: without the given secrets (credentials, hosts, account names; letter case
+ * does not matter) and without anything that looks like a URL, host, address, e-mail, key or account id. Errs on the side
+ * of removing too much.
+ */
+export function redactUpstreamText(text: string, secrets: readonly string[]): string {
+  let clean = text
+  const known = secrets.filter((secret) => secret.length >= MIN_SECRET_LENGTH).sort((a, b) => b.length - a.length)
+  for (const secret of known) {
+    clean = clean.replaceAll(new RegExp(escapeRegExp(secret), 'gi'), REPLACEMENT)
+    clean = dropCutSecret(clean, secret)
+  }
+  for (const pattern of PATTERNS) clean = clean.replaceAll(pattern, REPLACEMENT)
+  return clean
+}
+
+function dropCutSecret(text: string, secret: string): string {
+  for (let length = Math.min(secret.length - 1, text.length); length >= MIN_CUT_SECRET_LENGTH; length--) {
+    if (text.endsWith(secret.slice(0, length))) return text.slice(0, -length) + REPLACEMENT
+  }
+  return text
+}
+
+function escapeRegExp(text: string): string {
+  return text.replaceAll(/[\\^$.*+?()[\]{}|/-]/g, '\\$&')
+}

@@ -21,18 +21,18 @@ interface SchemaNode {
 
 /** The first thing about `value` that `schema` does not allow, or null. Messages name the key and what is allowed. */
 export function findProblem(schema: TSchema, value: unknown): Problem | null {
-  return problemIn(schema as SchemaNode, value, [])
+  return problemIn(schema, value, [])
 }
 
 /** The schema of what stands at `path`; undefined when no such key is known. */
 export function schemaAt(schema: TSchema, path: Path): TSchema | undefined {
-  let node: SchemaNode | undefined = schema as SchemaNode
+  let node: SchemaNode | undefined = schema
   for (const step of path) {
     node = node.anyOf ? node.anyOf.find((branch) => branch.type === 'object') : node
     node = typeof step === 'number' ? node?.items : memberSchema(node, step)
     if (!node) return undefined
   }
-  return node as TSchema
+  return node
 }
 
 function memberSchema(node: SchemaNode | undefined, name: string): SchemaNode | undefined {

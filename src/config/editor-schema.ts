@@ -1,6 +1,8 @@
 import { isObject } from './check.ts'
 import { configSchema } from './schema.ts'
 
+const REFERENCE = '\\$\\{'
+
 /** The JSON Schema for editors: members with a default need not be written, and any value may be a `${…}` text. */
 export function editorSchema(): Record<string, unknown> {
   return { $schema: 'https://json-schema.org/draft/2020-12/schema', ...lenient(configSchema) }
@@ -12,14 +14,17 @@ function lenient(schema: object): Record<string, unknown> {
     if (Array.isArray(value)) copy[name] = value.map((item: unknown) => (isObject(item) ? lenient(item) : item))
     else copy[name] = isObject(value) && name !== 'default' ? lenient(value) : value
   }
-  const { type, properties, required } = schema as {
+  const { type, pattern, properties, required } = schema as {
     type?: string
+    pattern?: string
     properties?: Record<string, { default?: unknown }>
     required?: string[]
   }
   if (type === 'integer' || type === 'number' || type === 'boolean') {
     copy['type'] = [type, 'string']
-    copy['pattern'] = '\\$\\{'
+    copy['pattern'] = REFERENCE
+  } else if (pattern !== undefined) {
+    copy['pattern'] = `${pattern}|${REFERENCE}`
   }
   if (properties && required) {
     const written = required.filter((name) => properties[name]?.default === undefined)

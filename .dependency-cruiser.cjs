@@ -1,0 +1,165 @@
+// Who may import whom: the table of the style guide as rules. Types count as imports.
+
+const PHASES = ['auth', 'limits', 'validation', 'scheduling', 'dialects', 'upstream', 'accounting']
+
+/** Folder (or file) → folders it may import besides itself. What is not listed here may import nothing of ours. */
+const MAY_IMPORT = {
+  api: [],
+  wire: [],
+  core: ['api'],
+  config: ['core'],
+  telemetry: ['core'],
+  ...Object.fromEntries(PHASES.map((phase) => [phase, ['core', 'api', 'wire', 'telemetry']])),
+  gateway: [...PHASES, 'core', 'api', 'telemetry'],
+  server: ['core', 'api', 'wire', 'telemetry'],
+  link: ['core', 'api', 'wire', 'telemetry'],
+  // The pool and its tasks are told apart below.
+  workers: ['core', 'wire', 'telemetry', 'api', 'validation', 'dialects', 'settlement'],
+  store: ['core', 'api', 'config', 'telemetry'],
+  leases: ['core', 'wire', 'telemetry', 'store', 'workers'],
+  settlement: ['core', 'wire', 'telemetry', 'store', 'workers'],
+  management: ['core', 'api', 'config', 'telemetry', 'store'],
+  mcp: ['core', 'api', 'config', 'telemetry', 'store'],
+  simulator: ['core', 'api', 'wire', 'server', 'dialects'],
+  client: ['api', 'wire'],
+  console: ['api', 'client'],
+  supervisor: ['core', 'config', 'telemetry'],
+}
+
+/** Programs: they may import everything, nobody imports them. */
+const ROOTS = '^src/(main|front|control)[.]ts$'
+
+/** Third-party library → the one place that may import it. */
+const DOORS = {
+  'uWebSockets.js': '^src/server/',
+  piscina: '^src/workers/',
+  pg: '^src/store/',
+  '@electric-sql/pglite': '^src/store/',
+  ioredis: '^src/store/',
+  ajv: '^src/validation/schema[.]ts$',
+  jose: '^src/management/tokens[.]ts$',
+  pino: '^src/telemetry/',
+  msgpackr: '^src/wire/',
+  undici: '^src/upstream/',
+  yaml: '^src/config/',
+  typebox: '^src/(api|config)/',
+}
+
+const escape = (text) => text.replace(/[.*+?^${}()|[\]\\/]/g, '\\$&')
+
+/** Both the folder of the package and, under an alias of npm, the folder it is installed in. */
+const packagePath = (name) =>
+  name === 'uWebSockets.js'
+    ? '(^|/)node_modules/(uWebSockets[.]js|@uwsjs/[^/]+)(/|$)|^uWebSockets[.]js$'
+    : `(^|/)node_modules/(@types/)?${escape(name)}(/|$)|^${escape(name)}(/|$)`
+
+const folderRules = Object.entries(MAY_IMPORT).map(([folder, allowed]) => ({
+  name: `${folder}-imports`,
+  comment: `src/${folder} may import ${allowed.length > 0 ? allowed.join(', ') : 'nothing of ours'}.`,
+  severity: 'error',
+  from: { path: `^src/${folder}/` },
+  to: { path: '^src/', pathNot: `^src/(${[folder, ...allowed].join('|')})/` },
+}))
+
+const doorRules = Object.entries(DOORS).map(([name, door]) => ({
+  name: `door-${name.replace(/[^A-Za-z0-9]+/g, '-')}`,
+  comment: `${name} has one door: ${door}`,
+  severity: 'error',
+  from: { path: '^src/', pathNot: door },
+  to: { path: packagePath(name) },
+}))
+
+module.exports = {
+  forbidden: [
+    ...folderRules,
+    ...doorRules,
+    {
+      name: 'known-folders',
+      comment: 'A new folder must be given its row in MAY_IMPORT.',
+      severity: 'error',
+      from: { path: '^src/', pathNot: [`^src/(${Object.keys(MAY_IMPORT).join('|')})/`, ROOTS] },
+      to: {},
+    },
+    {
+      name: 'roots-are-not-imported',
+      comment: 'A composition root constructs; nobody imports it.',
+      severity: 'error',
+      from: {},
+      to: { path: ROOTS },
+    },
+    {
+      name: 'core-takes-only-types-of-api',
+      severity: 'error',
+      from: { path: '^src/core/' },
+      to: { path: '^src/api/', dependencyTypesNot: ['type-only'] },
+    },
+    {
+      name: 'workers-pool-imports',
+      comment: 'The pool knows no task: only worker.ts and files of tasks/ may import phases.',
+      severity: 'error',
+      from: { path: '^src/workers/', pathNot: '^src/workers/(tasks/|worker[.]ts$|[^/]*-tasks?[.]ts$)' },
+      to: { path: '^src/(api|validation|dialects|settlement)/', dependencyTypesNot: ['type-only'] },
+    },
+    {
+      name: 'workers-take-only-pricing-of-settlement',
+      severity: 'error',
+      from: { path: '^src/workers/' },
+      to: { path: '^src/settlement/', pathNot: '^src/settlement/(pricing|price)' },
+    },
+    {
+      name: 'settlement-and-leases-take-only-the-pool',
+      comment: 'Tasks run in worker threads; who needs one asks the pool.',
+      severity: 'error',
+      from: { path: '^src/(settlement|leases)/' },
+      to: { path: '^src/workers/(tasks/|worker[.]ts$|[^/]*-tasks?[.]ts$)' },
+    },
+    {
+      name: 'client-takes-only-the-sse-decoder',
+      severity: 'error',
+      from: { path: '^src/client/' },
+      to: { path: '^src/wire/', pathNot: '^src/wire/sse' },
+    },
+    {
+      name: 'no-cycles',
+      severity: 'error',
+      from: { path: '^src/' },
+      to: { circular: true },
+    },
+    {
+      name: 'no-orphans',
+      comment: 'A file that neither imports nor is imported by anything of ours.',
+      severity: 'error',
+      from: { orphan: true, path: '^src/', pathNot: [ROOTS, '^src/simulator/main[.]ts$', '^src/workers/worker[.]ts$'] },
+      to: {},
+    },
+    {
+      name: 'nothing-unresolvable',
+      severity: 'error',
+      from: { path: '^src/' },
+      to: { couldNotResolve: true, pathNot: '^uWebSockets[.]js$' },
+    },
+    {
+      name: 'no-development-dependencies',
+      severity: 'error',
+      from: { path: '^src/' },
+      to: { dependencyTypes: ['npm-dev', 'npm-no-pkg', 'npm-unknown'], pathNot: 'node_modules/@types/' },
+    },
+    {
+      name: 'nothing-outside-src',
+      severity: 'error',
+      from: { path: '^src/' },
+      to: { path: '^(test|bench)/' },
+    },
+  ],
+  options: {
+    doNotFollow: { path: 'node_modules' },
+    exclude: { path: '^dist/' },
+    tsPreCompilationDeps: true,
+    tsConfig: { fileName: 'tsconfig.json' },
+    enhancedResolveOptions: {
+      exportsFields: ['exports'],
+      conditionNames: ['import', 'node', 'default', 'types'],
+      extensions: ['.ts', '.js', '.mjs', '.cjs', '.json', '.node'],
+    },
+  },
+}

@@ -1,0 +1,107 @@
+import { defineConfig } from 'eslint/config'
+import tseslint from 'typescript-eslint'
+
+const SQL_CALLS = '/^(query|queryRow|queryOne|execute|exec)$/'
+
+/** SQL text is constant; values travel as parameters. Identifiers that must vary are built and checked by a function. */
+const noBuiltSql = [
+  {
+    selector: `CallExpression[callee.property.name=${SQL_CALLS}] > TemplateLiteral.arguments:first-child[expressions.length>0]`,
+    message: 'SQL must not be built from values: use $1, $2 and parameters.',
+  },
+  {
+    selector: `CallExpression[callee.property.name=${SQL_CALLS}] > BinaryExpression.arguments:first-child[operator="+"]`,
+    message: 'SQL must not be built from values: use $1, $2 and parameters.',
+  },
+]
+
+const noRawWrite = {
+  selector:
+    'CallExpression[callee.object.name=/^(res|uws|uwsRes|uwsResponse)$/][callee.property.name=/^(write|cork)$/]',
+  message:
+    'Several writes in one cork corrupt chunked answers: write through the Responder of src/server/responder.ts.',
+}
+
+const noServerWrite = {
+  selector: 'CallExpression[callee.property.name=/^(write|tryEnd|cork)$/]',
+  message: noRawWrite.message,
+}
+
+const noDefaultExport = {
+  selector: 'ExportDefaultDeclaration',
+  message: 'Export by name.',
+}
+
+const restricted = ['error', ...noBuiltSql, noRawWrite, noDefaultExport]
+
+export default defineConfig(
+  {
+    ignores: ['dist/', 'data/', 'coverage/', 'test-results/', '.tmp/', 'test/fixtures/', 'test/unit/tooling/planted/'],
+  },
+  { linterOptions: { reportUnusedDisableDirectives: 'error' } },
+  {
+    files: ['**/*.ts'],
+    extends: [tseslint.configs.recommendedTypeChecked],
+    languageOptions: { parserOptions: { projectService: true, tsconfigRootDir: import.meta.dirname } },
+    rules: {
+      '@typescript-eslint/no-floating-promises': 'error',
+      '@typescript-eslint/no-misused-promises': 'error',
+      '@typescript-eslint/no-explicit-any': 'error',
+      '@typescript-eslint/switch-exhaustiveness-check': ['error', { considerDefaultExhaustiveForUnions: true }],
+      '@typescript-eslint/consistent-type-imports': 'error',
+      '@typescript-eslint/no-import-type-side-effects': 'error',
+      '@typescript-eslint/only-throw-error': 'error',
+      '@typescript-eslint/prefer-nullish-coalescing': ['error', { ignorePrimitives: { string: true, boolean: true } }],
+      '@typescript-eslint/return-await': ['error', 'error-handling-correctness-only'],
+      '@typescript-eslint/no-unused-vars': ['error', { argsIgnorePattern: '^_', caughtErrors: 'none' }],
+      '@typescript-eslint/restrict-template-expressions': ['error', { allowNumber: true, allowBoolean: true }],
+      '@typescript-eslint/require-await': 'off',
+      '@typescript-eslint/no-unsafe-enum-comparison': 'off',
+      '@typescript-eslint/prefer-promise-reject-errors': 'error',
+      eqeqeq: ['error', 'always'],
+      'no-console': 'error',
+      'no-constant-condition': ['error', { checkLoops: false }],
+      'no-control-regex': 'error',
+      'no-debugger': 'error',
+      'no-eval': 'error',
+      'no-implied-eval': 'off',
+      'no-new-wrappers': 'error',
+      'no-param-reassign': ['error', { props: false }],
+      'no-restricted-syntax': restricted,
+      'no-self-compare': 'error',
+      'no-unmodified-loop-condition': 'error',
+      'no-var': 'error',
+      'object-shorthand': 'error',
+      'prefer-const': 'error',
+    },
+  },
+  {
+    files: ['src/server/**/*.ts'],
+    ignores: ['src/server/responder.ts'],
+    rules: { 'no-restricted-syntax': [...restricted, noServerWrite] },
+  },
+  {
+    files: ['src/server/responder.ts'],
+    rules: { 'no-restricted-syntax': ['error', ...noBuiltSql, noDefaultExport] },
+  },
+  {
+    // Programs print; tests reach into what is unknown.
+    files: ['bench/**/*.ts', 'test/**/*.ts', '*.config.ts'],
+    rules: {
+      'no-console': 'off',
+      'no-restricted-syntax': ['error', ...noBuiltSql],
+      '@typescript-eslint/no-unsafe-assignment': 'off',
+      '@typescript-eslint/no-unsafe-member-access': 'off',
+      '@typescript-eslint/no-unsafe-argument': 'off',
+      '@typescript-eslint/no-unsafe-call': 'off',
+      '@typescript-eslint/no-unsafe-return': 'off',
+      '@typescript-eslint/unbound-method': 'off',
+      '@typescript-eslint/only-throw-error': 'off',
+      '@typescript-eslint/prefer-promise-reject-errors': 'off',
+    },
+  },
+  {
+    files: ['**/*.js', '**/*.mjs', '**/*.cjs'],
+    rules: { eqeqeq: ['error', 'always'], 'no-var': 'error', 'prefer-const': 'error' },
+  },
+)

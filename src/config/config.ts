@@ -41,8 +41,8 @@ export function readConfig({
 }: LoadOptions): Config {
   const environment = readEnvironment(env)
   const file = configFile(argv, environment.configFile, cwd)
-  const document = file === null ? null : readDocument(file)
-  const places = new Places(document, environment.overrides, cwd)
+  const document = file === null ? null : readDocument(file, shownFile(file, cwd))
+  const places = new Places(document, environment.overrides)
 
   let tree: unknown = interpolate(document?.value ?? {}, {
     schema: configSchema,
@@ -123,12 +123,10 @@ function withValue(tree: unknown, path: Path, value: unknown, fail: (path: Path,
 class Places {
   readonly #document: ConfigDocument | null
   readonly #overrides: readonly Override[]
-  readonly #cwd: string
 
-  constructor(document: ConfigDocument | null, overrides: readonly Override[], cwd: string) {
+  constructor(document: ConfigDocument | null, overrides: readonly Override[]) {
     this.#document = document
     this.#overrides = overrides
-    this.#cwd = cwd
   }
 
   fail({ path, message, part }: Problem): never {
@@ -140,15 +138,14 @@ class Places {
     const setIt = this.#overrides.findLast((override) => covers(override.path, path))
     if (setIt) return { variable: setIt.variable }
     const place = this.#document?.locate(path, part)
-    if (place) return { ...place, file: this.#shownFile() }
+    if (place) return place
     const parent = path.slice(0, -1)
     const below = this.#overrides.find((override) => covers(path, override.path) || covers(parent, override.path))
-    return below ? { variable: below.variable } : { file: this.#shownFile() }
+    return below ? { variable: below.variable } : { file: this.#document?.file ?? null }
   }
+}
 
-  #shownFile(): string | null {
-    if (!this.#document) return null
-    const file = relative(this.#cwd, this.#document.file)
-    return file.startsWith('..') ? this.#document.file : file
-  }
+function shownFile(file: string, cwd: string): string {
+  const fromHere = relative(cwd, file)
+  return fromHere.startsWith('..') ? file : fromHere
 }

@@ -4,6 +4,7 @@ import { ConfigError, type Path, type Place } from './config-error.ts'
 
 /** A configuration file as plain values that still knows where each stood. */
 export interface ConfigDocument {
+  /** As messages name it. */
   readonly file: string
   /** Empty when the file is. */
   readonly value: unknown
@@ -11,9 +12,9 @@ export interface ConfigDocument {
   locate(path: Path, part: 'key' | 'value'): Place | null
 }
 
-/** Reads YAML (or JSON, its subset); throws ConfigError when the file cannot be read or parsed. */
-export function readDocument(file: string): ConfigDocument {
-  return parseConfig(file, readText(file))
+/** Reads YAML (or JSON, its subset); throws ConfigError, with the file as `shownAs`, when it cannot be read or parsed. */
+export function readDocument(file: string, shownAs: string): ConfigDocument {
+  return parseConfig(shownAs, readText(file, shownAs))
 }
 
 /** The value of a text as YAML reads it; undefined when it is not YAML. */
@@ -84,11 +85,11 @@ function keyText(key: unknown): string {
   return isScalar(key) ? String(key.value) : String(key)
 }
 
-function readText(file: string): string {
+function readText(file: string, shownAs: string): string {
   try {
     return readFileSync(file, 'utf8')
   } catch (cause) {
-    throw new ConfigError(`cannot be read (${readFailure(cause)})`, { file })
+    throw new ConfigError(`cannot be read (${readFailure(cause)})`, { file: shownAs })
   }
 }
 

@@ -1,0 +1,111 @@
+import type { Pieces } from './tokens.ts'
+
+/** The events of a stream, made when they are asked for. */
+export interface Events {
+  readonly count: number
+  /** With its field names and the blank line. */
+  text(index: number): string
+  /** Completion tokens that leave with it. */
+  tokens(index: number): number
+}
+
+export interface StreamEvent {
+  readonly text: string
+  readonly tokens: number
+}
+
+export interface EventListParts {
+  readonly head: readonly StreamEvent[]
+  /** One event per piece and choice, the choices taking turns. */
+  readonly pieces: Pieces
+  /** What stands before and behind the text of a piece, per choice. */
+  readonly prefixes: readonly string[]
+  readonly suffix: string
+  readonly tail: readonly StreamEvent[]
+  /** Index in the tail of the event that tells the usage late; -1: none. */
+  readonly usageAt: number
+  /** Events from the terminal one on. */
+  readonly terminals: number
+}
+
+/** A whole, correct stream: a few ready events, many made from a template, a few ready ones. */
+export class EventList implements Events {
+  readonly count: number
+  /** Events before the one that tells the usage; `count` when none does. */
+  readonly usageIndex: number
+  /** Events before the terminal one. */
+  readonly terminalIndex: number
+  readonly #parts: EventListParts
+  readonly #tailStart: number
+
+  constructor(parts: EventListParts) {
+    this.#parts = parts
+    this.#tailStart = parts.head.length + parts.pieces.length * parts.prefixes.length
+    this.count = this.#tailStart + parts.tail.length
+    this.usageIndex = parts.usageAt === -1 ? this.count : this.#tailStart + parts.usageAt
+    this.terminalIndex = this.count - parts.terminals
+  }
+
+  text(index: number): string {
+    const { head, prefixes, pieces, suffix, tail } = this.#parts
+    if (index < head.length) return head[index]?.text ?? ''
+    if (index >= this.#tailStart) return tail[index - this.#tailStart]?.text ?? ''
+    const place = index - head.length
+    if (prefixes.length === 1) return (prefixes[0] ?? '') + pieces.escapedAt(place) + suffix
+    const choice = place % prefixes.length
+    return (prefixes[choice] ?? '') + pieces.escapedAt((place - choice) / prefixes.length) + suffix
+  }
+
+  tokens(index: number): number {
+    const { head, tail } = this.#parts
+    if (index < head.length) return 0
+    return index < this.#tailStart ? 1 : (tail[index - this.#tailStart]?.tokens ?? 0)
+  }
+}
+
+/** The first `before` events of a stream, then others, then perhaps the rest. */
+export class SplicedEvents implements Events {
+  readonly count: number
+  readonly #base: Events
+  readonly #before: number
+  readonly #inserted: readonly string[]
+
+  constructor(base: Events, before: number, inserted: readonly string[], then: 'rest' | 'end') {
+    this.#base = base
+    this.#before = Math.min(before, base.count)
+    this.#inserted = inserted
+    this.count = inserted.length + (then === 'rest' ? base.count : this.#before)
+  }
+
+  text(index: number): string {
+    if (index < this.#before) return this.#base.text(index)
+    return this.#inserted[index - this.#before] ?? this.#base.text(index - this.#inserted.length)
+  }
+
+  tokens(index: number): number {
+    if (index < this.#before) return this.#base.tokens(index)
+    const inserted = index - this.#before < this.#inserted.length
+    return inserted ? 0 : this.#base.tokens(index - this.#inserted.length)
+  }
+}
+
+/** Every event rewritten. */
+export class MappedEvents implements Events {
+  readonly count: number
+  readonly #base: Events
+  readonly #map: (text: string) => string
+
+  constructor(base: Events, map: (text: string) => string) {
+    this.count = base.count
+    this.#base = base
+    this.#map = map
+  }
+
+  text(index: number): string {
+    return this.#map(this.#base.text(index))
+  }
+
+  tokens(index: number): number {
+    return this.#base.tokens(index)
+  }
+}

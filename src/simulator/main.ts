@@ -1,0 +1,29 @@
+import { parseBehaviour } from './behaviour.ts'
+import { startSimulator } from './simulator.ts'
+
+/**
+ * The simulator as a program. Reads SIMULATOR_PORT (0: any free one), SIMULATOR_HOST and SIMULATOR_DEFAULTS (a behaviour
+ * as JSON); says `{"port":N}` on stdout and over IPC when ready; ends on SIGTERM, SIGINT or when its parent is gone.
+ */
+async function main(): Promise<void> {
+  const {
+    SIMULATOR_PORT: port = '0',
+    SIMULATOR_HOST: host = '127.0.0.1',
+    SIMULATOR_DEFAULTS: defaults = '{}',
+  } = process.env
+  if (!/^\d{1,5}$/.test(port)) throw new Error(`SIMULATOR_PORT is not a port: ${port}`)
+  const simulator = await startSimulator({ port: Number(port), host, defaults: parseBehaviour(JSON.parse(defaults)) })
+
+  const stop = (): void => {
+    void simulator.close().then(() => {
+      if (process.connected) process.disconnect()
+    })
+  }
+  process.once('SIGTERM', stop)
+  process.once('SIGINT', stop)
+  process.once('disconnect', stop)
+  process.stdout.write(`${JSON.stringify({ port: simulator.port })}\n`)
+  process.send?.({ type: 'ready', port: simulator.port })
+}
+
+await main()

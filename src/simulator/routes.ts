@@ -1,0 +1,46 @@
+import type { RequestHead } from './http-head.ts'
+
+export type Route =
+  | { readonly kind: 'chat' | 'messages' | 'count-tokens' | 'models' | 'probe' | 'unknown' | 'control' }
+  | { readonly kind: 'model'; readonly id: string }
+
+const CHAT: Route = { kind: 'chat' }
+const MESSAGES: Route = { kind: 'messages' }
+const COUNT_TOKENS: Route = { kind: 'count-tokens' }
+const MODELS: Route = { kind: 'models' }
+const PROBE: Route = { kind: 'probe' }
+const UNKNOWN: Route = { kind: 'unknown' }
+const CONTROL: Route = { kind: 'control' }
+
+/** Which endpoint a request means; any prefix of the path is accepted. */
+export function routeOf({ method, path }: RequestHead): Route {
+  if (path.startsWith('/__sim/')) return CONTROL
+  if (method === 'POST') {
+    if (path.endsWith('/chat/completions')) return CHAT
+    if (path.endsWith('/messages')) return MESSAGES
+    if (path.endsWith('/messages/count_tokens')) return COUNT_TOKENS
+    return UNKNOWN
+  }
+  if (method !== 'GET' && method !== 'HEAD') return UNKNOWN
+  if (path.endsWith('/models')) return MODELS
+  const models = path.lastIndexOf('/models/')
+  if (models !== -1) return { kind: 'model', id: decode(path.slice(models + '/models/'.length)) }
+  return path === '/' || path === '/api/hello' ? PROBE : UNKNOWN
+}
+
+/** The upstream key that a request carries, '' when none; what the dialect prefers comes first. */
+export function credentialOf({ headers }: RequestHead, route: Route): string {
+  const authorization = headers['authorization']
+  const bearer = authorization === undefined ? undefined : /^bearer\s+(.*)$/i.exec(authorization)?.[1]
+  const apiKey = headers['x-api-key']
+  if (route.kind === 'messages' || route.kind === 'count-tokens') return apiKey ?? bearer ?? ''
+  return bearer ?? headers['api-key'] ?? apiKey ?? ''
+}
+
+function decode(text: string): string {
+  try {
+    return decodeURIComponent(text)
+  } catch {
+    return text
+  }
+}

@@ -1,0 +1,123 @@
+/**
+ * The simulator's tokens, one rule for prompts and answers:
+ *   - white space and control characters separate and count nothing;
+ *   - a run of ASCII letters and digits and of other characters below U+2E80 is one token;
+ *   - every visible ASCII character that is neither letter nor digit is one token;
+ *   - every code point from U+2E80 on (CJK, emoji, …) is one token.
+ * `Hello, wörld!` has four.
+ */
+export function countTokens(text: string): number {
+  let count = 0
+  let inWord = false
+  for (let i = 0; i < text.length; i++) {
+    const kind = classify(text.charCodeAt(i))
+    if (kind === WORD) {
+      if (!inWord) count++
+      inWord = true
+      continue
+    }
+    inWord = false
+    if (kind === SINGLE && !isSecondHalf(text, i)) count++
+  }
+  return count
+}
+
+/** One string per token; white space goes with the token behind it, or with the last one. Joined they are the text. */
+export function splitTokens(text: string): string[] {
+  const pieces: string[] = []
+  let start = 0
+  let inWord = false
+  // The place behind the last token seen; a new token ends the piece of the one before there.
+  let end = 0
+  for (let i = 0; i < text.length; i++) {
+    const kind = classify(text.charCodeAt(i))
+    if (kind === SPACE) {
+      inWord = false
+      continue
+    }
+    const goesOn = kind === WORD ? inWord : isSecondHalf(text, i)
+    if (!goesOn && end > start) {
+      pieces.push(text.slice(start, end))
+      start = end
+    }
+    inWord = kind === WORD
+    end = i + 1
+  }
+  if (start < text.length && end > start) pieces.push(text.slice(start))
+  else if (start < text.length) pieces.push(text)
+  return pieces
+}
+
+/** Tokens of an answer, by index, so that long ones need not exist in memory. */
+export interface Pieces {
+  readonly length: number
+  /** As it stands between the quotes of a JSON string. */
+  escapedAt(index: number): string
+}
+
+const WORDS = (
+  'the river carries small boats past quiet fields while morning light falls on old stone bridges and birds follow ' +
+  'every turn of water towards a wide sea where ships wait for wind their crews sing songs about harbours they have ' +
+  'known far away from home'
+).split(' ')
+const SPACED_WORDS = WORDS.map((word) => ` ${word}`)
+
+/** `length` tokens of the fixed vocabulary; every word of it is one token. */
+export class VocabularyPieces implements Pieces {
+  readonly length: number
+
+  constructor(length: number) {
+    this.length = length
+  }
+
+  escapedAt(index: number): string {
+    return (index === 0 ? WORDS[0] : SPACED_WORDS[index % SPACED_WORDS.length]) ?? ''
+  }
+}
+
+export class TextPieces implements Pieces {
+  readonly length: number
+  readonly #pieces: readonly string[]
+
+  constructor(pieces: readonly string[]) {
+    this.length = pieces.length
+    this.#pieces = pieces
+  }
+
+  escapedAt(index: number): string {
+    return JSON.stringify(this.#pieces[index] ?? '').slice(1, -1)
+  }
+}
+
+/** All pieces joined, as they stand between the quotes of a JSON string. */
+export function joinEscaped(pieces: Pieces): string {
+  let text = ''
+  for (let i = 0; i < pieces.length; i++) text += pieces.escapedAt(i)
+  return text
+}
+
+const SPACE = 0
+const WORD = 1
+const SINGLE = 2
+
+const ASCII = new Uint8Array(128)
+for (let code = 0x21; code < 0x7f; code++) ASCII[code] = SINGLE
+for (let code = 0x30; code <= 0x39; code++) ASCII[code] = WORD
+for (let code = 0x41; code <= 0x5a; code++) ASCII[code] = ASCII[code + 32] = WORD
+
+function classify(code: number): number {
+  if (code < 128) return ASCII[code] ?? SPACE
+  if (code === 0xfeff || code === 0x3000) return SPACE
+  if (code >= 0x2e80) return SINGLE
+  if (code <= 0xa0) return SPACE
+  if (code === 0x1680 || (code >= 0x2000 && code <= 0x200a)) return SPACE
+  return code === 0x2028 || code === 0x2029 || code === 0x202f || code === 0x205f ? SPACE : WORD
+}
+
+/** The low half of a surrogate pair belongs to the token that its high half began. */
+function isSecondHalf(text: string, index: number): boolean {
+  const code = text.charCodeAt(index)
+  if (code < 0xdc00 || code > 0xdfff || index === 0) return false
+  const before = text.charCodeAt(index - 1)
+  return before >= 0xd800 && before <= 0xdbff
+}

@@ -30,6 +30,7 @@ export class MessagesStreamInspector implements StreamInspector {
   #started = false
   #hasContent = false
   #stopped = false
+  #over = false
   // Of the event at hand.
   #type: EventType = 'other'
   #hasError = false
@@ -51,6 +52,7 @@ export class MessagesStreamInspector implements StreamInspector {
 
   inspect(bytes: Buffer, start: number, end: number): EventVerdict {
     if (this.failure !== null) return 'error'
+    if (this.#over) return 'drop'
     const fields = this.#fields
     fields.read(bytes, start, end)
     if (fields.nameIs(bytes, EVENT_ERROR)) return this.#fail(failureOfEvent(joinData(bytes, start, end) ?? EMPTY))
@@ -81,7 +83,7 @@ export class MessagesStreamInspector implements StreamInspector {
         if (this.#hasStopReason) this.#stopped = true
         return 'forward'
       case 'message_stop':
-        return 'terminal'
+        return this.#end()
       default:
         return 'forward'
     }
@@ -98,6 +100,12 @@ export class MessagesStreamInspector implements StreamInspector {
 
   #takeUsage(bytes: Buffer): void {
     if (this.#usageEnd > 0) this.#usage.apply(parseRange(bytes, this.#usageStart, this.#usageEnd))
+  }
+
+  /** Nothing belongs behind the last event. */
+  #end(): 'terminal' {
+    this.#over = true
+    return 'terminal'
   }
 
   #fail(failure: UpstreamFailure): 'error' {

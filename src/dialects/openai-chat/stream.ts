@@ -31,6 +31,7 @@ export class ChatStreamInspector implements StreamInspector {
   // One bit per choice index: the answer is whole when every choice that began has ended.
   #begun = 0
   #ended = 0
+  #over = false
   // Of the chunk at hand.
   #hasChoices = false
   #hasError = false
@@ -51,6 +52,7 @@ export class ChatStreamInspector implements StreamInspector {
 
   inspect(bytes: Buffer, start: number, end: number): EventVerdict {
     if (this.failure !== null) return 'error'
+    if (this.#over) return 'drop'
     const fields = this.#fields
     fields.read(bytes, start, end)
     if (fields.nameIs(bytes, EVENT_ERROR)) return this.#fail(failureOfEvent(joinData(bytes, start, end) ?? EMPTY))
@@ -59,7 +61,7 @@ export class ChatStreamInspector implements StreamInspector {
       if (this.#walkChunk(bytes, fields.dataStart, fields.dataEnd)) {
         return this.#judge(bytes, fields.dataStart, fields.dataEnd)
       }
-      if (isDone(bytes, fields.dataStart, fields.dataEnd)) return 'terminal'
+      if (isDone(bytes, fields.dataStart, fields.dataEnd)) return this.#end()
     }
     const payload = joinData(bytes, start, end) ?? EMPTY
     return this.#walkChunk(payload, 0, payload.length)
@@ -73,6 +75,12 @@ export class ChatStreamInspector implements StreamInspector {
     if (hasUsage) this.usage = readChatUsage(parseRange(bytes, this.#usageStart, this.#usageEnd)) ?? this.usage
     if (this.#hasError) return this.#fail(failureOfEvent(bytes.subarray(start, end)))
     return hasUsage && !this.#hasChoices && !this.#clientWantsUsage ? 'drop' : 'forward'
+  }
+
+  /** Nothing belongs behind the last event. */
+  #end(): 'terminal' {
+    this.#over = true
+    return 'terminal'
   }
 
   #fail(failure: UpstreamFailure): 'error' {

@@ -1,0 +1,212 @@
+import { Type } from 'typebox'
+import type { Static, TProperties } from 'typebox'
+import { nullable, stringOrArray } from './nullable.ts'
+
+/** Above this an integer is surely a mistake, and arithmetic with it would not be exact any more. */
+const LARGEST_INTEGER = 2_147_483_647
+
+const Integer = (description: string, minimum: number) =>
+  Type.Integer({ description, minimum, maximum: LARGEST_INTEGER })
+const Range = (description: string, minimum: number, maximum: number) => Type.Number({ description, minimum, maximum })
+
+/** Any object; its members are not our business and pass as they are. */
+const Anything = (description: string) => Type.Object({}, { description })
+
+export const ChatContentPart = Type.Object(
+  {
+    type: Type.String({
+      description: 'text, image_url, input_audio, file, refusal, or a kind that the upstream alone knows.',
+    }),
+    text: Type.Optional(nullable(Type.String({ description: 'Of a text part.' }))),
+  },
+  { description: 'A part of a message. Members beyond these pass through.' },
+)
+
+const Content = stringOrArray(ChatContentPart, { description: 'The text, or its parts.' })
+
+export const ChatToolCall = Type.Object(
+  {
+    id: Type.Optional(nullable(Type.String())),
+    type: Type.Optional(nullable(Type.String({ description: 'function or custom.' }))),
+    function: Type.Optional(
+      nullable(
+        Type.Object({
+          name: Type.Optional(nullable(Type.String())),
+          arguments: Type.Optional(Type.Unknown({ description: 'A JSON text; some clients send the object itself.' })),
+        }),
+      ),
+    ),
+  },
+  { description: 'A call that the model made.' },
+)
+
+/** One kind of message: what all have in common, and what `own` adds or replaces. */
+function message<Role extends string, Own extends TProperties>(role: Role, description: string, own: Own) {
+  return Type.Object(
+    {
+      role: Type.Literal(role),
+      name: Type.Optional(nullable(Type.String({ description: 'Tells participants of one role apart.' }))),
+      ...own,
+    },
+    { description },
+  )
+}
+
+const OptionalContent = { content: Type.Optional(nullable(Content)) }
+
+const messageKinds = [
+  message('user', 'What the user says.', { content: Content }),
+  message('assistant', 'What the model said earlier.', {
+    ...OptionalContent,
+    refusal: Type.Optional(nullable(Type.String())),
+    tool_calls: Type.Optional(nullable(Type.Array(ChatToolCall))),
+  }),
+  message('tool', 'The result of a tool call.', {
+    ...OptionalContent,
+    tool_call_id: Type.Optional(nullable(Type.String({ description: 'The id of the call it answers.' }))),
+  }),
+  message('system', 'Instructions.', { content: Content }),
+  message('developer', 'Instructions, for models that tell them from system messages.', { content: Content }),
+  message('function', 'The result of a function call (deprecated).', OptionalContent),
+]
+
+export type ChatMessage = Static<(typeof messageKinds)[number]>
+
+export const ChatMessage = Type.Unsafe<ChatMessage>({
+  type: 'object',
+  description: 'A message; its role decides what else it holds.',
+  discriminator: { propertyName: 'role' },
+  oneOf: messageKinds,
+})
+
+export const ChatTool = Type.Object(
+  {
+    type: Type.Optional(nullable(Type.String({ description: 'function, custom, or a kind that the upstream knows.' }))),
+    function: Type.Optional(
+      nullable(
+        Type.Object({
+          name: Type.Optional(Type.String({ description: 'Letters, digits, _ and -, at most 64.' })),
+          description: Type.Optional(nullable(Type.String())),
+          parameters: Type.Optional(nullable(Anything('JSON Schema of the arguments.'))),
+          strict: Type.Optional(nullable(Type.Boolean())),
+        }),
+      ),
+    ),
+  },
+  { description: 'A tool the model may call.' },
+)
+
+/** POST /v1/chat/completions. A null is the same as leaving the field out; fields not named here pass through. */
+export const ChatCompletionRequest = Type.Object(
+  {
+    model: Type.String({ description: 'Model id.', minLength: 1, maxLength: 256 }),
+    messages: Type.Array(ChatMessage, { description: 'The conversation so far.', minItems: 1 }),
+    stream: Type.Optional(nullable(Type.Boolean({ description: 'Answer as server-sent events.', default: false }))),
+    stream_options: Type.Optional(
+      nullable(
+        Type.Object(
+          { include_usage: Type.Optional(nullable(Type.Boolean({ description: 'End the stream with the usage.' }))) },
+          { description: 'Only with stream.' },
+        ),
+      ),
+    ),
+    max_tokens: Type.Optional(nullable(Integer('Most tokens of the answer; the older name.', 1))),
+    max_completion_tokens: Type.Optional(nullable(Integer('Most tokens of the answer, reasoning included.', 1))),
+    n: Type.Optional(nullable(Integer('How many answers; 1 by default.', 1))),
+    temperature: Type.Optional(nullable(Range('Sampling temperature.', 0, 2))),
+    top_p: Type.Optional(nullable(Range('Nucleus sampling.', 0, 1))),
+    top_k: Type.Optional(nullable(Integer('Sampling from the k likeliest, where the upstream knows it.', 0))),
+    presence_penalty: Type.Optional(nullable(Range('Discourages any token that has occurred.', -2, 2))),
+    frequency_penalty: Type.Optional(nullable(Range('Discourages tokens by how often they have occurred.', -2, 2))),
+    stop: Type.Optional(
+      nullable(stringOrArray(Type.String(), { description: 'Where the answer ends; not part of it.' })),
+    ),
+    tools: Type.Optional(nullable(Type.Array(ChatTool, { description: 'Tools the model may call.' }))),
+    tool_choice: Type.Optional(
+      Type.Unsafe<string | Record<string, unknown> | null>({
+        type: ['string', 'object', 'null'],
+        description: 'none, auto, required, or the tool to call.',
+      }),
+    ),
+    parallel_tool_calls: Type.Optional(nullable(Type.Boolean({ description: 'Several calls in one answer.' }))),
+    response_format: Type.Optional(nullable(Anything('text, json_object or json_schema.'))),
+    seed: Type.Optional(nullable(Type.Integer({ description: 'For answers that repeat, as far as they can.' }))),
+    logit_bias: Type.Optional(nullable(Anything('Token id to bias, -100 to 100.'))),
+    logprobs: Type.Optional(nullable(Type.Boolean({ description: 'Return log probabilities.' }))),
+    top_logprobs: Type.Optional(nullable(Integer('Alternatives for each token.', 0))),
+    reasoning_effort: Type.Optional(nullable(Type.String({ description: 'none, minimal, low, medium, high, …' }))),
+    user: Type.Optional(nullable(Type.String({ description: 'The end user, as an opaque name.' }))),
+    metadata: Type.Optional(nullable(Anything('Names and values for your own use.'))),
+  },
+  { description: 'A chat completion request.' },
+)
+export type ChatCompletionRequest = Static<typeof ChatCompletionRequest>
+
+export const ChatUsage = Type.Object(
+  {
+    prompt_tokens: Type.Integer({ description: 'Cached tokens included.' }),
+    completion_tokens: Type.Integer({ description: 'Reasoning tokens included.' }),
+    total_tokens: Type.Integer(),
+    prompt_tokens_details: Type.Optional(nullable(Type.Object({ cached_tokens: Type.Optional(Type.Integer()) }))),
+    completion_tokens_details: Type.Optional(
+      nullable(Type.Object({ reasoning_tokens: Type.Optional(Type.Integer()) })),
+    ),
+  },
+  { description: 'Tokens of the request and its answer.' },
+)
+export type ChatUsage = Static<typeof ChatUsage>
+
+const finishReason = 'stop, length, tool_calls, content_filter or function_call.'
+
+export const ChatCompletion = Type.Object(
+  {
+    id: Type.String({ description: 'Completion identifier.' }),
+    object: Type.Literal('chat.completion'),
+    created: Type.Integer({ description: 'Unix time in seconds.' }),
+    model: Type.String({ description: 'Model id.' }),
+    choices: Type.Array(
+      Type.Object({
+        index: Type.Integer(),
+        message: Type.Object({
+          role: Type.Literal('assistant'),
+          content: nullable(Type.String()),
+          refusal: Type.Optional(nullable(Type.String())),
+          tool_calls: Type.Optional(Type.Array(ChatToolCall)),
+        }),
+        finish_reason: nullable(Type.String({ description: finishReason })),
+      }),
+    ),
+    usage: Type.Optional(ChatUsage),
+  },
+  { description: 'A whole answer.' },
+)
+export type ChatCompletion = Static<typeof ChatCompletion>
+
+export const ChatCompletionChunk = Type.Object(
+  {
+    id: Type.String({ description: 'The same on every chunk.' }),
+    object: Type.Literal('chat.completion.chunk'),
+    created: Type.Integer({ description: 'Unix time in seconds.' }),
+    model: Type.String({ description: 'Model id.' }),
+    choices: Type.Array(
+      Type.Object({
+        index: Type.Integer(),
+        delta: Type.Object({
+          role: Type.Optional(Type.Literal('assistant')),
+          content: Type.Optional(nullable(Type.String())),
+          refusal: Type.Optional(nullable(Type.String())),
+          tool_calls: Type.Optional(
+            Type.Array(Type.Object({ index: Type.Integer(), ...ChatToolCall.properties }), {
+              description: 'Fragments of calls; those of one call have one index.',
+            }),
+          ),
+        }),
+        finish_reason: nullable(Type.String({ description: `Null but on the last chunk: ${finishReason}` })),
+      }),
+      { description: 'Empty on the chunk that carries the usage.' },
+    ),
+    usage: Type.Optional(nullable(ChatUsage)),
+  },
+  { description: 'One event of a streamed answer; the stream ends with the event [DONE].' },
+)
+export type ChatCompletionChunk = Static<typeof ChatCompletionChunk>

@@ -1,0 +1,37 @@
+import { Type } from 'typebox'
+import type { Static } from 'typebox'
+
+const Percentage = (description: string) => Type.String({ description, pattern: '^\\d{1,3}\\.\\d%$' })
+
+/** GET /health. */
+export const Health = Type.Object(
+  {
+    status: Type.Enum(['healthy', 'degraded', 'unhealthy'], {
+      description: 'degraded: some upstream key or store is impaired.',
+    }),
+    available_keys: Type.Integer({ description: 'Upstream keys enabled and not cooling.', minimum: 0 }),
+    total_concurrency: Type.Integer({ description: 'Slots of those keys.', minimum: 0 }),
+    cache_hit_rate: Percentage('Prompt tokens served from prompt caches over five minutes, e.g. 12.5%.'),
+    response_cache_hit_rate: Type.Optional(Percentage('Answers served from our own cache over five minutes.')),
+  },
+  { description: 'Overall health.' },
+)
+export type Health = Static<typeof Health>
+
+/** GET /health/live. */
+export const Liveness = Type.Object({ status: Type.Literal('ok') })
+export type Liveness = Static<typeof Liveness>
+
+const Check = Type.Object({
+  status: Type.Enum(['ok', 'degraded', 'down'], { description: 'down makes the gateway not ready.' }),
+  latency_ms: Type.Number({ minimum: 0 }),
+  message: Type.Optional(Type.String()),
+})
+export type ReadinessCheck = Static<typeof Check>
+
+/** GET /health/ready; 503 when a part that is needed is down, and while draining. */
+export const Readiness = Type.Object({
+  status: Type.Enum(['ready', 'not_ready', 'draining']),
+  checks: Type.Object({ database: Check, cache: Check, key_pool: Check }),
+})
+export type Readiness = Static<typeof Readiness>

@@ -1,0 +1,129 @@
+import { Type } from 'typebox'
+import type { Static } from 'typebox'
+import { nullable, stringOrArray } from './nullable.ts'
+
+const LARGEST_INTEGER = 2_147_483_647
+
+export const ContentBlock = Type.Object(
+  {
+    type: Type.String({
+      description: 'text, image, document, tool_use, tool_result, thinking, or a kind that the upstream alone knows.',
+    }),
+    text: Type.Optional(Type.String({ description: 'Of a text block.' })),
+  },
+  { description: 'A block of content. Members beyond these pass through.' },
+)
+
+export const InputMessage = Type.Object(
+  {
+    role: Type.Enum(['user', 'assistant', 'system'], { description: 'Who speaks.' }),
+    content: stringOrArray(ContentBlock, { description: 'A text, or blocks.' }),
+  },
+  { description: 'A message of the conversation.' },
+)
+
+export const MessagesTool = Type.Object(
+  {
+    name: Type.Optional(Type.String({ description: 'Letters, digits, _ and -.' })),
+    type: Type.Optional(nullable(Type.String({ description: 'custom, or a tool of the upstream with its date.' }))),
+    description: Type.Optional(nullable(Type.String())),
+    input_schema: Type.Optional(nullable(Type.Object({}, { description: 'JSON Schema of the input.' }))),
+  },
+  { description: 'A tool the model may use.' },
+)
+
+/** What a messages request and a count of its tokens have in common: all that the model reads. */
+export const promptFields = {
+  model: Type.String({ description: 'Model id.', minLength: 1, maxLength: 256 }),
+  messages: Type.Array(InputMessage, { description: 'The conversation so far.', minItems: 1 }),
+  system: Type.Optional(stringOrArray(ContentBlock, { description: 'System prompt: a text, or text blocks.' })),
+  tools: Type.Optional(Type.Array(MessagesTool, { description: 'Tools the model may use.' })),
+  tool_choice: Type.Optional(Type.Object({}, { description: 'auto, any, none, or the tool to use.' })),
+  thinking: Type.Optional(Type.Object({}, { description: 'Whether and how much the model thinks first.' })),
+}
+
+/** POST /v1/messages. Fields not named here pass through. */
+export const MessagesRequest = Type.Object(
+  {
+    ...promptFields,
+    max_tokens: Type.Integer({ description: 'Most tokens of the answer.', minimum: 1, maximum: LARGEST_INTEGER }),
+    stream: Type.Optional(Type.Boolean({ description: 'Answer as server-sent events.', default: false })),
+    temperature: Type.Optional(Type.Number({ description: 'Sampling temperature.', minimum: 0, maximum: 1 })),
+    top_p: Type.Optional(Type.Number({ description: 'Nucleus sampling.', minimum: 0, maximum: 1 })),
+    top_k: Type.Optional(
+      Type.Integer({ description: 'Sampling from the k likeliest.', minimum: 0, maximum: LARGEST_INTEGER }),
+    ),
+    stop_sequences: Type.Optional(Type.Array(Type.String(), { description: 'Where the answer ends.' })),
+    metadata: Type.Optional(Type.Object({}, { description: 'user_id: the end user, as an opaque name.' })),
+  },
+  { description: 'A messages request.' },
+)
+export type MessagesRequest = Static<typeof MessagesRequest>
+
+export const MessagesUsage = Type.Object(
+  {
+    input_tokens: Type.Integer({ description: 'Neither read from the cache nor written to it.' }),
+    output_tokens: Type.Integer({ description: 'Thinking included.' }),
+    cache_creation_input_tokens: Type.Optional(nullable(Type.Integer())),
+    cache_read_input_tokens: Type.Optional(nullable(Type.Integer())),
+  },
+  { description: 'Tokens of the request and its answer.' },
+)
+export type MessagesUsage = Static<typeof MessagesUsage>
+
+const stopReason = nullable(
+  Type.String({ description: 'end_turn, max_tokens, stop_sequence, tool_use, pause_turn, refusal, …' }),
+)
+
+/** The answer to a messages request. */
+export const Message = Type.Object(
+  {
+    id: Type.String(),
+    type: Type.Literal('message'),
+    role: Type.Literal('assistant'),
+    model: Type.String({ description: 'Model id.' }),
+    content: Type.Array(ContentBlock),
+    stop_reason: stopReason,
+    stop_sequence: nullable(Type.String({ description: 'The stop sequence met.' })),
+    usage: MessagesUsage,
+  },
+  { description: 'A whole answer.' },
+)
+export type Message = Static<typeof Message>
+
+const streamEvents = [
+  Type.Object({ type: Type.Literal('message_start'), message: Message }),
+  Type.Object({ type: Type.Literal('content_block_start'), index: Type.Integer(), content_block: ContentBlock }),
+  Type.Object({
+    type: Type.Literal('content_block_delta'),
+    index: Type.Integer(),
+    delta: Type.Object({
+      type: Type.String({
+        description: 'text_delta, input_json_delta, thinking_delta, signature_delta or citations_delta.',
+      }),
+    }),
+  }),
+  Type.Object({ type: Type.Literal('content_block_stop'), index: Type.Integer() }),
+  Type.Object({
+    type: Type.Literal('message_delta'),
+    delta: Type.Object({ stop_reason: stopReason, stop_sequence: Type.Optional(nullable(Type.String())) }),
+    usage: Type.Partial(MessagesUsage, { description: 'Of the whole message up to here.' }),
+  }),
+  Type.Object({ type: Type.Literal('message_stop') }),
+  Type.Object({ type: Type.Literal('ping') }),
+  Type.Object({
+    type: Type.Literal('error'),
+    error: Type.Object({ type: Type.String(), message: Type.String() }),
+    request_id: Type.Optional(Type.String()),
+  }),
+]
+
+export type MessageStreamEvent = Static<(typeof streamEvents)[number]>
+
+/** One event of a streamed answer; the event's name is its type. */
+export const MessageStreamEvent = Type.Unsafe<MessageStreamEvent>({
+  type: 'object',
+  description: 'One event of a streamed answer.',
+  discriminator: { propertyName: 'type' },
+  oneOf: streamEvents,
+})

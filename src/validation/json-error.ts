@@ -1,0 +1,145 @@
+/** Where a text stops being JSON, and what should stand there instead. */
+export interface JsonFault {
+  /** In bytes, from 0. */
+  readonly offset: number
+  /** From 1. */
+  readonly line: number
+  /** In characters, from 1. */
+  readonly column: number
+  readonly problem: string
+}
+
+/** What may come next. */
+type Expected = 'value' | 'value-or-end' | 'name' | 'name-or-end' | 'colon' | 'separator'
+
+const EXPECTED_TEXT: Readonly<Record<Expected, string>> = {
+  value: 'a value is expected',
+  'value-or-end': 'a value or the end of the array is expected',
+  name: 'a field name in double quotes is expected',
+  'name-or-end': 'a field name in double quotes or the end of the object is expected',
+  colon: 'a colon is expected',
+  separator: 'a comma or a closing bracket is expected',
+}
+
+const WORDS = ['true', 'false', 'null'].map((word) => Buffer.from(word))
+const NUMBER = /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?$/
+const NUMBER_BYTES = new Set(Buffer.from('0123456789+-.eE'))
+const ESCAPES = new Set(Buffer.from('"\\/bfnrt'))
+
+/**
+ * The first fault of a text that JSON.parse refuses, null when there is none. JSON.parse itself does not always say
+ * where, and quotes the text, which is nobody's business but the client's. Slow; for the way to an error only.
+ */
+export function findJsonFault(bytes: Buffer): JsonFault | null {
+  const open: ('{' | '[')[] = []
+  let expected: Expected = 'value'
+  let done = false
+  let i = 0
+  for (;;) {
+    while (i < bytes.length && isSpace(bytes[i])) i++
+    if (i >= bytes.length) return done ? null : fault(bytes, i, 'the body ends too early')
+    if (done) return fault(bytes, i, 'nothing more is expected here')
+    const character = String.fromCharCode(bytes[i] ?? 0)
+
+    if (expected === 'colon') {
+      if (character !== ':') return fault(bytes, i, EXPECTED_TEXT.colon)
+      expected = 'value'
+      i++
+      continue
+    }
+    if (expected === 'separator' && character === ',') {
+      expected = open.at(-1) === '{' ? 'name' : 'value'
+      i++
+      continue
+    }
+    if (isEndOf(open.at(-1), character) && expected !== 'value' && expected !== 'name') {
+      open.pop()
+      expected = 'separator'
+      done = open.length === 0
+      i++
+      continue
+    }
+    if (expected === 'separator') return fault(bytes, i, EXPECTED_TEXT.separator)
+
+    if (expected === 'name' || expected === 'name-or-end') {
+      if (character !== '"') return fault(bytes, i, EXPECTED_TEXT[expected])
+      const name = readString(bytes, i)
+      if (name.problem !== null) return fault(bytes, name.end, name.problem)
+      expected = 'colon'
+      i = name.end
+      continue
+    }
+
+    if (character === '{' || character === '[') {
+      open.push(character)
+      expected = character === '{' ? 'name-or-end' : 'value-or-end'
+      i++
+      continue
+    }
+    const scalar = readScalar(bytes, i, EXPECTED_TEXT[expected])
+    if (scalar.problem !== null) return fault(bytes, scalar.end, scalar.problem)
+    expected = 'separator'
+    done = open.length === 0
+    i = scalar.end
+  }
+}
+
+/** A piece that was read: where it ends, or where it is broken. */
+interface Piece {
+  readonly end: number
+  readonly problem: string | null
+}
+
+function readScalar(bytes: Buffer, start: number, otherwise: string): Piece {
+  if (bytes[start] === 0x22) return readString(bytes, start)
+  for (const word of WORDS) {
+    const end = start + word.length
+    if (bytes.subarray(start, end).equals(word)) return { end, problem: null }
+  }
+  let end = start
+  while (end < bytes.length && NUMBER_BYTES.has(bytes[end] ?? 0)) end++
+  if (end === start || !/[-\d]/.test(String.fromCharCode(bytes[start] ?? 0))) return { end: start, problem: otherwise }
+  const isNumber = NUMBER.test(bytes.toString('latin1', start, end))
+  return isNumber ? { end, problem: null } : { end: start, problem: 'this is not a valid number' }
+}
+
+function readString(bytes: Buffer, start: number): Piece {
+  for (let i = start + 1; i < bytes.length; i++) {
+    const byte = bytes[i] ?? 0
+    if (byte === 0x22) return { end: i + 1, problem: null }
+    if (byte < 0x20) return { end: i, problem: 'a control character in a string must be escaped' }
+    if (byte !== 0x5c) continue
+    const next = bytes[i + 1] ?? 0
+    if (next === 0x75) {
+      if (!/^[\da-fA-F]{4}$/.test(bytes.toString('latin1', i + 2, i + 6))) {
+        return { end: i, problem: '\\u must be followed by four hexadecimal digits' }
+      }
+      i += 5
+    } else {
+      if (!ESCAPES.has(next)) return { end: i, problem: 'this escape is not known' }
+      i += 1
+    }
+  }
+  return { end: bytes.length, problem: 'a string is not closed' }
+}
+
+function fault(bytes: Buffer, offset: number, problem: string): JsonFault {
+  let line = 1
+  let column = 1
+  for (let i = 0; i < offset; i++) {
+    const byte = bytes[i] ?? 0
+    if (byte === 0x0a) {
+      line++
+      column = 1
+    } else if ((byte & 0xc0) !== 0x80) column++
+  }
+  return { offset, line, column, problem }
+}
+
+function isEndOf(open: '{' | '[' | undefined, character: string): boolean {
+  return (open === '{' && character === '}') || (open === '[' && character === ']')
+}
+
+function isSpace(byte: number | undefined): boolean {
+  return byte === 0x20 || byte === 0x0a || byte === 0x0d || byte === 0x09
+}

@@ -1,0 +1,28 @@
+/**
+ * A place in a request body whose member names are watched. Elsewhere (tool schemas, metadata, arguments) any name may
+ * stand, also twice: it is the client's own data and passes as it is.
+ */
+export interface Place {
+  /** Set for objects: where the values of some members lead. */
+  readonly members: ReadonlyMap<string, Place> | null
+  /** Set for arrays: what each element is. */
+  readonly elements: Place | null
+}
+
+const leaf = object({})
+
+/** The top level of a body, of whatever endpoint. */
+export const ROOT_PLACE: Place = object({
+  messages: list(object({ content: list(leaf) })),
+  tools: list(object({ function: leaf })),
+  system: list(leaf),
+  stream_options: leaf,
+})
+
+function object(members: Record<string, Place>): Place {
+  return { members: new Map(Object.entries(members)), elements: null }
+}
+
+function list(elements: Place): Place {
+  return { members: null, elements }
+}

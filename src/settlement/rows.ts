@@ -1,0 +1,121 @@
+import type { AttemptRecord, BeginRecord, EndRecord, RequestIdentity } from '../core/request-record.ts'
+import type { RequestLogRow } from '../store/request-log.ts'
+import { storableText } from '../store/text.ts'
+
+// Days outside are a broken clock, and each would get a partition of its own.
+const FIRST_MS = Date.UTC(2000, 0)
+const LAST_MS = Date.UTC(2100, 0)
+const MAX_STATUS = 999
+const MAX_ID_LENGTH = 200
+
+/** Throws a RangeError that says why the record can be no row. */
+export function rowOfEnd(record: EndRecord, node: string): RequestLogRow {
+  const { usage } = record
+  return {
+    ...identityColumns(record, node),
+    servedModel: textOrNull(record.servedModel),
+    providerId: textOrNull(record.providerId),
+    upstreamKeyId: textOrNull(record.upstreamKeyId),
+    attempts: record.attempts.map(storableAttempt),
+    status: httpStatus(record.status),
+    errorType: textOrNull(record.errorType),
+    errorCode: textOrNull(record.errorCode),
+    aborted: record.aborted,
+    promptTokens: count('promptTokens', usage.promptTokens),
+    completionTokens: count('completionTokens', usage.completionTokens),
+    cachedTokens: count('cachedTokens', usage.cachedTokens),
+    cacheWriteTokens: count('cacheWriteTokens', usage.cacheWriteTokens),
+    reasoningTokens: count('reasoningTokens', usage.reasoningTokens),
+    costMicro: 0,
+    settlement: storableText(record.settlement),
+    queueUs: count('queueUs', record.queueUs),
+    ttftUs: record.ttftUs === null ? null : count('ttftUs', record.ttftUs),
+    totalUs: count('totalUs', record.totalUs),
+    overheadUs: count('overheadUs', record.overheadUs),
+  }
+}
+
+/** The row of a request whose process ended before it did: nobody knows what was sent or what it used. */
+export function rowOfInterrupted(record: BeginRecord, node: string): RequestLogRow {
+  return {
+    ...identityColumns(record, node),
+    servedModel: null,
+    providerId: null,
+    upstreamKeyId: null,
+    attempts: [],
+    status: null,
+    errorType: 'server_error',
+    errorCode: 'INTERRUPTED',
+    aborted: false,
+    promptTokens: 0,
+    completionTokens: 0,
+    cachedTokens: 0,
+    cacheWriteTokens: 0,
+    reasoningTokens: 0,
+    costMicro: 0,
+    settlement: 'interrupted',
+    queueUs: 0,
+    ttftUs: null,
+    totalUs: 0,
+    overheadUs: 0,
+  }
+}
+
+/** Throws a RangeError for an id that cannot be a key of a table. */
+export function checkedId(id: string): string {
+  if (id === '' || id.length > MAX_ID_LENGTH) throw new RangeError(`an id of ${id.length} characters`)
+  return storableText(id)
+}
+
+function identityColumns(record: RequestIdentity, node: string) {
+  return {
+    atMs: timeOfDay(record.atMs),
+    id: checkedId(record.id),
+    node,
+    endpoint: storableText(record.endpoint),
+    dialect: storableText(record.dialect),
+    keyId: textOrNull(record.keyId),
+    keyMasked: textOrNull(record.keyMasked),
+    userId: textOrNull(record.userId),
+    enterpriseId: textOrNull(record.enterpriseId),
+    departmentId: textOrNull(record.departmentId),
+    memberId: textOrNull(record.memberId),
+    model: textOrNull(record.model),
+    stream: record.stream,
+    userAgent: storableText(record.userAgent),
+    clientAddress: storableText(record.clientAddress),
+    clientRequestId: textOrNull(record.clientRequestId),
+  }
+}
+
+function storableAttempt(attempt: AttemptRecord): AttemptRecord {
+  return {
+    providerId: storableText(attempt.providerId),
+    upstreamKeyId: storableText(attempt.upstreamKeyId),
+    status: attempt.status,
+    outcome: storableText(attempt.outcome) as AttemptRecord['outcome'],
+    startUs: attempt.startUs,
+    durationUs: attempt.durationUs,
+  }
+}
+
+function textOrNull(text: string | null): string | null {
+  return text === null ? null : storableText(text)
+}
+
+function timeOfDay(atMs: number): number {
+  if (!(atMs >= FIRST_MS && atMs < LAST_MS)) throw new RangeError(`atMs ${atMs} is outside of 2000 to 2100`)
+  return Math.round(atMs)
+}
+
+function httpStatus(status: number): number {
+  if (!Number.isInteger(status) || status < 0 || status > MAX_STATUS) throw new RangeError(`status ${status}`)
+  return status
+}
+
+/** Clocks may run backwards a little and times be fractions: those are mended. What no table can hold is refused. */
+function count(name: string, value: number): number {
+  const rounded = Math.max(0, Math.round(value))
+  if (!Number.isSafeInteger(rounded)) throw new RangeError(`${name} ${value}`)
+  return rounded
+}

@@ -1,0 +1,216 @@
+import type { Database, Queryable } from '../store/database.ts'
+import { DatabaseError, isDataError } from '../store/database.ts'
+import type { DeadLetter, OffsetMove, OpenRequest } from '../store/journal.ts'
+import { addDeadLetters, addOpenRequests, moveOffsets, removeOpenRequests } from '../store/journal.ts'
+import type { LogPartitions } from '../store/partitions.ts'
+import { DAY_MS } from '../store/partitions.ts'
+import type { RequestLogRow } from '../store/request-log.ts'
+import { insertLogRows } from '../store/request-log.ts'
+import { addToRollups } from '../store/rollups.ts'
+import { decodeRecord } from '../wire/journal-record.ts'
+import type { KnownOffsets } from './journal-reader.ts'
+import { checkedId, rowOfEnd, rowOfInterrupted } from './rows.ts'
+import type { JournalEntry } from './segment-reader.ts'
+
+const FRAME_HEADER_BYTES = 8
+const NO_PARTITION = '23514'
+
+export interface SettleTarget {
+  readonly database: Database
+  readonly node: string
+  readonly partitions: LogPartitions
+}
+
+/** What a batch does to the tables. */
+interface Changes {
+  readonly rows: RequestLogRow[]
+  readonly opened: OpenRequest[]
+  /** Ids of requests that ended and had begun in an earlier batch, or never said so. */
+  readonly closed: string[]
+  readonly deadLetters: DeadLetter[]
+}
+
+/** Somebody else moved the offsets of this node: two settlers are at work. */
+export class OffsetConflict extends Error {
+  constructor(node: string) {
+    super(`the journal of node ${node} is being settled by another process as well`)
+    this.name = 'OffsetConflict'
+  }
+}
+
+/**
+ * Commits entries and the offsets behind them, in one transaction, and records the new offsets in `offsets`. Entries are in
+ * journal order per segment. When the database refuses the data, the batch is halved until the bad entry is alone, which
+ * becomes a dead letter. Rejects when the database fails otherwise; what was committed until then is in `offsets`.
+ */
+export async function settleEntries(
+  target: SettleTarget,
+  entries: readonly JournalEntry[],
+  offsets: KnownOffsets,
+): Promise<void> {
+  const changes = changesOf(entries, target.node)
+  const commit = (what: Changes) => commitEntries(target, entries, what, offsets)
+  const refusal = await refusalOf(target, () => commit(changes))
+  if (refusal === null) return
+  const [only, ...others] = entries
+  if (only === undefined) return
+  if (others.length === 0) {
+    await commit({ rows: [], opened: [], closed: [], deadLetters: [deadLetter(only, refusal)] })
+    return
+  }
+  const middle = entries.length >>> 1
+  await settleEntries(target, entries.slice(0, middle), offsets)
+  await settleEntries(target, entries.slice(middle), offsets)
+}
+
+/** Makes rows of requests whose writer is dead and has no more to tell. Resolves to how many were still open. */
+export async function settleInterrupted(target: SettleTarget, open: readonly OpenRequest[]): Promise<void> {
+  const rows: RequestLogRow[] = []
+  const deadLetters: DeadLetter[] = []
+  for (const request of open) {
+    try {
+      rows.push(rowOfOpen(request, target.node))
+    } catch (cause) {
+      deadLetters.push(openDeadLetter(request, messageOf(cause)))
+    }
+  }
+  const commit = (what: Changes) => commitInterrupted(target, open, what)
+  const refusal = await refusalOf(target, () => commit({ rows, opened: [], closed: [], deadLetters }))
+  if (refusal === null) return
+  const [only, ...others] = open
+  if (only === undefined) return
+  if (others.length === 0) {
+    await commit({ rows: [], opened: [], closed: [], deadLetters: [openDeadLetter(only, refusal)] })
+    return
+  }
+  const middle = open.length >>> 1
+  await settleInterrupted(target, open.slice(0, middle))
+  await settleInterrupted(target, open.slice(middle))
+}
+
+/** Null when `commit` went through, the database's words when it refused the data. */
+async function refusalOf(target: SettleTarget, commit: () => Promise<void>): Promise<string | null> {
+  for (let attempt = 0; ; attempt++) {
+    try {
+      await commit()
+      return null
+    } catch (cause) {
+      if (!isDataError(cause)) throw cause
+      if (cause instanceof DatabaseError && cause.sqlState === NO_PARTITION && attempt === 0) {
+        target.partitions.forget()
+        continue
+      }
+      return messageOf(cause)
+    }
+  }
+}
+
+/** A begin whose end is among the entries too never reaches the table of open requests. */
+function changesOf(entries: readonly JournalEntry[], node: string): Changes {
+  const rows: RequestLogRow[] = []
+  const deadLetters: DeadLetter[] = []
+  const opened = new Map<string, OpenRequest>()
+  const closed: string[] = []
+  for (const entry of entries) {
+    const { content } = entry
+    if (content.kind !== 'record') {
+      deadLetters.push(deadLetter(entry, content.reason))
+      continue
+    }
+    try {
+      const requestId = checkedId(content.record.id)
+      if (content.record.kind === 'begin') {
+        opened.set(requestId, openRequest(entry, requestId))
+      } else {
+        rows.push(rowOfEnd(content.record, node))
+        if (!opened.delete(requestId)) closed.push(requestId)
+      }
+    } catch (cause) {
+      deadLetters.push(deadLetter(entry, messageOf(cause)))
+    }
+  }
+  return { rows, opened: [...opened.values()], closed, deadLetters }
+}
+
+async function commitEntries(
+  target: SettleTarget,
+  entries: readonly JournalEntry[],
+  changes: Changes,
+  offsets: KnownOffsets,
+): Promise<void> {
+  const { database, node, partitions } = target
+  await partitions.ensure(daysOf(changes.rows))
+  const moves = offsetMoves(entries, offsets)
+  await database.transaction(async (tx) => {
+    // First, so that a second settler of this node stops here and does no work.
+    if (!(await moveOffsets(tx, node, moves))) throw new OffsetConflict(node)
+    await addOpenRequests(tx, node, changes.opened)
+    await removeOpenRequests(tx, node, changes.closed)
+    await insertRows(tx, node, changes)
+  })
+  for (const { segment, position, createdAtMs } of moves) {
+    offsets.set(segment, {
+      position,
+      createdAtMs,
+      isStored: true,
+      isVerified: offsets.get(segment)?.isVerified === true,
+    })
+  }
+}
+
+async function commitInterrupted(target: SettleTarget, open: readonly OpenRequest[], changes: Changes): Promise<void> {
+  const { database, node, partitions } = target
+  await partitions.ensure(daysOf(changes.rows))
+  await database.transaction(async (tx) => {
+    const removed = await removeOpenRequests(
+      tx,
+      node,
+      open.map(({ requestId }) => requestId),
+    )
+    if (removed !== open.length) throw new OffsetConflict(node)
+    await insertRows(tx, node, changes)
+  })
+}
+
+async function insertRows(tx: Queryable, node: string, changes: Changes): Promise<void> {
+  await insertLogRows(tx, changes.rows)
+  await addToRollups(tx, changes.rows)
+  await addDeadLetters(tx, node, changes.deadLetters)
+}
+
+function offsetMoves(entries: readonly JournalEntry[], offsets: KnownOffsets): OffsetMove[] {
+  const ends = new Map<string, number>()
+  for (const { segment, end } of entries) ends.set(segment, end)
+  return [...ends].map(([segment, position]) => {
+    const known = offsets.get(segment)
+    const expected = known?.isStored === true ? known.position : null
+    return { segment, position, expected, createdAtMs: known?.createdAtMs ?? 0 }
+  })
+}
+
+function daysOf(rows: readonly RequestLogRow[]): Set<number> {
+  return new Set(rows.map(({ atMs }) => Math.floor(atMs / DAY_MS)))
+}
+
+function openRequest(entry: JournalEntry, requestId: string): OpenRequest {
+  const { writer, segment, start, bytes } = entry
+  return { requestId, writer, segment, position: start, record: bytes.subarray(FRAME_HEADER_BYTES) }
+}
+
+function rowOfOpen(request: OpenRequest, node: string): RequestLogRow {
+  const record = decodeRecord(request.record)
+  if (record.kind !== 'begin') throw new Error('not a begin record')
+  return rowOfInterrupted(record, node)
+}
+
+function deadLetter({ segment, start, bytes }: JournalEntry, reason: string): DeadLetter {
+  return { segment, position: start, reason, bytes }
+}
+
+function openDeadLetter({ segment, position, record }: OpenRequest, reason: string): DeadLetter {
+  return { segment, position, reason, bytes: record }
+}
+
+function messageOf(cause: unknown): string {
+  return cause instanceof Error ? cause.message : String(cause)
+}

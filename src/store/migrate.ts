@@ -1,0 +1,50 @@
+import type { Database } from './database.ts'
+import { initial } from './migrations/0001-initial.ts'
+
+export interface Migration {
+  /** Never changed once released. */
+  readonly id: string
+  readonly sql: string
+}
+
+/** In the order they are applied. */
+const MIGRATIONS: readonly Migration[] = [initial]
+
+// Any number will do, as long as every node takes the same one.
+const LOCK = 7_585_423
+
+const PREPARE = `
+  SET LOCAL client_min_messages = warning;
+  CREATE TABLE IF NOT EXISTS schema_migrations (
+    id text PRIMARY KEY,
+    applied_at timestamptz NOT NULL DEFAULT now()
+  )`
+
+/**
+ * Brings the schema up to date, each migration in a transaction of its own; nodes that start together wait for each other.
+ * Resolves to the ids that were applied. Rejects when the schema is newer than this program.
+ */
+export async function migrate(database: Database, migrations: readonly Migration[] = MIGRATIONS): Promise<string[]> {
+  const applied: string[] = []
+  for (const migration of migrations) {
+    const isNew = await database.transaction(async (tx) => {
+      await tx.query('SELECT pg_advisory_xact_lock($1)', [LOCK])
+      await tx.script(PREPARE)
+      const known = await tx.query<{ id: string }>('SELECT id FROM schema_migrations')
+      refuseNewerSchema(known, migrations)
+      if (known.some(({ id }) => id === migration.id)) return false
+      await tx.script(migration.sql)
+      await tx.query('INSERT INTO schema_migrations (id) VALUES ($1)', [migration.id])
+      return true
+    })
+    if (isNew) applied.push(migration.id)
+  }
+  return applied
+}
+
+function refuseNewerSchema(known: readonly { id: string }[], migrations: readonly Migration[]): void {
+  const strange = known.find(({ id }) => !migrations.some((migration) => migration.id === id))
+  if (strange !== undefined) {
+    throw new Error(`the database has migration ${strange.id}, which this version of the program does not know`)
+  }
+}

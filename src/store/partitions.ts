@@ -1,0 +1,50 @@
+import type { Database } from './database.ts'
+
+export const DAY_MS = 86_400_000
+const LOCK = 7_585_424
+
+/** Makes the daily partitions of the request log, and remembers which are there. */
+export class LogPartitions {
+  readonly #database: Database
+  readonly #known = new Set<number>()
+
+  constructor(database: Database) {
+    this.#database = database
+  }
+
+  /** Afterwards rows of the given days (Unix days, UTC) can be inserted. */
+  async ensure(days: Iterable<number>): Promise<void> {
+    for (const day of days) {
+      if (this.#known.has(day)) continue
+      await createPartition(this.#database, day)
+      this.#known.add(day)
+    }
+  }
+
+  /** To be called when an insert finds no partition: someone dropped one that was there. */
+  forget(): void {
+    this.#known.clear()
+  }
+}
+
+/**
+ * The table is made apart and then attached: `CREATE TABLE … PARTITION OF` would wait for every reader of the log, and
+ * make every later one wait for it.
+ */
+async function createPartition(database: Database, day: number): Promise<void> {
+  const from = new Date(day * DAY_MS).toISOString()
+  const to = new Date((day + 1) * DAY_MS).toISOString()
+  const name = `request_log_${from.slice(0, 10).replaceAll('-', '')}`
+  await database.transaction(async (tx) => {
+    await tx.query('SELECT pg_advisory_xact_lock($1)', [LOCK])
+    const attached = await tx.query(
+      `SELECT 1 FROM pg_inherits WHERE inhparent = 'request_log'::regclass AND inhrelid = to_regclass($1)`,
+      [name],
+    )
+    if (attached.length > 0) return
+    await tx.script(`
+      SET LOCAL client_min_messages = warning;
+      CREATE TABLE IF NOT EXISTS ${name} (LIKE request_log INCLUDING DEFAULTS INCLUDING CONSTRAINTS);
+      ALTER TABLE request_log ATTACH PARTITION ${name} FOR VALUES FROM ('${from}') TO ('${to}')`)
+  })
+}

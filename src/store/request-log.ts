@@ -1,0 +1,222 @@
+import type { AttemptRecord } from '../core/request-record.ts'
+import type { PreparedStatement, Queryable } from './database.ts'
+import { containsPattern, storableText } from './text.ts'
+
+/** A row of the request log. Times of day are Unix milliseconds, durations microseconds, money micro-units. */
+export interface RequestLogRow {
+  readonly atMs: number
+  readonly id: string
+  readonly node: string
+  readonly endpoint: string
+  readonly dialect: string
+  readonly keyId: string | null
+  readonly keyMasked: string | null
+  readonly userId: string | null
+  readonly enterpriseId: string | null
+  readonly departmentId: string | null
+  readonly memberId: string | null
+  readonly model: string | null
+  readonly servedModel: string | null
+  readonly providerId: string | null
+  readonly upstreamKeyId: string | null
+  readonly attempts: readonly AttemptRecord[]
+  /** Null when the process that served ended before the answer did. */
+  readonly status: number | null
+  readonly errorType: string | null
+  readonly errorCode: string | null
+  readonly stream: boolean
+  readonly aborted: boolean
+  readonly promptTokens: number
+  readonly completionTokens: number
+  readonly cachedTokens: number
+  readonly cacheWriteTokens: number
+  readonly reasoningTokens: number
+  readonly costMicro: number
+  readonly settlement: string
+  readonly queueUs: number
+  readonly ttftUs: number | null
+  readonly totalUs: number
+  readonly overheadUs: number
+  readonly userAgent: string
+  readonly clientAddress: string
+  readonly clientRequestId: string | null
+}
+
+/** Whose rows may be seen. Required everywhere, so that no query forgets the tenant. */
+export type LogScope =
+  | { readonly kind: 'everyone' }
+  | { readonly kind: 'user'; readonly userId: string }
+  | { readonly kind: 'enterprise'; readonly enterpriseId: string }
+
+export interface LogFilter {
+  readonly fromMs?: number
+  /** Exclusive. */
+  readonly toMs?: number
+  readonly keyId?: string
+  readonly model?: string
+  readonly status?: number
+  readonly errorType?: string
+  /** Anywhere in the User-Agent; at least two characters. */
+  readonly userAgent?: string
+  /** Anywhere in our request id or the client's; at least two characters. */
+  readonly requestId?: string
+}
+
+export interface LogPage {
+  readonly rows: readonly RequestLogRow[]
+  /** For the next, older page; null on the last. */
+  readonly nextCursor: string | null
+}
+
+type Column = readonly [column: string, type: string, field: keyof RequestLogRow]
+
+const COLUMNS: readonly Column[] = [
+  ['at', 'float8', 'atMs'],
+  ['id', 'text', 'id'],
+  ['node', 'text', 'node'],
+  ['endpoint', 'text', 'endpoint'],
+  ['dialect', 'text', 'dialect'],
+  ['key_id', 'text', 'keyId'],
+  ['key_masked', 'text', 'keyMasked'],
+  ['user_id', 'text', 'userId'],
+  ['enterprise_id', 'text', 'enterpriseId'],
+  ['department_id', 'text', 'departmentId'],
+  ['member_id', 'text', 'memberId'],
+  ['model', 'text', 'model'],
+  ['served_model', 'text', 'servedModel'],
+  ['provider_id', 'text', 'providerId'],
+  ['upstream_key_id', 'text', 'upstreamKeyId'],
+  ['attempts', 'text', 'attempts'],
+  ['status', 'int4', 'status'],
+  ['error_type', 'text', 'errorType'],
+  ['error_code', 'text', 'errorCode'],
+  ['stream', 'bool', 'stream'],
+  ['aborted', 'bool', 'aborted'],
+  ['prompt_tokens', 'int8', 'promptTokens'],
+  ['completion_tokens', 'int8', 'completionTokens'],
+  ['cached_tokens', 'int8', 'cachedTokens'],
+  ['cache_write_tokens', 'int8', 'cacheWriteTokens'],
+  ['reasoning_tokens', 'int8', 'reasoningTokens'],
+  ['cost_micro', 'int8', 'costMicro'],
+  ['settlement', 'text', 'settlement'],
+  ['queue_us', 'int8', 'queueUs'],
+  ['ttft_us', 'int8', 'ttftUs'],
+  ['total_us', 'int8', 'totalUs'],
+  ['overhead_us', 'int8', 'overheadUs'],
+  ['user_agent', 'text', 'userAgent'],
+  ['client_address', 'text', 'clientAddress'],
+  ['client_request_id', 'text', 'clientRequestId'],
+]
+
+const INSERT: PreparedStatement = {
+  name: 'request-log-insert',
+  text: `INSERT INTO request_log (${COLUMNS.map(([column]) => column).join(', ')})
+    SELECT ${COLUMNS.map(([column]) => insertExpression(column)).join(', ')}
+    FROM unnest(${COLUMNS.map(([, type], index) => `$${index + 1}::${type}[]`).join(', ')})
+      AS t (${COLUMNS.map(([column]) => column).join(', ')})`,
+}
+
+const SELECT = `SELECT ${COLUMNS.map(([column, , field]) => selectExpression(column, field)).join(', ')} FROM request_log`
+
+/** Adds rows; their days must have partitions, and their texts must be storable. */
+export async function insertLogRows(queryable: Queryable, rows: readonly RequestLogRow[]): Promise<void> {
+  if (rows.length === 0) return
+  await queryable.query(
+    INSERT,
+    COLUMNS.map(([column, , field]) =>
+      rows.map(column === 'attempts' ? (row) => JSON.stringify(row.attempts) : (row) => row[field]),
+    ),
+  )
+}
+
+/**
+ * One page, newest first. Costs the same however far back the cursor is. The two text filters read every row of the time
+ * range, so give them one. Throws a RangeError for a cursor or a text that is none.
+ */
+export async function listLogRows(
+  queryable: Queryable,
+  scope: LogScope,
+  filter: LogFilter,
+  page: { readonly limit: number; readonly cursor?: string | undefined },
+): Promise<LogPage> {
+  const where = new Conditions()
+  addScope(where, scope)
+  addFilter(where, filter)
+  if (page.cursor !== undefined) {
+    const { atMs, id } = decodeLogCursor(page.cursor)
+    where.add((a, b) => `(at, id) < (${a}, ${b})`, new Date(atMs), id)
+  }
+  const limit = Math.max(1, Math.floor(page.limit))
+  const sql = `${SELECT}${where.sql()} ORDER BY at DESC, id DESC LIMIT ${limit + 1}`
+  const rows = await queryable.query<RequestLogRow>(sql, where.values)
+  const shown = rows.slice(0, limit)
+  const last = shown.at(-1)
+  return { rows: shown, nextCursor: rows.length > limit && last !== undefined ? encodeLogCursor(last) : null }
+}
+
+/** The row of one request, or null when there is none within the scope. */
+export async function findLogRow(queryable: Queryable, scope: LogScope, id: string): Promise<RequestLogRow | null> {
+  const where = new Conditions()
+  addScope(where, scope)
+  where.add((a) => `id = ${a}`, id)
+  const [row] = await queryable.query<RequestLogRow>(`${SELECT}${where.sql()} LIMIT 1`, where.values)
+  return row ?? null
+}
+
+export function encodeLogCursor(row: { readonly atMs: number; readonly id: string }): string {
+  return Buffer.from(`${row.atMs}.${row.id}`).toString('base64url')
+}
+
+export function decodeLogCursor(cursor: string): { atMs: number; id: string } {
+  const match = /^(\d{1,15})\.([^\0]+)$/s.exec(Buffer.from(cursor, 'base64url').toString())
+  if (match?.[1] === undefined || match[2] === undefined) throw new RangeError('the cursor is not one of ours')
+  return { atMs: Number(match[1]), id: match[2] }
+}
+
+class Conditions {
+  readonly values: unknown[] = []
+  readonly #terms: string[] = []
+
+  /** `term` gets the placeholders of the values, in order. */
+  add(term: (...placeholders: string[]) => string, ...values: unknown[]): void {
+    const storable = values.map((value) => (typeof value === 'string' ? storableText(value) : value))
+    this.#terms.push(term(...storable.map((value) => `$${this.values.push(value)}`)))
+  }
+
+  sql(): string {
+    return this.#terms.length === 0 ? '' : ` WHERE ${this.#terms.join(' AND ')}`
+  }
+}
+
+function addScope(where: Conditions, scope: LogScope): void {
+  if (scope.kind === 'user') where.add((a) => `user_id = ${a}`, scope.userId)
+  if (scope.kind === 'enterprise') where.add((a) => `enterprise_id = ${a}`, scope.enterpriseId)
+}
+
+function addFilter(where: Conditions, filter: LogFilter): void {
+  if (filter.fromMs !== undefined) where.add((a) => `at >= ${a}`, new Date(filter.fromMs))
+  if (filter.toMs !== undefined) where.add((a) => `at < ${a}`, new Date(filter.toMs))
+  if (filter.keyId !== undefined) where.add((a) => `key_id = ${a}`, filter.keyId)
+  if (filter.model !== undefined) where.add((a) => `model = ${a}`, filter.model)
+  if (filter.status !== undefined) where.add((a) => `status = ${a}`, filter.status)
+  if (filter.errorType !== undefined) where.add((a) => `error_type = ${a}`, filter.errorType)
+  if (filter.userAgent !== undefined) where.add((a) => `user_agent LIKE ${a}`, searchPattern(filter.userAgent))
+  if (filter.requestId !== undefined) {
+    where.add((a) => `(id LIKE ${a} OR client_request_id LIKE ${a})`, searchPattern(filter.requestId))
+  }
+}
+
+function searchPattern(text: string): string {
+  if (text.length < 2) throw new RangeError('a text to search for has at least two characters')
+  return containsPattern(text)
+}
+
+function insertExpression(column: string): string {
+  if (column === 'at') return 'to_timestamp(t.at / 1000)'
+  return column === 'attempts' ? 't.attempts::jsonb' : `t.${column}`
+}
+
+function selectExpression(column: string, field: string): string {
+  const expression = column === 'at' ? '(extract(epoch FROM at) * 1000)::int8' : column
+  return `${expression} AS "${field}"`
+}

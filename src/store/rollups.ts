@@ -1,0 +1,102 @@
+import type { PreparedStatement, Queryable } from './database.ts'
+import type { RequestLogRow } from './request-log.ts'
+
+const HOUR_MS = 3_600_000
+
+type Sums = Record<(typeof SUM_COLUMNS)[number], number>
+
+interface Rollup {
+  readonly key: readonly [hourMs: number, ...texts: string[]]
+  readonly status: number
+  readonly sums: Sums
+}
+
+const TEXT_COLUMNS = ['key_id', 'user_id', 'enterprise_id', 'model', 'endpoint'] as const
+const SUM_COLUMNS = [
+  'requests',
+  'aborted',
+  'prompt_tokens',
+  'completion_tokens',
+  'cached_tokens',
+  'cache_write_tokens',
+  'reasoning_tokens',
+  'cost_micro',
+  'queue_us',
+  'ttft_us',
+  'ttft_count',
+  'total_us',
+  'overhead_us',
+] as const
+
+const COLUMNS = ['hour', ...TEXT_COLUMNS, 'status', ...SUM_COLUMNS]
+const TYPES = ['float8', ...TEXT_COLUMNS.map(() => 'text'), 'int4', ...SUM_COLUMNS.map(() => 'int8')]
+
+const ADD: PreparedStatement = {
+  name: 'rollup-add',
+  text: `INSERT INTO request_rollup_hourly AS r (${COLUMNS.join(', ')})
+    SELECT to_timestamp(t.hour / 1000), ${COLUMNS.slice(1)
+      .map((column) => `t.${column}`)
+      .join(', ')}
+    FROM unnest(${TYPES.map((type, index) => `$${index + 1}::${type}[]`).join(', ')}) AS t (${COLUMNS.join(', ')})
+    ON CONFLICT (hour, ${TEXT_COLUMNS.join(', ')}, status)
+    DO UPDATE SET ${SUM_COLUMNS.map((column) => `${column} = r.${column} + excluded.${column}`).join(', ')}`,
+}
+
+/** Adds the rows to their hours. In the transaction that inserts the rows, or the sums stop being true. */
+export async function addToRollups(queryable: Queryable, rows: readonly RequestLogRow[]): Promise<void> {
+  if (rows.length === 0) return
+  const rollups = sumUp(rows)
+  await queryable.query(ADD, [
+    rollups.map(({ key }) => key[0]),
+    ...TEXT_COLUMNS.map((_, index) => rollups.map(({ key }) => key[index + 1])),
+    rollups.map(({ status }) => status),
+    ...SUM_COLUMNS.map((column) => rollups.map(({ sums }) => sums[column])),
+  ])
+}
+
+/** Sorted, so that nodes that add to the same hours lock their rows in the same order and never deadlock. */
+function sumUp(rows: readonly RequestLogRow[]): Rollup[] {
+  const rollups = new Map<string, Rollup>()
+  for (const row of rows) {
+    const hourMs = Math.floor(row.atMs / HOUR_MS) * HOUR_MS
+    const texts = [row.keyId ?? '', row.userId ?? '', row.enterpriseId ?? '', groupedModel(row), row.endpoint]
+    const status = row.status ?? 0
+    const id = [hourMs, ...texts, status].join('\0')
+    let rollup = rollups.get(id)
+    if (rollup === undefined) {
+      rollup = { key: [hourMs, ...texts], status, sums: noSums() }
+      rollups.set(id, rollup)
+    }
+    addRow(rollup.sums, row)
+  }
+  return [...rollups].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, rollup]) => rollup)
+}
+
+/**
+ * The model of a request that was refused before any upstream is the client's invention: grouped by it, one client could
+ * grow the rollups without bound.
+ */
+function groupedModel(row: RequestLogRow): string {
+  const isKnown = row.providerId !== null || row.status === null || row.status >= 500
+  return isKnown ? (row.model ?? '') : ''
+}
+
+function noSums(): Sums {
+  return Object.fromEntries(SUM_COLUMNS.map((column) => [column, 0])) as Sums
+}
+
+function addRow(sums: Sums, row: RequestLogRow): void {
+  sums.requests += 1
+  sums.aborted += row.aborted ? 1 : 0
+  sums.prompt_tokens += row.promptTokens
+  sums.completion_tokens += row.completionTokens
+  sums.cached_tokens += row.cachedTokens
+  sums.cache_write_tokens += row.cacheWriteTokens
+  sums.reasoning_tokens += row.reasoningTokens
+  sums.cost_micro += row.costMicro
+  sums.queue_us += row.queueUs
+  sums.ttft_us += row.ttftUs ?? 0
+  sums.ttft_count += row.ttftUs === null ? 0 : 1
+  sums.total_us += row.totalUs
+  sums.overhead_us += row.overheadUs
+}

@@ -1,0 +1,137 @@
+import { inspect } from 'node:util'
+import { expect, it } from 'vitest'
+import { digestApiKey, generateApiKey } from '../../../src/core/api-key.ts'
+import { toEntryKeys } from '../../../src/config/entry-keys.ts'
+import { KNOWN_PROVIDERS } from '../../../src/config/providers.ts'
+import { simulatorUpstreams, toSnapshotParts } from '../../../src/config/upstreams.ts'
+import { read } from './load.ts'
+
+it('fills in what an upstream leaves out: auth by dialect, ids of keys, timeouts in part', () => {
+  const config = read({
+    yaml: `
+upstream: {timeouts: {idle_ms: 7}}
+upstreams:
+  - {id: a, dialect: openai-chat, base_url: "http://a/v1//", models: [m], keys: [{credential: c}, {id: z, credential: d}]}
+  - {id: b, dialect: anthropic-messages, base_url: "http://b", models: [m], keys: [{credential: e}], timeouts: {total_ms: 9}}
+  - {id: c, dialect: openai-chat, base_url: "http://c", models: [m], auth: none}`,
+  })
+
+  expect(config.upstreams).toMatchObject([
+    { id: 'a', name: 'a', auth: 'bearer', baseUrl: 'http://a/v1', keys: [{ id: 'a-1', name: 'a-1' }, { id: 'z' }] },
+    { id: 'b', auth: 'x-api-key', timeouts: { connectMs: 5000, idleMs: 7, totalMs: 9 } },
+    { id: 'c', auth: 'none', keys: [{ id: 'c-1', credential: '', weight: 1, maxConcurrency: 1000, enabled: true }] },
+  ])
+  expect(config.simulator.enabled).toBe(false)
+})
+
+it('merges the targets of a model that several upstreams serve', () => {
+  const config = read({
+    yaml: `
+upstreams:
+  - {id: a, dialect: openai-chat, base_url: "http://a", auth: none, models: [m, {id: fast, upstream_model: m, weight: 3}]}
+  - {id: b, dialect: openai-chat, base_url: "http://b", auth: none, models: [{id: m, upstream_model: n, owned_by: o}, "x-*"]}`,
+  })
+
+  expect(toSnapshotParts(config).models).toEqual([
+    {
+      id: 'm',
+      created: 0,
+      ownedBy: 'a',
+      targets: [
+        { providerId: 'a', upstreamModel: 'm', weight: 1 },
+        { providerId: 'b', upstreamModel: 'n', weight: 1 },
+      ],
+    },
+    { id: 'fast', created: 0, ownedBy: 'a', targets: [{ providerId: 'a', upstreamModel: 'm', weight: 3 }] },
+    { id: 'x-*', created: 0, ownedBy: 'b', targets: [{ providerId: 'b', upstreamModel: 'x-*', weight: 1 }] },
+  ])
+})
+
+it('makes snapshot parts that serialise whole, credentials and headers included', () => {
+  const yaml = `
+upstreams: [{id: a, dialect: openai-chat, base_url: "http://a", headers: {X-A: b}, models: [m], keys: [{credential: c}]}]`
+  const { providers } = toSnapshotParts(read({ yaml }))
+
+  expect(JSON.parse(JSON.stringify(providers))).toMatchObject([
+    { headers: { 'x-a': 'b' }, keys: [{ credential: 'c' }] },
+  ])
+  expect(providers[0]).not.toHaveProperty('models')
+  expect(structuredClone(providers)).toEqual(providers)
+})
+
+it.each(KNOWN_PROVIDERS)('makes an upstream of $prefix_API_KEY', (provider) => {
+  const config = read({ env: { [`${provider.prefix}_API_KEY`]: 'one, two,,one' } })
+
+  expect(config.upstreams).toMatchObject([
+    {
+      id: provider.id,
+      baseUrl: provider.baseUrl,
+      dialect: provider.dialect,
+      keys: [
+        { id: `${provider.id}-1`, credential: 'one' },
+        { id: `${provider.id}-2`, credential: 'two' },
+      ],
+    },
+  ])
+  expect(config.simulator.enabled).toBe(false)
+  expect(new Set(provider.models).size).toBe(provider.models.length)
+})
+
+it('takes other addresses for providers, in the form their own libraries use', () => {
+  const base = (env: Record<string, string>): string | undefined => read({ env }).upstreams[0]?.baseUrl
+
+  expect(base({ OPENAI_API_KEY: 'k', OPENAI_BASE_URL: 'http://localhost:1/v1/' })).toBe('http://localhost:1/v1')
+  expect(base({ ANTHROPIC_API_KEY: 'k', ANTHROPIC_BASE_URL: 'http://localhost:1' })).toBe('http://localhost:1/v1')
+  expect(base({ ANTHROPIC_API_KEY: 'k', ANTHROPIC_BASE_URL: 'http://localhost:1/v1' })).toBe('http://localhost:1/v1')
+})
+
+it('leaves a provider of the environment alone when the file has its id or uses its credential', () => {
+  const env = { OPENAI_API_KEY: 'k', GROQ_API_KEY: 'g' }
+  const upstream = (id: string, credential: string): string =>
+    `upstreams: [{id: ${id}, dialect: openai-chat, base_url: "http://a", models: [m], keys: [{credential: "${credential}"}]}]`
+  const ids = (yaml: string): string[] => read({ yaml, env }).upstreams.map(({ id }) => id)
+
+  expect(ids(upstream('mine', 'other'))).toEqual(['mine', 'openai', 'groq'])
+  expect(ids(upstream('openai', 'other'))).toEqual(['openai', 'groq'])
+  expect(ids(upstream('mine', '${OPENAI_API_KEY}'))).toEqual(['mine', 'groq'])
+})
+
+it('describes the simulator as one upstream for each dialect', () => {
+  const { providers, models } = toSnapshotParts({ upstreams: simulatorUpstreams(4321) })
+
+  expect(providers).toMatchObject([
+    { id: 'simulator-chat', dialect: 'openai-chat', baseUrl: 'http://127.0.0.1:4321/v1', auth: 'bearer' },
+    { id: 'simulator-messages', dialect: 'anthropic-messages', baseUrl: 'http://127.0.0.1:4321/v1', auth: 'x-api-key' },
+  ])
+  expect(models.map(({ id, targets }) => [id, targets[0]?.providerId])).toEqual([
+    ['sim-gpt', 'simulator-chat'],
+    ['sim-gpt-mini', 'simulator-chat'],
+    ['sim-claude', 'simulator-messages'],
+  ])
+})
+
+it('turns declared keys into entry keys without their secret', () => {
+  const key = generateApiKey()
+  const yaml = `
+keys:
+  - {name: n, key: ${key}, expires_at: "2030-01-31T00:00:00+01:00", rpm: 1, tpm: 2, max_concurrency: 3, models: [m],
+     ip_allow: [10.0.0.0/8, "::1"], client_allow: [OpenAI/], enabled: false}
+  - {name: o, key: ${generateApiKey()}}`
+  const secret = Buffer.alloc(32, 7)
+
+  const [first, second] = toEntryKeys(read({ yaml }), secret)
+  expect(first).toMatchObject({
+    name: 'n',
+    digest: digestApiKey(key, secret),
+    enabled: false,
+    expiresAtMs: Date.UTC(2030, 0, 30, 23),
+    limits: { requestsPerMinute: 1, tokensPerMinute: 2, concurrency: 3 },
+    models: ['m'],
+    addresses: ['10.0.0.0/8', '::1'],
+    clients: ['OpenAI/'],
+  })
+  expect(second).toMatchObject({ enabled: true, expiresAtMs: null, models: null, addresses: null, clients: null })
+  expect(second?.limits).toEqual({ requestsPerMinute: null, tokensPerMinute: null, concurrency: null })
+  expect(first?.id).not.toBe(second?.id)
+  expect(inspect(first)).not.toContain(key)
+})

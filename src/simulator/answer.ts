@@ -69,7 +69,7 @@ function planText(
 
 function defaultText(prompt: Prompt, behaviour: Behaviour): string {
   const said = prompt.toolResult ?? withoutSteering(prompt.lastUserText)
-  const echo = splitTokens(said.slice(0, 400)).slice(0, ECHOED_TOKENS).join('').trim()
+  const echo = splitTokens(said.slice(0, 400), ECHOED_TOKENS).join('').trim()
   const opening = prompt.toolResult === null ? 'You said' : 'The tool said'
   // Splitting is worth testing only where a character has more than one byte.
   const ending = behaviour.fault === 'split-utf8' ? ' — gehört, 了解 👍🏽 naïve café.' : ''

@@ -2,7 +2,6 @@ import { anthropicErrorBody, anthropicErrorHeaders, anthropicRateLimits } from '
 import type { PlannedCall } from './answer.ts'
 import { EventList, type StreamEvent } from './events.ts'
 import { escapeJson } from './json.ts'
-import { joinEscaped } from './tokens.ts'
 import { figure, type UsageFigures } from './usage-text.ts'
 import type { ErrorContext, Wire, WireAnswer } from './wire.ts'
 
@@ -23,7 +22,7 @@ export const anthropicMessages: Wire = {
   body(answer) {
     const { text, calls } = answer.answer
     const blocks: string[] = []
-    if (text.length > 0) blocks.push(`{"type":"text","text":"${joinEscaped(text)}"}`)
+    if (text.length > 0) blocks.push(`{"type":"text","text":"${text.escaped()}"}`)
     calls.forEach((call, position) => {
       const id = callId(answer, position)
       blocks.push(`{"type":"tool_use","id":"${id}","name":"${escapeJson(call.name)}","input":${inputOf(call)}}`)

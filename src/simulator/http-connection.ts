@@ -58,9 +58,9 @@ export class HttpConnection<Context> {
   }
 
   /** False: wait for `onDrain` before the next write. */
-  write(bytes: string | Buffer): boolean {
+  write(bytes: string | Buffer, encoding: 'latin1' | 'utf8' = 'utf8'): boolean {
     if (this.#over) return true
-    return this.socket.write(bytes)
+    return this.socket.write(bytes, encoding)
   }
 
   /** The answer is complete: goes on with the next request, or hangs up when one of both sides wished so. */

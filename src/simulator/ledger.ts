@@ -57,7 +57,7 @@ export const OTHER_CREDENTIALS = '(other)'
 /** Counts what the simulator really produced. Bounded in memory, whatever is sent at it. */
 export class Ledger {
   readonly #maxRecords: number
-  #ring: RequestRecord[] = []
+  #ring: OpenRequest[] = []
   #oldest = 0
   #accounts = new Map<string, Totals>()
   #total = emptyTotals()
@@ -127,8 +127,7 @@ export class Ledger {
     if (request.epoch !== this.#epoch) return
     leave(request.account, outcome)
     leave(this.#total, outcome)
-    const { epoch: _epoch, account: _account, ...record } = request
-    this.#keep(record)
+    this.#keep(request)
   }
 
   get totals(): Readonly<Totals> {
@@ -147,7 +146,8 @@ export class Ledger {
   /** Finished requests in the order of their end, of those with `n` greater than `since`. */
   records(since = 0): RequestRecord[] {
     const ordered = [...this.#ring.slice(this.#oldest), ...this.#ring.slice(0, this.#oldest)]
-    return since === 0 ? ordered : ordered.filter((record) => record.n > since)
+    const wanted = since === 0 ? ordered : ordered.filter((record) => record.n > since)
+    return wanted.map(({ epoch: _epoch, account: _account, ...record }) => record)
   }
 
   /** Forgets everything but what is in flight, which is never recorded then: its ends only lower the gauge. */
@@ -173,7 +173,7 @@ export class Ledger {
     return account
   }
 
-  #keep(record: RequestRecord): void {
+  #keep(record: OpenRequest): void {
     if (this.#ring.length < this.#maxRecords) {
       this.#ring.push(record)
       return

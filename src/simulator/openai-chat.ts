@@ -2,7 +2,6 @@ import type { PlannedCall } from './answer.ts'
 import { EventList, type StreamEvent } from './events.ts'
 import { escapeJson } from './json.ts'
 import { openaiErrorBody, openaiErrorHeaders, openaiErrorLine } from './openai-errors.ts'
-import { joinEscaped } from './tokens.ts'
 import { figure, type UsageFigures } from './usage-text.ts'
 import type { ErrorContext, Wire, WireAnswer } from './wire.ts'
 
@@ -21,7 +20,7 @@ export const openaiChat: Wire = {
 
   body(answer) {
     const { text, calls } = answer.answer
-    const content = text.length === 0 && calls.length > 0 ? 'null' : `"${joinEscaped(text)}"`
+    const content = text.length === 0 && calls.length > 0 ? 'null' : `"${text.escaped()}"`
     let choices = ''
     for (let index = 0; index < answer.choices; index++) {
       const toolCalls = calls.length === 0 ? '' : `,"tool_calls":[${calls.map(wholeCall(answer, index)).join(',')}]`

@@ -1,3 +1,5 @@
+import { escapeJson } from './json.ts'
+
 /**
  * The simulator's tokens, one rule for prompts and answers:
  *   - white space and control characters separate and count nothing;
@@ -22,8 +24,11 @@ export function countTokens(text: string): number {
   return count
 }
 
-/** One string per token; white space goes with the token behind it, or with the last one. Joined they are the text. */
-export function splitTokens(text: string): string[] {
+/**
+ * One string per token; white space goes with the token behind it, or with the last one. Joined they are the text. With
+ * a limit only the first so many, without what follows them.
+ */
+export function splitTokens(text: string, limit = Infinity): string[] {
   const pieces: string[] = []
   let start = 0
   let inWord = false
@@ -38,6 +43,7 @@ export function splitTokens(text: string): string[] {
     const goesOn = kind === WORD ? inWord : isSecondHalf(text, i)
     if (!goesOn && end > start) {
       pieces.push(text.slice(start, end))
+      if (pieces.length === limit) return pieces
       start = end
     }
     inWord = kind === WORD
@@ -53,6 +59,8 @@ export interface Pieces {
   readonly length: number
   /** As it stands between the quotes of a JSON string. */
   escapedAt(index: number): string
+  /** All of them. */
+  escaped(): string
 }
 
 const WORDS = (
@@ -73,6 +81,12 @@ export class VocabularyPieces implements Pieces {
   escapedAt(index: number): string {
     return (index === 0 ? WORDS[0] : SPACED_WORDS[index % SPACED_WORDS.length]) ?? ''
   }
+
+  escaped(): string {
+    let text = ''
+    for (let i = 0; i < this.length; i++) text += this.escapedAt(i)
+    return text
+  }
 }
 
 export class TextPieces implements Pieces {
@@ -85,15 +99,12 @@ export class TextPieces implements Pieces {
   }
 
   escapedAt(index: number): string {
-    return JSON.stringify(this.#pieces[index] ?? '').slice(1, -1)
+    return escapeJson(this.#pieces[index] ?? '')
   }
-}
 
-/** All pieces joined, as they stand between the quotes of a JSON string. */
-export function joinEscaped(pieces: Pieces): string {
-  let text = ''
-  for (let i = 0; i < pieces.length; i++) text += pieces.escapedAt(i)
-  return text
+  escaped(): string {
+    return escapeJson(this.#pieces.join(''))
+  }
 }
 
 const SPACE = 0

@@ -1,6 +1,7 @@
 import type { Clock } from '../core/clock.ts'
 import type { RequestContext } from '../core/request-context.ts'
 import type { BeginRecord, EndRecord, RequestIdentity } from '../core/request-record.ts'
+import type { Usage } from '../core/usage.ts'
 import type { Journal } from './journal.ts'
 
 const MAX_MODEL = 256
@@ -12,9 +13,12 @@ export class Accountant {
   readonly #journal: Journal
   readonly #clock: Clock
 
-  constructor(journal: Journal, clock: Clock) {
+  readonly #onUsage: (usage: Usage) => void
+
+  constructor(journal: Journal, clock: Clock, onUsage: (usage: Usage) => void) {
     this.#journal = journal
     this.#clock = clock
+    this.#onUsage = onUsage
   }
 
   /** Resolves once the begin record is durable: only then may an upstream hear of the request. */
@@ -32,6 +36,7 @@ export class Accountant {
   end(ctx: RequestContext): void {
     const nowUs = this.#clock.monotonicUs()
     ctx.reservation?.settle(ctx.usage.promptTokens + ctx.usage.completionTokens, this.#clock.now())
+    this.#onUsage(ctx.usage)
     this.#journal.append(endRecord(ctx, nowUs), (failure) => {
       if (failure === null) ctx.finish?.()
       else ctx.exchange.response.destroy()

@@ -2,7 +2,7 @@ import { closeSync, fdatasync, ftruncateSync, mkdirSync, openSync, writeSync } f
 import { join } from 'node:path'
 import type { Clock } from '../core/clock.ts'
 import type { JournalRecord } from '../core/request-record.ts'
-import { FrameWriter, encodeSegmentHeader } from '../wire/journal-frames.ts'
+import { FrameWriter } from '../wire/journal-frames.ts'
 import type { SegmentHeader } from '../wire/journal-frames.ts'
 
 export interface JournalOptions {
@@ -17,6 +17,7 @@ export interface JournalOptions {
 
 type Waiting = (failure: Error | null) => void
 
+const SEGMENT_HEADER_BYTES = 1024
 const RETRY_MS = 100
 /** How long finished requests wait for a full disk before their connections are cut. */
 const GIVE_UP_MS = 10_000
@@ -150,8 +151,8 @@ export class Journal {
   #openSegment(sequence: number): { descriptor: number; written: number } {
     const name = `${this.#options.header.writer}-${String(sequence).padStart(8, '0')}.seg`
     const descriptor = openSync(join(this.#options.directory, name), 'ax', 0o600)
-    const header = encodeSegmentHeader(this.#options.header)
-    writeSync(descriptor, header)
-    return { descriptor, written: header.length }
+    const writer = new FrameWriter(SEGMENT_HEADER_BYTES)
+    writer.appendHeader(this.#options.header)
+    return { descriptor, written: writeSync(descriptor, writer.take()) }
   }
 }

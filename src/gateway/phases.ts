@@ -10,7 +10,7 @@ import type { RequestContext } from '../core/request-context.ts'
 import type { KeyLimits } from '../limits/key-limits.ts'
 import type { Scheduler } from '../scheduling/scheduler.ts'
 import type { Logger } from '../telemetry/logger.ts'
-import { validateVersionHeader } from '../validation/validate.ts'
+import { validateVersionHeader } from '../validation/version-header.ts'
 import { errorHeaders } from './answer-headers.ts'
 import { Attempt } from './attempt.ts'
 import type { AttemptOptions } from './attempt.ts'
@@ -71,7 +71,7 @@ export function createPhases(parts: PhaseParts): Phases {
       const contentType = request.headers['content-type']
       if (contentType !== undefined && !JSON_TYPE.test(contentType)) throw new GatewayError('UNSUPPORTED_MEDIA_TYPE')
       if (ctx.endpoint.dialect === 'anthropic-messages') {
-        validateVersionHeader(request.headers[`${parts.vendor}-version`], parts.vendor)
+        validateVersionHeader(request.headers[`${parts.vendor}-version`])
       }
       const bytes = await ctx.exchange.readBody()
       const startUs = clock.monotonicUs()

@@ -1,8 +1,9 @@
 import { chmodSync, rmSync } from 'node:fs'
 import { createServer } from 'node:net'
 import type { Server, Socket } from 'node:net'
+import type { CacheShare } from '../core/health.ts'
 import { FrameDecoder, createFrameEncoder } from '../wire/link-frames.ts'
-import type { CacheShare, ControlToFront, FrontToControl, TunnelRequest } from './messages.ts'
+import type { ControlToFront, FrontToControl, TunnelRequest } from './messages.ts'
 import { CREDIT_BYTES } from './messages.ts'
 
 /** A management request as the control process serves it. */

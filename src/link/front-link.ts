@@ -2,8 +2,9 @@ import { connect } from 'node:net'
 import type { Socket } from 'node:net'
 import type { DeadlineClock } from '../core/deadlines.ts'
 import type { Snapshot } from '../core/snapshot.ts'
+import type { CacheShare, StoreHealth } from '../core/health.ts'
 import { FrameDecoder, createFrameEncoder } from '../wire/link-frames.ts'
-import type { CacheShare, ControlToFront, FrontToControl, StoreHealth } from './messages.ts'
+import type { ControlToFront, FrontToControl } from './messages.ts'
 import { Tunnel } from './tunnel.ts'
 
 export interface FrontLinkOptions {

@@ -1,23 +1,5 @@
+import type { CacheShare, StoreHealth } from '../core/health.ts'
 import type { Snapshot } from '../core/snapshot.ts'
-
-/** The state of the stores as the control process sees it. */
-export interface StoreHealth {
-  readonly database: Check
-  readonly cache: Check
-  readonly atMs: number
-}
-
-export interface Check {
-  readonly status: 'ok' | 'down' | 'unused'
-  readonly latencyMs: number
-  readonly message?: string
-}
-
-/** Prompt tokens of the last five minutes, over all fronts. */
-export interface CacheShare {
-  readonly promptTokens: number
-  readonly cachedTokens: number
-}
 
 export type FrontToControl =
   | { readonly type: 'hello'; readonly front: string; readonly pid: number }

@@ -117,7 +117,11 @@ export class Scheduler {
 
   #byPattern(model: string): readonly Deployment[] | undefined {
     const pattern = this.#patterns.find(({ prefix }) => model.startsWith(prefix))
-    return pattern?.deployments.map((deployment) => ({ ...deployment, upstreamModel: model }))
+    const rest = model.slice(pattern?.prefix.length)
+    return pattern?.deployments.map((deployment) => ({
+      ...deployment,
+      upstreamModel: deployment.upstreamModel.replace(/\*$/, rest.replaceAll('$', '$$$$')),
+    }))
   }
 
   #hasRoom(key: UpstreamKey, nowMs: number): boolean {

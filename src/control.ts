@@ -1,0 +1,174 @@
+import { mkdir } from 'node:fs/promises'
+import { setPriority } from 'node:os'
+import { join } from 'node:path'
+import { setTimeout as elapsed } from 'node:timers/promises'
+import { loadOrCreateSecrets } from './config/secrets.ts'
+import type { Config } from './config/shape.ts'
+import { simulatorUpstreams, toSnapshotParts } from './config/upstreams.ts'
+import { declaredEntryKey } from './control/declared-keys.ts'
+import { firstRun } from './control/first-run.ts'
+import { SnapshotPublisher } from './control/snapshot-publisher.ts'
+import { StoreMonitor } from './control/store-monitor.ts'
+import { systemClock } from './core/clock.ts'
+import { ControlLink } from './link/control-link.ts'
+import type { ControlToFront } from './link/messages.ts'
+import { authRoutes } from './management/auth-routes.ts'
+import { logRoutes } from './management/log-routes.ts'
+import { ManagementRouter } from './management/router.ts'
+import { Tokens } from './management/tokens.ts'
+import { createSettler } from './settlement/settler.ts'
+import { isAlive } from './store/data-directory.ts'
+import type { Database } from './store/database.ts'
+import { upsertEntryKeyByDigest } from './store/entry-keys.ts'
+import { migrate } from './store/migrate.ts'
+import { openDatabase } from './store/open-database.ts'
+import { initialiseSetting } from './store/settings.ts'
+import { drainOnRequest, receiveSetup, reportFatal, tellSupervisor } from './supervisor/child.ts'
+import type { ChildSetup, FirstRun } from './supervisor/messages.ts'
+import { nodeName } from './supervisor/node-name.ts'
+import { createLogger } from './telemetry/logger.ts'
+import type { Logger } from './telemetry/logger.ts'
+
+const LOW_PRIORITY = 10
+const HEALTH_EVERY_MS = 1_000
+const RETRY_MS = 1_000
+const MAX_MANAGEMENT_BODY_BYTES = 4 * 1024 * 1024
+
+/** The control process: everything that waits, at low priority. Fronts go on without it. */
+async function runControl(setup: ChildSetup): Promise<void> {
+  const { config } = setup
+  const logger = createLogger({ level: config.log.level, file: config.log.file, name: 'control' })
+  lowerPriority(logger)
+  const secrets = loadOrCreateSecrets(config.dataDir, process.env)
+  const clock = systemClock
+  const baseUrl = config.server.baseUrl ?? setup.displayUrl
+  const { database, made } = await openStore(setup, logger, async (opened) => {
+    await migrate(opened)
+    for (const key of config.keys) await upsertEntryKeyByDigest(opened, declaredEntryKey(key, secrets.keyHash))
+    return firstRun(opened, { dataDir: config.dataDir, baseUrl, secret: secrets.keyHash })
+  })
+  await initialiseSetting(database, 'installed_at', new Date(clock.now()).toISOString())
+
+  const journalDirectory = join(config.dataDir, 'journal')
+  await mkdir(journalDirectory, { recursive: true, mode: 0o700 })
+  const settler = createSettler({
+    database,
+    journalDirectory,
+    node: await nodeName(config.dataDir),
+    clock,
+    isWriterAlive: isAlive,
+    logger: logger.child('settler'),
+  })
+
+  const monitor = new StoreMonitor(database, clock)
+  const tokens = new Tokens(secrets.jwtKeys)
+  const onFault = (cause: unknown): void => {
+    logger.error({ err: cause }, 'the control process met an error')
+  }
+  const router = new ManagementRouter([...authRoutes(database, tokens), ...logRoutes(database)], tokens, onFault)
+  let health: ControlToFront | null = null
+  const link = new ControlLink({
+    socketPath: setup.socketPath,
+    maxBodyBytes: MAX_MANAGEMENT_BODY_BYTES,
+    greet: () => {
+      const { current } = publisher
+      const snapshot: ControlToFront[] = current === null ? [] : [{ type: 'snapshot', snapshot: current }]
+      return health === null ? snapshot : [...snapshot, health]
+    },
+    serve: (request) => router.serve(request),
+    onUsage: (share) => {
+      monitor.addUsage(share)
+    },
+    onFault,
+  })
+  const publisher = new SnapshotPublisher({
+    database,
+    ...snapshotParts(config, setup.simulatorPort),
+    publish: (snapshot) => {
+      link.broadcast({ type: 'snapshot', snapshot })
+    },
+    onFault,
+  })
+
+  await publisher.start()
+  await link.listen()
+  settler.start()
+  let checking = false
+  const checkHealth = async (): Promise<void> => {
+    if (checking) return
+    checking = true
+    health = { type: 'health', ...(await monitor.check()), cacheShare: monitor.cacheShare() }
+    checking = false
+    link.broadcast(health)
+  }
+  await checkHealth()
+  const healthTimer = setInterval(() => {
+    checkHealth().catch(onFault)
+  }, HEALTH_EVERY_MS)
+  tellSupervisor({ type: 'ready', ...(made === null ? {} : { firstRun: made }) })
+
+  drainOnRequest(async (announce) => {
+    clearInterval(healthTimer)
+    link.close()
+    // The fronts have ended before: what they wrote is settled, so that the next start has nothing to catch up with.
+    if (announce) await Promise.race([settler.drain(), elapsed(config.server.drainTimeoutMs)])
+    await settler.stop()
+    await publisher.stop()
+    await database.close()
+    logger.flush()
+  })
+}
+
+/**
+ * Opens and prepares the database. On the first start of a gateway a database that cannot be had is an error to show; a
+ * control process that was started again waits for it, the fronts do without meanwhile.
+ */
+async function openStore(
+  setup: ChildSetup,
+  logger: Logger,
+  prepare: (database: Database) => Promise<FirstRun | null>,
+): Promise<{ database: Database; made: FirstRun | null }> {
+  const { config } = setup
+  for (;;) {
+    try {
+      const database = await openDatabase({
+        ...config.database,
+        dataDir: config.dataDir,
+        onConnectionError: (error) => {
+          logger.warn({ err: error }, 'a database connection broke')
+        },
+      })
+      try {
+        return { database, made: await prepare(database) }
+      } catch (cause) {
+        await database.close()
+        throw cause
+      }
+    } catch (cause) {
+      if (!setup.isRestart) throw new Error(databaseMessage(config, cause), { cause })
+      logger.error({ err: cause }, 'the database cannot be opened; trying again')
+      await elapsed(RETRY_MS)
+    }
+  }
+}
+
+function databaseMessage(config: Config, cause: unknown): string {
+  const reason = cause instanceof Error ? cause.message : String(cause)
+  if (config.database.url === null) return `the embedded database in ${config.dataDir} cannot be opened: ${reason}`
+  return `the database at ${new URL(config.database.url).host} (DATABASE_URL) cannot be used: ${reason}`
+}
+
+function snapshotParts(config: Config, simulatorPort: number | null): ReturnType<typeof toSnapshotParts> {
+  const simulated = simulatorPort === null ? [] : simulatorUpstreams(simulatorPort)
+  return toSnapshotParts({ ...config, upstreams: [...config.upstreams, ...simulated] })
+}
+
+function lowerPriority(logger: Logger): void {
+  try {
+    setPriority(process.pid, LOW_PRIORITY)
+  } catch (cause) {
+    logger.warn({ err: cause }, 'the priority of the control process cannot be lowered')
+  }
+}
+
+receiveSetup(runControl, reportFatal)

@@ -1,0 +1,26 @@
+import type { DeclaredKey } from '../config/shape.ts'
+import { digestApiKey, maskApiKey } from '../core/api-key.ts'
+import type { EntryKey } from '../core/snapshot.ts'
+
+const ID_LENGTH = 24
+
+/** An entry key given by configuration, as the store keeps it. Its id follows from the key: it is the same on every node. */
+export function declaredEntryKey(declared: DeclaredKey, secret: Buffer): EntryKey {
+  const digest = digestApiKey(declared.key, secret)
+  return {
+    id: `key_${digest.slice(0, ID_LENGTH)}`,
+    digest,
+    masked: maskApiKey(declared.key),
+    name: declared.name,
+    enabled: declared.enabled,
+    expiresAtMs: declared.expiresAtMs,
+    userId: null,
+    enterpriseId: null,
+    departmentId: null,
+    memberId: null,
+    limits: declared.limits,
+    models: declared.models,
+    addresses: declared.addresses,
+    clients: declared.clients,
+  }
+}

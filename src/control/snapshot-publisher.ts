@@ -1,0 +1,80 @@
+import type { Model, Provider, Snapshot } from '../core/snapshot.ts'
+import type { Database } from '../store/database.ts'
+import { listEntryKeysForSnapshot, snapshotVersion } from '../store/entry-keys.ts'
+
+/** How often the store is asked where its notifications may not come through. */
+const POLL_MS = 500
+
+export interface SnapshotPublisherOptions {
+  readonly database: Database
+  /** What the configuration decides. */
+  readonly providers: readonly Provider[]
+  readonly models: readonly Model[]
+  readonly publish: (snapshot: Snapshot) => void
+  readonly onFault: (cause: unknown) => void
+}
+
+/** Builds the snapshot from the store, and again when it has changed: notified at once, found by polling in any case. */
+export class SnapshotPublisher {
+  readonly #options: SnapshotPublisherOptions
+  #current: Snapshot | null = null
+  #version = -1
+  #timer: NodeJS.Timeout | null = null
+  #unlisten: (() => Promise<void>) | null = null
+  #checking: Promise<void> | null = null
+  #again = false
+
+  constructor(options: SnapshotPublisherOptions) {
+    this.#options = options
+  }
+
+  get current(): Snapshot | null {
+    return this.#current
+  }
+
+  /** Resolves once the first snapshot has been built. */
+  async start(): Promise<void> {
+    const { database, onFault } = this.#options
+    await this.#rebuild()
+    this.#unlisten = await database.listen('sluice_snapshot', () => {
+      this.check()
+    })
+    this.#timer = setInterval(() => {
+      this.check()
+    }, POLL_MS)
+    this.#timer.unref()
+    this.#checking?.catch(onFault)
+  }
+
+  async stop(): Promise<void> {
+    if (this.#timer !== null) clearInterval(this.#timer)
+    await this.#checking
+    await this.#unlisten?.()
+  }
+
+  /** Looks whether the store has changed; one look at a time. */
+  check(): void {
+    if (this.#checking !== null) {
+      this.#again = true
+      return
+    }
+    this.#checking = this.#rebuild()
+      .catch(this.#options.onFault)
+      .finally(() => {
+        this.#checking = null
+        if (!this.#again) return
+        this.#again = false
+        this.check()
+      })
+  }
+
+  async #rebuild(): Promise<void> {
+    const { database, providers, models, publish } = this.#options
+    const version = await snapshotVersion(database)
+    if (version === this.#version) return
+    const keys = await listEntryKeysForSnapshot(database)
+    this.#version = version
+    this.#current = { version: version + 1, keys, providers, models }
+    publish(this.#current)
+  }
+}

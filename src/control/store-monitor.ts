@@ -1,0 +1,55 @@
+import type { Clock } from '../core/clock.ts'
+import type { CacheShare, Check, StoreHealth } from '../core/health.ts'
+import type { Database } from '../store/database.ts'
+
+const WINDOW_MS = 5 * 60_000
+const PING_TIMEOUT_MS = 2_000
+
+/** Keeps the state of the stores and the cache share of the last five minutes. */
+export class StoreMonitor {
+  readonly #database: Database
+  readonly #clock: Clock
+  #shares: Array<CacheShare & { readonly atMs: number }> = []
+
+  constructor(database: Database, clock: Clock) {
+    this.#database = database
+    this.#clock = clock
+  }
+
+  addUsage(share: CacheShare): void {
+    if (share.promptTokens > 0) this.#shares.push({ ...share, atMs: this.#clock.now() })
+  }
+
+  cacheShare(): CacheShare {
+    const fromMs = this.#clock.now() - WINDOW_MS
+    this.#shares = this.#shares.filter((share) => share.atMs >= fromMs)
+    return this.#shares.reduce(
+      (sum, share) => ({
+        promptTokens: sum.promptTokens + share.promptTokens,
+        cachedTokens: sum.cachedTokens + share.cachedTokens,
+      }),
+      { promptTokens: 0, cachedTokens: 0 },
+    )
+  }
+
+  async check(): Promise<StoreHealth> {
+    return { database: await this.#pingDatabase(), cache: { status: 'unused', latencyMs: 0 }, atMs: this.#clock.now() }
+  }
+
+  async #pingDatabase(): Promise<Check> {
+    let timer: NodeJS.Timeout | undefined
+    try {
+      const timeout = new Promise<never>((_resolve, reject) => {
+        timer = setTimeout(() => {
+          reject(new Error(`no answer within ${PING_TIMEOUT_MS} ms`))
+        }, PING_TIMEOUT_MS)
+      })
+      const latencyMs = await Promise.race([this.#database.ping(), timeout])
+      return { status: 'ok', latencyMs: Math.round(latencyMs * 100) / 100 }
+    } catch (cause) {
+      return { status: 'down', latencyMs: 0, message: cause instanceof Error ? cause.message : String(cause) }
+    } finally {
+      clearTimeout(timer)
+    }
+  }
+}

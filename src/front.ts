@@ -1,0 +1,176 @@
+import { join } from 'node:path'
+import { Accountant } from './accounting/account.ts'
+import { Journal } from './accounting/journal.ts'
+import { Authenticator } from './auth/authenticator.ts'
+import { loadOrCreateSecrets } from './config/secrets.ts'
+import { systemClock } from './core/clock.ts'
+import { DeadlineClock } from './core/deadlines.ts'
+import type { Snapshot } from './core/snapshot.ts'
+import { dialectOf } from './dialects/index.ts'
+import { Health } from './gateway/health.ts'
+import { ModelDirectory } from './gateway/models.ts'
+import { createPhases } from './gateway/phases.ts'
+import { createRefusal, createRoutes } from './gateway/routes.ts'
+import { KeyLimits } from './limits/key-limits.ts'
+import { FrontLink } from './link/front-link.ts'
+import { Scheduler } from './scheduling/scheduler.ts'
+import { createClientAddresses } from './server/client-address.ts'
+import { createHttpServer } from './server/http-server.ts'
+import { processIdentity } from './store/data-directory.ts'
+import { drainOnRequest, receiveSetup, reportFatal, tellSupervisor } from './supervisor/child.ts'
+import type { ChildSetup } from './supervisor/messages.ts'
+import { createLogger } from './telemetry/logger.ts'
+import { UndiciClient } from './upstream/undici-client.ts'
+import { createValidator } from './validation/validate.ts'
+import { WorkerPool } from './workers/pool.ts'
+
+/** A front process: owns client and upstream sockets, and nothing else that waits. */
+async function runFront(setup: ChildSetup): Promise<void> {
+  const { config, index } = setup
+  const logger = createLogger({ level: config.log.level, file: config.log.file, name: `front-${index}` })
+  const secrets = loadOrCreateSecrets(config.dataDir, process.env)
+  const clock = systemClock
+  const deadlines = new DeadlineClock(clock)
+  deadlines.start()
+
+  const journal = new Journal({
+    directory: join(config.dataDir, 'journal'),
+    header: {
+      writer: `front${index}-${Date.now().toString(36)}-${process.pid}`,
+      ...processIdentity(),
+      createdAtMs: clock.now(),
+    },
+    segmentMaxBytes: config.journal.segmentMaxBytes,
+    durability: config.journal.durability,
+    clock,
+    onFault: (cause) => {
+      logger.error({ err: cause }, 'the journal cannot be written; requests are refused until it can')
+    },
+  })
+  const bodyLimits = { maxDepth: config.limits.maxJsonDepth, maxElements: config.limits.maxJsonElements }
+  const pool = new WorkerPool({ threads: config.workers.threads, maxQueue: config.workers.maxQueue, bodyLimits })
+  const validator = createValidator(bodyLimits)
+  const upstream = new UndiciClient({
+    deadlines,
+    connectionsPerOrigin: config.upstream.connectionsPerOrigin,
+    connectTimeoutMs: config.upstream.timeouts.connectMs,
+  })
+  const authenticator = new Authenticator(secrets.keyHash, config.limits.keyDefaults)
+  const scheduler = new Scheduler({ processes: config.server.fronts, random: Math.random, clock })
+  const models = new ModelDirectory(clock)
+  let snapshot: Snapshot | null = null
+  const isReady = (): boolean => snapshot !== null
+  const health = new Health({ clock, scheduler, isReady, isWritable: () => journal.writable })
+  const cacheShare = { promptTokens: 0, cachedTokens: 0 }
+  const { inlineMaxBytes } = config.workers
+
+  const phases = createPhases({
+    clock,
+    deadlines,
+    authenticator,
+    limits: new KeyLimits(),
+    scheduler,
+    journal,
+    accountant: new Accountant(journal, clock, (usage) => {
+      cacheShare.promptTokens += usage.promptTokens
+      cacheShare.cachedTokens += usage.cachedTokens
+    }),
+    upstream,
+    dialectOf,
+    checkBody: (endpoint, bytes) =>
+      bytes.length > inlineMaxBytes ? pool.checkBody(endpoint, bytes) : validator.validate(endpoint, bytes),
+    readAnswer: ({ dialect }, body) =>
+      body.length > inlineMaxBytes ? pool.readAnswer(dialect.name, body) : dialect.readAnswer(body),
+    isReady,
+    vendor: config.server.vendor,
+    maxAttempts: config.upstream.maxAttempts,
+    maxAnswerBytes: config.limits.maxAnswerBytes,
+    defaultOutputTokens: config.limits.defaultOutputTokens,
+    logger: logger.child('gateway'),
+  })
+
+  const link = new FrontLink({
+    socketPath: setup.socketPath,
+    front: `front-${index}`,
+    deadlines,
+    onSnapshot: (next) => {
+      // A control process that was started anew may know less than the one before, but never an older state.
+      snapshot = next
+      authenticator.update(next)
+      scheduler.update(next)
+      models.update(next)
+      if (next.version > 0) announceReady()
+    },
+    onHealth: (news) => {
+      health.update(news)
+    },
+  })
+  const server = createHttpServer({
+    routes: createRoutes({
+      phases,
+      models,
+      health,
+      clock,
+      vendor: config.server.vendor,
+      dialectOf,
+      forward: (exchange, requestId, refuse) => link.tunnel.forward(exchange, requestId, refuse),
+    }),
+    refuse: createRefusal({ clock, dialectOf }),
+    deadlines,
+    addresses: createClientAddresses(config.server.trustedProxies),
+    maxBodyBytes: config.limits.maxBodyBytes,
+    bodyTimeoutMs: config.server.bodyTimeoutMs,
+    commonHeaders: [],
+    tls: config.server.tls,
+    onFault: (cause) => {
+      logger.error({ err: cause }, 'a handler failed')
+    },
+  })
+  await server.listen(config.server.host, setup.port)
+  link.start()
+  const usageReport = setInterval(() => {
+    link.reportUsage({ ...cacheShare })
+    cacheShare.promptTokens = 0
+    cacheShare.cachedTokens = 0
+  }, 1_000)
+
+  let announced = false
+  function announceReady(): void {
+    if (announced) return
+    announced = true
+    tellSupervisor({ type: 'ready' })
+  }
+
+  drainOnRequest(async (announce) => {
+    health.drain()
+    server.closeConnectionsAfterAnswer()
+    if (announce) await elapsed(config.server.drainAnnounceMs)
+    server.stopListening()
+    await until(() => server.openExchanges === 0, config.server.drainTimeoutMs)
+    clearInterval(usageReport)
+    link.stop()
+    server.close()
+    journal.close()
+    deadlines.stop()
+    await Promise.all([upstream.close(), pool.close()])
+    logger.flush()
+  })
+}
+
+function elapsed(ms: number): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, ms))
+}
+
+/** Resolves when `condition` holds, or when it has not for `timeoutMs`. */
+function until(condition: () => boolean, timeoutMs: number): Promise<void> {
+  const endMs = Date.now() + timeoutMs
+  return new Promise((resolve) => {
+    const check = (): void => {
+      if (condition() || Date.now() >= endMs) resolve()
+      else setTimeout(check, 10)
+    }
+    check()
+  })
+}
+
+receiveSetup(runFront, reportFatal)

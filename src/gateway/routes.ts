@@ -1,0 +1,116 @@
+import type { Clock } from '../core/clock.ts'
+import type { Dialect } from '../core/dialect.ts'
+import { ENDPOINTS } from '../core/endpoint.ts'
+import type { DialectName, Endpoint } from '../core/endpoint.ts'
+import type { GatewayError } from '../core/errors.ts'
+import type { Exchange } from '../core/exchange.ts'
+import { RequestContext } from '../core/request-context.ts'
+import { newRequestId } from '../core/request-id.ts'
+import type { Health } from './health.ts'
+import type { ModelDirectory } from './models.ts'
+import type { Phases } from './phases.ts'
+import { handle, handleLocally } from './pipeline.ts'
+
+/** A route as the server takes it; see `server/http-server.ts`. */
+export interface GatewayRoute {
+  readonly method: 'GET' | 'POST' | '*'
+  readonly path: string
+  readonly handle: (exchange: Exchange) => void | Promise<void>
+  readonly refuse: (exchange: Exchange, error: GatewayError) => void
+}
+
+export interface RouteParts {
+  readonly phases: Phases
+  readonly models: ModelDirectory
+  readonly health: Health
+  readonly clock: Clock
+  readonly vendor: string
+  readonly dialectOf: (name: DialectName) => Dialect
+  /** Hands a request to the management plane. */
+  readonly forward: (exchange: Exchange, requestId: string, refuse: (error: GatewayError) => void) => Promise<void>
+}
+
+/** Paths that the control process serves. */
+const MANAGEMENT = ['/api/*', '/v1/admin/*', '/v1/enterprise/*'] as const
+
+/** Every public route of a front. */
+export function createRoutes(parts: RouteParts): readonly GatewayRoute[] {
+  const { phases, models, health, clock, vendor } = parts
+
+  const context = (endpoint: Endpoint, exchange: Exchange): RequestContext => {
+    const atMs = clock.now()
+    return new RequestContext(newRequestId(atMs), atMs, clock.monotonicUs(), endpoint, exchange)
+  }
+  /** A refusal made by the server, before the pipeline: recorded like any other. */
+  const refuseAs = (endpoint: Endpoint) => (exchange: Exchange, error: GatewayError) => {
+    const ctx = context(endpoint, exchange)
+    phases.fail(ctx, error)
+    phases.account(ctx)
+  }
+  const ai = (path: string, endpoint: Endpoint): GatewayRoute => ({
+    method: 'POST',
+    path,
+    handle: (exchange) => handle(context(endpoint, exchange), phases),
+    refuse: refuseAs(endpoint),
+  })
+  const local = (path: string, endpoint: Endpoint, answer: (ctx: RequestContext) => void): GatewayRoute => ({
+    method: 'GET',
+    path,
+    handle: (exchange) => {
+      handleLocally(context(endpoint, exchange), phases, answer)
+    },
+    refuse: refuseAs(endpoint),
+  })
+  const refuse = createRefusal(parts)
+  const probe = (path: string, answer: (exchange: Exchange) => void): GatewayRoute => ({
+    method: 'GET',
+    path,
+    handle: answer,
+    refuse,
+  })
+  const managed = (path: string): GatewayRoute => ({
+    method: '*',
+    path,
+    handle: (exchange) =>
+      parts.forward(exchange, newRequestId(clock.now()), (error) => {
+        refuse(exchange, error)
+      }),
+    refuse,
+  })
+
+  return [
+    ai('/v1/chat/completions', ENDPOINTS.chat),
+    ai('/v1/messages', ENDPOINTS.messages),
+    ai(`/${vendor}/v1/messages`, ENDPOINTS.messages),
+    ai('/v1/messages/count_tokens', ENDPOINTS.countTokens),
+    ai(`/${vendor}/v1/messages/count_tokens`, ENDPOINTS.countTokens),
+    local('/v1/models', ENDPOINTS.modelList, models.list),
+    local('/v1/models/:id', ENDPOINTS.model, models.get),
+    probe('/health', health.overall),
+    probe('/health/live', health.live),
+    probe('/health/ready', health.ready),
+    // Coding agents look here whether the gateway is up.
+    probe('/', health.live),
+    probe('/api/hello', health.live),
+    ...MANAGEMENT.map(managed),
+  ]
+}
+
+/** Refuses what no AI route is responsible for, in the chat dialect's shape. */
+export function createRefusal(
+  parts: Pick<RouteParts, 'clock' | 'dialectOf'>,
+): (exchange: Exchange, error: GatewayError) => void {
+  return (exchange, error) => {
+    const requestId = newRequestId(parts.clock.now())
+    const retryAfter = error.retryAfterSeconds
+    exchange.response.send(
+      error.status,
+      [
+        ['Content-Type', 'application/json'],
+        ['X-Request-Id', requestId],
+        ...(retryAfter === null ? [] : [['Retry-After', String(Math.ceil(retryAfter))] as const]),
+      ],
+      parts.dialectOf('openai-chat').renderError(error, requestId),
+    )
+  }
+}

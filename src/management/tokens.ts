@@ -1,0 +1,63 @@
+import { randomUUID } from 'node:crypto'
+import { SignJWT, jwtVerify } from 'jose'
+import { GatewayError } from '../core/errors.ts'
+
+/** A key that signs or verifies tokens, named in their header. */
+export interface TokenKey {
+  readonly kid: string
+  readonly secret: Buffer
+}
+
+/** Who a management token speaks for. */
+export interface TokenSubject {
+  readonly userId: string
+  readonly role: 'admin' | 'user'
+}
+
+export const TOKEN_SECONDS = 7 * 24 * 60 * 60
+
+const ALGORITHM = 'HS256'
+const ISSUER = 'sluice'
+const AUDIENCE = 'sluice-management'
+
+/** Signs and verifies management tokens (JWT, RFC 7519). The first key signs, all verify. */
+export class Tokens {
+  readonly #keys: readonly [TokenKey, ...TokenKey[]]
+
+  constructor(keys: readonly [TokenKey, ...TokenKey[]]) {
+    this.#keys = keys
+  }
+
+  async issue(subject: TokenSubject): Promise<string> {
+    const [key] = this.#keys
+    return new SignJWT({ role: subject.role })
+      .setProtectedHeader({ alg: ALGORITHM, kid: key.kid, typ: 'JWT' })
+      .setSubject(subject.userId)
+      .setIssuer(ISSUER)
+      .setAudience(AUDIENCE)
+      .setJti(randomUUID())
+      .setIssuedAt()
+      .setExpirationTime(`${TOKEN_SECONDS}s`)
+      .sign(key.secret)
+  }
+
+  /** Throws TOKEN_INVALID for whatever is not a token of ours that is valid now. */
+  async verify(token: string): Promise<TokenSubject> {
+    try {
+      const { payload } = await jwtVerify(
+        token,
+        (header) => {
+          const key = this.#keys.find(({ kid }) => kid === header.kid)
+          if (key === undefined) throw new Error('unknown key')
+          return key.secret
+        },
+        { algorithms: [ALGORITHM], issuer: ISSUER, audience: AUDIENCE, requiredClaims: ['sub', 'jti', 'exp', 'iat'] },
+      )
+      const { sub, role } = payload
+      if (sub === undefined || (role !== 'admin' && role !== 'user')) throw new Error('incomplete')
+      return { userId: sub, role }
+    } catch (cause) {
+      throw new GatewayError('TOKEN_INVALID', { cause })
+    }
+  }
+}

@@ -1,0 +1,27 @@
+import { join } from 'node:path'
+import type { Database } from './database.ts'
+import { openPglite } from './pglite-database.ts'
+import { openPostgres } from './postgres-database.ts'
+
+export interface DatabaseChoice {
+  /** Null: the embedded database in the data directory. */
+  readonly url: string | null
+  readonly maxConnections: number
+  readonly statementTimeoutMs: number
+  readonly dataDir: string
+  readonly onConnectionError: (error: Error) => void
+}
+
+/** Postgres where a URL is given, else PGlite in `database/` of the data directory. Rejects when it cannot be reached. */
+export async function openDatabase(choice: DatabaseChoice): Promise<Database> {
+  const { url, maxConnections, statementTimeoutMs, onConnectionError } = choice
+  if (url === null) return openPglite(join(choice.dataDir, 'database'))
+  const database = openPostgres({ url, maxConnections, statementTimeoutMs, onConnectionError })
+  try {
+    await database.ping()
+    return database
+  } catch (cause) {
+    await database.close()
+    throw cause
+  }
+}

@@ -1,0 +1,54 @@
+import type { ChildSetup, FromChild, ToChild } from './messages.ts'
+
+/** Waits for the supervisor's setup, then runs; a failure is told to the supervisor and ends the process. */
+export function receiveSetup(run: (setup: ChildSetup) => Promise<void>, fail: (cause: unknown) => void): void {
+  process.once('message', (message: ToChild) => {
+    if (message.type === 'setup') run(message).catch(fail)
+  })
+  // Signals of a terminal reach all processes of the group; the supervisor is the one that acts on them.
+  process.on('SIGINT', () => undefined)
+  process.on('SIGTERM', () => undefined)
+}
+
+/**
+ * Runs `drain` once: when the supervisor asks, or, without the announcement, when it is gone. The process ends when it
+ * resolves.
+ */
+export function drainOnRequest(drain: (announce: boolean) => Promise<void>): void {
+  let draining = false
+  const start = (announce: boolean): void => {
+    if (draining) return
+    draining = true
+    drain(announce).then(
+      () => {
+        leave(0)
+      },
+      (cause: unknown) => {
+        reportFatal(cause)
+      },
+    )
+  }
+  process.on('message', (message: ToChild) => {
+    if (message.type === 'drain') start(true)
+  })
+  process.on('disconnect', () => {
+    start(false)
+  })
+}
+
+export function tellSupervisor(message: FromChild): void {
+  if (process.connected) process.send?.(message)
+}
+
+/** Says why this process cannot go on, in one line, and ends it. */
+export function reportFatal(cause: unknown): void {
+  tellSupervisor({ type: 'fatal', message: cause instanceof Error ? cause.message : String(cause) })
+  leave(1)
+}
+
+/** Exits once what was said has been written. */
+function leave(code: number): void {
+  process.exitCode = code
+  if (process.connected) process.disconnect()
+  setImmediate(() => process.exit(code))
+}

@@ -1,0 +1,123 @@
+import { fork } from 'node:child_process'
+import type { ChildProcess } from 'node:child_process'
+import { fileURLToPath } from 'node:url'
+import type { Logger } from '../telemetry/logger.ts'
+import type { ChildSetup, FirstRun, FromChild } from './messages.ts'
+
+export type ChildKind = 'control' | 'front' | 'simulator'
+
+export interface ChildPlan {
+  readonly kind: ChildKind
+  readonly index: number
+  /** Null for children that need none. */
+  readonly setup: Omit<ChildSetup, 'type' | 'isRestart'> | null
+  readonly env: Readonly<Record<string, string>>
+}
+
+export interface Ready {
+  readonly firstRun: FirstRun | null
+  /** Of the simulator. */
+  readonly port: number | null
+}
+
+const FIRST_BACKOFF_MS = 50
+const LAST_BACKOFF_MS = 5_000
+/** A child that lived this long starts with no delay when it ends. */
+const STEADY_MS = 10_000
+const ENTRIES: Readonly<Record<ChildKind, string>> = {
+  control: '../control.js',
+  front: '../front.js',
+  simulator: '../simulator/main.js',
+}
+
+/** One child process, started again whenever it ends, until it is told to stop. */
+export class SupervisedChild {
+  readonly #plan: ChildPlan
+  readonly #logger: Logger
+  readonly #onFatal: (message: string) => void
+  #child: ChildProcess | null = null
+  #backoffMs = FIRST_BACKOFF_MS
+  #starts = 0
+  #stopping = false
+  #retry: NodeJS.Timeout | null = null
+  #ended: (() => void) | null = null
+
+  constructor(plan: ChildPlan, logger: Logger, onFatal: (message: string) => void) {
+    this.#plan = plan
+    this.#logger = logger
+    this.#onFatal = onFatal
+  }
+
+  get kind(): ChildKind {
+    return this.#plan.kind
+  }
+
+  get pid(): number | null {
+    return this.#child?.pid ?? null
+  }
+
+  /** Resolves when the child says that it is ready, for the first time. */
+  start(): Promise<Ready> {
+    return new Promise((resolve) => {
+      this.#spawn(resolve)
+    })
+  }
+
+  /** Asks the child to finish, and kills it when it has not in time. Resolves when it has ended. */
+  stop(timeoutMs: number): Promise<void> {
+    this.#stopping = true
+    if (this.#retry !== null) clearTimeout(this.#retry)
+    const child = this.#child
+    if (child === null) return Promise.resolve()
+    return new Promise((resolve) => {
+      const timer = setTimeout(() => {
+        child.kill('SIGKILL')
+      }, timeoutMs)
+      this.#ended = () => {
+        clearTimeout(timer)
+        resolve()
+      }
+      if (this.#plan.kind === 'simulator') child.kill('SIGTERM')
+      else if (child.connected) child.send({ type: 'drain' })
+    })
+  }
+
+  #spawn(onReady: (ready: Ready) => void): void {
+    const { kind, index, setup, env } = this.#plan
+    const startedMs = Date.now()
+    this.#starts += 1
+    const child = fork(fileURLToPath(new URL(ENTRIES[kind], import.meta.url)), [], {
+      // Structured clones: JSON would show secrets as their redacted stand-ins.
+      serialization: 'advanced',
+      env: { ...process.env, ...env, SLUICE_PROCESS: `${kind}-${index}` },
+      // The simulator announces its port on its standard output too.
+      stdio: [kind === 'simulator' ? 'ignore' : 'inherit', kind === 'simulator' ? 'ignore' : 'inherit', 'inherit', 'ipc'],
+    })
+    this.#child = child
+    if (setup !== null) child.send({ type: 'setup', isRestart: this.#starts > 1, ...setup }, () => undefined)
+    child.on('message', (message: FromChild) => {
+      if (message.type === 'ready') {
+        onReady({ firstRun: message.firstRun ?? null, port: message.port ?? null })
+      } else if (message.type === 'fatal' && this.#starts === 1) {
+        this.#stopping = true
+        this.#onFatal(message.message)
+      } else this.#logger.error({ child: `${kind}-${index}` }, message.message)
+    })
+    child.on('error', (cause) => {
+      this.#logger.error({ err: cause, child: `${kind}-${index}` }, 'a child process cannot be reached')
+    })
+    child.on('exit', (code, signal) => {
+      this.#child = null
+      if (this.#stopping) {
+        this.#ended?.()
+        return
+      }
+      if (Date.now() - startedMs > STEADY_MS) this.#backoffMs = FIRST_BACKOFF_MS
+      this.#logger.warn({ child: `${kind}-${index}`, code, signal, inMs: this.#backoffMs }, 'a process ended; starting it again')
+      this.#retry = setTimeout(() => {
+        this.#spawn(onReady)
+      }, this.#backoffMs)
+      this.#backoffMs = Math.min(this.#backoffMs * 2, LAST_BACKOFF_MS)
+    })
+  }
+}

@@ -38,7 +38,6 @@ const MAX_MANAGEMENT_BODY_BYTES = 4 * 1024 * 1024
 async function runControl(setup: ChildSetup): Promise<void> {
   const { config } = setup
   const logger = createLogger({ level: config.log.level, file: config.log.file, name: 'control' })
-  lowerPriority(logger)
   const secrets = loadOrCreateSecrets(config.dataDir, process.env)
   const clock = systemClock
   const baseUrl = config.server.baseUrl ?? setup.displayUrl
@@ -105,6 +104,7 @@ async function runControl(setup: ChildSetup): Promise<void> {
   const healthTimer = setInterval(() => {
     checkHealth().catch(onFault)
   }, HEALTH_EVERY_MS)
+  lowerPriority(logger)
   tellSupervisor({ type: 'ready', ...(made === null ? {} : { firstRun: made }) })
 
   drainOnRequest(async (announce) => {

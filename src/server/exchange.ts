@@ -53,9 +53,10 @@ export class UwsExchange implements Exchange {
 
   /** The connection is gone, or the answer is over: nobody waits for more of the body. */
   close(): void {
-    if (!this.#complete) this.#fail(new GatewayError('CLIENT_CLOSED'))
+    this.#failure ??= new GatewayError('CLIENT_CLOSED')
     this.#deadlines.forget(this.#deadline)
     this.#pieces = []
+    this.#settle()
   }
 
   #take(bytes: ArrayBuffer, isLast: boolean): void {

@@ -1,0 +1,17 @@
+import { setTimeout as pause } from 'node:timers/promises'
+
+/** Tries until `attempt` does not throw, and gives what it returned; its last error when time is up. */
+export async function eventually<T>(
+  attempt: () => T | Promise<T>,
+  { timeoutMs = 15_000, everyMs = 25 }: { timeoutMs?: number; everyMs?: number } = {},
+): Promise<T> {
+  const endMs = Date.now() + timeoutMs
+  for (;;) {
+    try {
+      return await attempt()
+    } catch (cause) {
+      if (Date.now() >= endMs) throw cause
+    }
+    await pause(everyMs)
+  }
+}

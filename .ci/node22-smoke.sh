@@ -32,14 +32,14 @@ git ls-files -z --cached --others --exclude-standard |
   while IFS= read -r -d '' file; do if [ -e "$file" ]; then printf '%s\0' "$file"; fi; done |
   tar --null --files-from=- --create | tar --extract --directory "$work/checkout"
 cd "$work/checkout"
-npm ci --silent --no-audit --no-fund
+npm ci --no-audit --no-fund
 
 port=$(node -e 'const s = require("node:net").createServer().listen(0, "127.0.0.1", () => { console.log(s.address().port); s.close() })')
 # A process group of its own, so that whatever it forks ends with it.
 PORT=$port HOST=127.0.0.1 SLUICE_FRONTS=1 SLUICE_DATA_DIR="$work/data" setsid npm start >"$work/gateway.log" 2>&1 &
 gateway=$!
 
-if ! node .ci/wait-for.mjs "http://127.0.0.1:$port/health/live" 90; then
+if ! node .ci/wait-for.mjs "http://127.0.0.1:$port/health/live" 90 "$gateway"; then
   echo "The gateway did not answer with $(node --version):" >&2
   tail -n 40 "$work/gateway.log" >&2
   exit 1

@@ -1,5 +1,6 @@
-// Waits until an address answers with 200, for at most so many seconds: node wait-for.mjs URL SECONDS
-const [url, seconds] = process.argv.slice(2)
+// Waits until an address answers with 200, for at most so many seconds and while a process lives:
+// node wait-for.mjs URL SECONDS PID
+const [url, seconds, pid] = process.argv.slice(2)
 const until = Date.now() + Number(seconds) * 1000
 
 let last = 'no answer'
@@ -10,6 +11,12 @@ while (Date.now() < until) {
     last = `status ${answer.status}`
   } catch (cause) {
     last = cause.cause?.code ?? cause.name
+  }
+  try {
+    process.kill(Number(pid), 0)
+  } catch {
+    last = 'the process has ended'
+    break
   }
   await new Promise((resolve) => setTimeout(resolve, 250))
 }

@@ -1,0 +1,110 @@
+import { mkdtempSync, readFileSync, readdirSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { Journal } from '../../../src/accounting/journal.ts'
+import { systemClock } from '../../../src/core/clock.ts'
+import type { BeginRecord } from '../../../src/core/request-record.ts'
+import { readFrames, readSegmentHeader } from '../../../src/wire/journal-frames.ts'
+
+let directory: string
+
+beforeEach(() => {
+  directory = mkdtempSync(join(tmpdir(), 'sluice-journal-'))
+})
+afterEach(() => {
+  rmSync(directory, { recursive: true, force: true })
+})
+
+const HEADER = { writer: 'front0-test-1', pid: process.pid, startTicks: null, bootId: null, createdAtMs: 1 }
+
+function open(members: { segmentMaxBytes?: number; durability?: 'os' | 'disk' } = {}): Journal {
+  return new Journal({
+    directory,
+    header: HEADER,
+    segmentMaxBytes: members.segmentMaxBytes ?? 1024 * 1024,
+    durability: members.durability ?? 'os',
+    clock: systemClock,
+    onFault: (cause) => {
+      throw cause
+    },
+  })
+}
+
+function begin(id: string): BeginRecord {
+  return {
+    kind: 'begin',
+    id,
+    atMs: 1,
+    endpoint: 'chat.completions',
+    dialect: 'openai-chat',
+    keyId: null,
+    keyMasked: null,
+    userId: null,
+    enterpriseId: null,
+    departmentId: null,
+    memberId: null,
+    model: 'm',
+    stream: false,
+    userAgent: 'test',
+    clientAddress: '127.0.0.1',
+    clientRequestId: null,
+  }
+}
+
+function append(journal: Journal, id: string): Promise<void> {
+  return new Promise((resolve, reject) => {
+    journal.append(begin(id), (failure) => {
+      if (failure === null) resolve()
+      else reject(failure)
+    })
+  })
+}
+
+function idsOnDisk(): string[] {
+  return readdirSync(directory)
+    .sort()
+    .flatMap((name) => {
+      const bytes = readFileSync(join(directory, name))
+      const header = readSegmentHeader(bytes)
+      if (typeof header === 'string') throw new Error(`the header of ${name} is ${header}`)
+      return readFrames(bytes, header.end).frames.flatMap((frame) => (frame.kind === 'record' ? [frame.record.id] : []))
+    })
+}
+
+describe('Journal', () => {
+  it.each(['os', 'disk'] as const)('has a record on disk before it says so (%s)', async (durability) => {
+    const journal = open({ durability })
+    for (const id of ['a', 'b', 'c']) {
+      await append(journal, id)
+      expect(idsOnDisk()).toContain(id)
+    }
+    journal.close()
+  })
+
+  it('keeps the order of what is appended in one turn and in many', async () => {
+    const journal = open()
+    const ids = Array.from({ length: 500 }, (_, index) => `r${index}`)
+    await Promise.all(ids.slice(0, 250).map((id) => append(journal, id)))
+    await Promise.all(ids.slice(250).map((id) => append(journal, id)))
+    expect(idsOnDisk()).toEqual(ids)
+    journal.close()
+  })
+
+  it('goes on in a new segment when one is full, and loses nothing between them', async () => {
+    const journal = open({ segmentMaxBytes: 2_000, durability: 'disk' })
+    const ids = Array.from({ length: 100 }, (_, index) => `r${index}`)
+    for (const id of ids) await append(journal, id)
+    journal.close()
+    expect(readdirSync(directory).length).toBeGreaterThan(3)
+    expect(idsOnDisk()).toEqual(ids)
+  })
+
+  it('writes what is left when it is closed', () => {
+    const journal = open()
+    journal.append(begin('last'), () => undefined)
+    journal.close()
+    expect(idsOnDisk()).toEqual(['last'])
+    expect(journal.writable).toBe(false)
+  })
+})

@@ -6,12 +6,15 @@ const FORBIDDEN_MEMBERS: ReadonlySet<string> = new Set(['api_base', 'api_key', '
 
 const COMMA = Buffer.from(',')
 
-/** What becomes of one top-level member: `'remove'`, its new value as JSON, or null to leave it. */
-export type MemberEdit = 'remove' | string | null
+/** What becomes of one top-level member: REMOVED, its new value as JSON, or null to leave it. */
+export type MemberEdit = string | null
+
+/** Stands for no value: JSON is never empty. */
+export const REMOVED = ''
 
 /** The edit that every dialect makes. */
 export function editMember(member: MemberSpan, body: RequestBody, edits: BodyEdits): MemberEdit {
-  if (FORBIDDEN_MEMBERS.has(member.name)) return 'remove'
+  if (FORBIDDEN_MEMBERS.has(member.name)) return REMOVED
   return member.name === 'model' && body.model !== edits.model ? JSON.stringify(edits.model) : null
 }
 
@@ -37,7 +40,7 @@ export function spliceMembers(
   let kept = 0
   members.forEach((member, i) => {
     const change = edits[i] ?? null
-    if (change !== 'remove') {
+    if (change !== REMOVED) {
       // The gap before a member holds its comma; the first one that stays must not bring one along.
       if (before !== null && kept > 0) pieces.push(bytes.subarray(before.valueEnd, member.start))
       kept++

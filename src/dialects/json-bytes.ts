@@ -232,7 +232,8 @@ function escapedLength(bytes: Buffer, at: number): number {
 }
 
 /** First byte that is not white space. CR does not count as such: in an event it ends a line. */
-export function skipSpace(bytes: Buffer, at: number, end: number): number {
+export function skipSpace(bytes: Buffer, from: number, end: number): number {
+  let at = from
   while (at < end && (bytes[at] === 0x20 || bytes[at] === 0x0a || bytes[at] === 0x09)) at++
   return at
 }

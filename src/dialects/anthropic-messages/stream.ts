@@ -1,6 +1,7 @@
 import type { EventVerdict, StreamInspector, UpstreamFailure } from '../../core/dialect.ts'
 import type { Usage } from '../../core/usage.ts'
 import { SseFields, joinData } from '../../wire/sse.ts'
+import { EventTemplate } from '../event-template.ts'
 import { EVENT_ERROR, INVALID_EVENT, failureOfEvent, isDone, parseRange } from '../event.ts'
 import { BROKEN, ObjectCursor, TextMeter, skipSpace } from '../json-bytes.ts'
 import { MessageUsage } from './usage.ts'
@@ -12,7 +13,6 @@ const CONTENT_BLOCK = Buffer.from('content_block')
 const USAGE = Buffer.from('usage')
 const TEXT = Buffer.from('text')
 const THINKING = Buffer.from('thinking')
-const PARTIAL_JSON = Buffer.from('partial_json')
 const STOP_REASON = Buffer.from('stop_reason')
 const ERROR = Buffer.from('error')
 
@@ -26,6 +26,7 @@ export class MessagesStreamInspector implements StreamInspector {
   readonly #event = new ObjectCursor()
   readonly #inner = new ObjectCursor()
   readonly #text = new TextMeter()
+  readonly #template = new EventTemplate()
   readonly #usage = new MessageUsage()
   #started = false
   #hasContent = false
@@ -34,9 +35,11 @@ export class MessagesStreamInspector implements StreamInspector {
   // Of the event at hand.
   #type: EventType = 'other'
   #hasError = false
-  #hasStopReason = false
   #usageStart = 0
   #usageEnd = 0
+  #deltas = 0
+  #deltaStart = 0
+  #deltaEnd = 0
 
   get usage(): Usage | null {
     return this.#usage.read()
@@ -53,12 +56,14 @@ export class MessagesStreamInspector implements StreamInspector {
   inspect(bytes: Buffer, start: number, end: number): EventVerdict {
     if (this.failure !== null) return 'error'
     if (this.#over) return 'drop'
+    if (this.#matchesTemplate(bytes, start, end)) return 'forward'
     const fields = this.#fields
     fields.read(bytes, start, end)
     if (fields.nameIs(bytes, EVENT_ERROR)) return this.#fail(failureOfEvent(joinData(bytes, start, end) ?? EMPTY))
     if (fields.dataLines === 0) return 'forward'
     if (fields.dataLines === 1) {
       if (this.#walkEvent(bytes, fields.dataStart, fields.dataEnd)) {
+        if (this.#isPlainDelta()) this.#template.learn(bytes, start, this.#deltaStart, this.#deltaEnd, -1, end)
         return this.#judge(bytes, fields.dataStart, fields.dataEnd)
       }
       // Some services end this dialect's streams in the other one's way as well.
@@ -68,6 +73,22 @@ export class MessagesStreamInspector implements StreamInspector {
     return this.#walkEvent(payload, 0, payload.length)
       ? this.#judge(payload, 0, payload.length)
       : this.#fail(INVALID_EVENT)
+  }
+
+  /** The event differs from an ordinary one in nothing but its delta, whose text has been counted then. */
+  #matchesTemplate(bytes: Buffer, start: number, end: number): boolean {
+    const deltaStart = this.#template.matchHead(bytes, start, end)
+    if (deltaStart === -1) return false
+    const countedBefore = this.#text.total
+    const deltaEnd = this.#text.walk(bytes, deltaStart, end)
+    if (deltaEnd !== BROKEN && this.#template.matchTail(bytes, deltaStart, deltaEnd, end)) return true
+    this.#text.total = countedBefore
+    return false
+  }
+
+  /** The event at hand has nothing to tell but its delta. */
+  #isPlainDelta(): boolean {
+    return this.#type === 'other' && this.#deltas === 1 && !this.#hasError && this.#usageEnd === 0
   }
 
   #judge(bytes: Buffer, start: number, end: number): EventVerdict {
@@ -80,7 +101,7 @@ export class MessagesStreamInspector implements StreamInspector {
         return 'forward'
       case 'message_delta':
         this.#takeUsage(bytes)
-        if (this.#hasStopReason) this.#stopped = true
+        if (this.#deltaHasStopReason(bytes)) this.#stopped = true
         return 'forward'
       case 'message_stop':
         return this.#end()
@@ -117,8 +138,8 @@ export class MessagesStreamInspector implements StreamInspector {
   #walkEvent(bytes: Buffer, start: number, end: number): boolean {
     this.#type = 'other'
     this.#hasError = false
-    this.#hasStopReason = false
     this.#usageEnd = 0
+    this.#deltas = 0
     const open = skipSpace(bytes, start, end)
     if (open >= end || bytes[open] !== OPEN_OBJECT) return false
     const event = this.#event
@@ -126,8 +147,13 @@ export class MessagesStreamInspector implements StreamInspector {
     while (event.next()) {
       if (event.keyIs(TYPE)) {
         this.#type = typeOf(bytes, event.valueStart, event.valueEnd())
-      } else if (event.keyIs(DELTA) || event.keyIs(CONTENT_BLOCK)) {
-        if (event.valueIsObject) event.walkedTo(this.#walkDelta(bytes, event.valueStart, end))
+      } else if (event.keyIs(DELTA)) {
+        this.#deltas++
+        this.#deltaStart = event.valueStart
+        this.#deltaEnd = this.#text.walk(bytes, event.valueStart, end)
+        event.walkedTo(this.#deltaEnd)
+      } else if (event.keyIs(CONTENT_BLOCK)) {
+        if (event.valueIsObject) event.walkedTo(this.#walkBlock(bytes, event.valueStart, end))
       } else if (event.keyIs(MESSAGE)) {
         if (event.valueIsObject) event.walkedTo(this.#walkMessage(bytes, event.valueStart, end))
       } else if (event.keyIs(USAGE)) {
@@ -139,19 +165,23 @@ export class MessagesStreamInspector implements StreamInspector {
     return event.end !== BROKEN && skipSpace(bytes, event.end, end) === end
   }
 
-  /** A delta, or a content block as it begins: text, thinking and tool input count, a signature does not. */
-  #walkDelta(bytes: Buffer, open: number, end: number): number {
-    const delta = this.#inner
-    delta.open(bytes, open, end)
-    while (delta.next()) {
-      if (!delta.valueIsText) continue
-      if (delta.keyIs(TEXT) || delta.keyIs(PARTIAL_JSON) || delta.keyIs(THINKING)) {
-        this.#text.count(bytes, delta.valueStart, delta.valueEnd())
-      } else if (delta.keyIs(STOP_REASON)) {
-        this.#hasStopReason = true
-      }
+  /** Text and thinking that come with the block's start count; what a server's tool returned does not. */
+  #walkBlock(bytes: Buffer, open: number, end: number): number {
+    const block = this.#inner
+    block.open(bytes, open, end)
+    while (block.next()) {
+      if (!block.valueIsText || !(block.keyIs(TEXT) || block.keyIs(THINKING))) continue
+      this.#text.count(bytes, block.valueStart, block.valueEnd())
     }
-    return delta.end
+    return block.end
+  }
+
+  #deltaHasStopReason(bytes: Buffer): boolean {
+    const delta = this.#inner
+    if (this.#deltas === 0 || bytes[this.#deltaStart] !== OPEN_OBJECT) return false
+    delta.open(bytes, this.#deltaStart, this.#deltaEnd)
+    while (delta.next()) if (delta.keyIs(STOP_REASON) && delta.valueIsText) return delta.valueIsTruthy
+    return false
   }
 
   #walkMessage(bytes: Buffer, open: number, end: number): number {

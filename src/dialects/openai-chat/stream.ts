@@ -1,6 +1,7 @@
 import type { EventVerdict, StreamInspector, UpstreamFailure } from '../../core/dialect.ts'
 import type { Usage } from '../../core/usage.ts'
 import { SseFields, joinData } from '../../wire/sse.ts'
+import { EventTemplate } from '../event-template.ts'
 import { EVENT_ERROR, INVALID_EVENT, failureOfEvent, isDone, parseRange } from '../event.ts'
 import { BROKEN, ObjectCursor, TextMeter, skipSpace, skipValue } from '../json-bytes.ts'
 import { readChatUsage } from './usage.ts'
@@ -12,6 +13,9 @@ const X_GROQ = Buffer.from('x_groq')
 const DELTA = Buffer.from('delta')
 const INDEX = Buffer.from('index')
 const FINISH_REASON = Buffer.from('finish_reason')
+/** Random text against guessing tokens by their length, under the names that two providers give it. */
+const OBFUSCATION = Buffer.from('obfuscation')
+const PADDING = Buffer.from('p')
 
 const OPEN_OBJECT = 0x7b
 const CLOSE_ARRAY = 0x5d
@@ -28,6 +32,7 @@ export class ChatStreamInspector implements StreamInspector {
   readonly #chunk = new ObjectCursor()
   readonly #inner = new ObjectCursor()
   readonly #text = new TextMeter()
+  readonly #template = new EventTemplate()
   // One bit per choice index: the answer is whole when every choice that began has ended.
   #begun = 0
   #ended = 0
@@ -37,6 +42,12 @@ export class ChatStreamInspector implements StreamInspector {
   #hasError = false
   #usageStart = 0
   #usageEnd = 0
+  /** It has nothing to tell but its delta. */
+  #plain = false
+  #deltas = 0
+  #deltaStart = 0
+  #deltaEnd = 0
+  #paddingStart = -1
 
   constructor(clientWantsUsage: boolean) {
     this.#clientWantsUsage = clientWantsUsage
@@ -53,12 +64,16 @@ export class ChatStreamInspector implements StreamInspector {
   inspect(bytes: Buffer, start: number, end: number): EventVerdict {
     if (this.failure !== null) return 'error'
     if (this.#over) return 'drop'
+    if (this.#matchesTemplate(bytes, start, end)) return 'forward'
     const fields = this.#fields
     fields.read(bytes, start, end)
     if (fields.nameIs(bytes, EVENT_ERROR)) return this.#fail(failureOfEvent(joinData(bytes, start, end) ?? EMPTY))
     if (fields.dataLines === 0) return 'forward'
     if (fields.dataLines === 1) {
       if (this.#walkChunk(bytes, fields.dataStart, fields.dataEnd)) {
+        if (this.#plain && this.#deltas === 1) {
+          this.#template.learn(bytes, start, this.#deltaStart, this.#deltaEnd, this.#paddingStart, end)
+        }
         return this.#judge(bytes, fields.dataStart, fields.dataEnd)
       }
       if (isDone(bytes, fields.dataStart, fields.dataEnd)) return this.#end()
@@ -67,6 +82,17 @@ export class ChatStreamInspector implements StreamInspector {
     return this.#walkChunk(payload, 0, payload.length)
       ? this.#judge(payload, 0, payload.length)
       : this.#fail(INVALID_EVENT)
+  }
+
+  /** The event differs from an ordinary one in nothing but its delta, whose text has been counted then. */
+  #matchesTemplate(bytes: Buffer, start: number, end: number): boolean {
+    const deltaStart = this.#template.matchHead(bytes, start, end)
+    if (deltaStart === -1) return false
+    const countedBefore = this.#text.total
+    const deltaEnd = this.#text.walk(bytes, deltaStart, end)
+    if (deltaEnd !== BROKEN && this.#template.matchTail(bytes, deltaStart, deltaEnd, end)) return true
+    this.#text.total = countedBefore
+    return false
   }
 
   #judge(bytes: Buffer, start: number, end: number): EventVerdict {
@@ -93,6 +119,9 @@ export class ChatStreamInspector implements StreamInspector {
     this.#hasChoices = false
     this.#hasError = false
     this.#usageEnd = 0
+    this.#plain = true
+    this.#deltas = 0
+    this.#paddingStart = -1
     const open = skipSpace(bytes, start, end)
     if (open >= end || bytes[open] !== OPEN_OBJECT) return false
     const chunk = this.#chunk
@@ -104,8 +133,11 @@ export class ChatStreamInspector implements StreamInspector {
         this.#noteUsage(chunk)
       } else if (chunk.keyIs(ERROR)) {
         this.#hasError = chunk.valueIsTruthy
+        if (this.#hasError) this.#plain = false
       } else if (chunk.keyIs(X_GROQ)) {
         if (chunk.valueIsObject) chunk.walkedTo(this.#walkVendor(bytes, chunk.valueStart, end))
+      } else if (chunk.keyIs(OBFUSCATION) || chunk.keyIs(PADDING)) {
+        if (chunk.valueIsText && this.#deltas > 0) this.#paddingStart = chunk.valueStart + 1
       }
     }
     return chunk.end !== BROKEN && skipSpace(bytes, chunk.end, end) === end
@@ -133,7 +165,10 @@ export class ChatStreamInspector implements StreamInspector {
     choice.open(bytes, open, end)
     while (choice.next()) {
       if (choice.keyIs(DELTA)) {
-        choice.walkedTo(this.#text.walk(bytes, choice.valueStart, end))
+        this.#deltas++
+        this.#deltaStart = choice.valueStart
+        this.#deltaEnd = this.#text.walk(bytes, choice.valueStart, end)
+        choice.walkedTo(this.#deltaEnd)
       } else if (choice.keyIs(FINISH_REASON)) {
         ended = choice.valueIsText && choice.valueIsTruthy
       } else if (choice.keyIs(INDEX)) {
@@ -143,7 +178,10 @@ export class ChatStreamInspector implements StreamInspector {
       }
     }
     this.#begun |= 1 << index
-    if (ended) this.#ended |= 1 << index
+    if (ended) {
+      this.#ended |= 1 << index
+      this.#plain = false
+    }
     return choice.end
   }
 
@@ -156,6 +194,7 @@ export class ChatStreamInspector implements StreamInspector {
 
   #noteUsage(cursor: ObjectCursor): void {
     if (!cursor.valueIsObject) return
+    this.#plain = false
     this.#usageStart = cursor.valueStart
     this.#usageEnd = cursor.valueEnd()
   }

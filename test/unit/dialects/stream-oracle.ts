@@ -36,8 +36,8 @@ export function expectedOutcome(dialect: DialectName, stream: Buffer, clientWant
 type Reader = (outcome: Outcome, name: string, data: string | null) => EventVerdict
 
 function chatReader(clientWantsUsage: boolean): Reader {
-  const open = new Set<number>()
-  let ended = false
+  const begun = new Set<number>()
+  const ended = new Set<number>()
   return (outcome, name, data) => {
     if (name === 'error') return 'error'
     if (data === null) return 'forward'
@@ -47,14 +47,10 @@ function chatReader(clientWantsUsage: boolean): Reader {
     if (usage) outcome.usage = chatUsage(usage)
     for (const choice of chunk.choices ?? []) {
       outcome.textBytes += textIn(choice.delta)
-      if (choice.finish_reason) {
-        open.delete(choice.index)
-        ended = true
-      } else if (!ended) {
-        open.add(choice.index)
-      }
+      begun.add(choice.index ?? 0)
+      if (choice.finish_reason) ended.add(choice.index ?? 0)
     }
-    outcome.finished = ended && open.size === 0
+    outcome.finished = ended.size > 0 && ended.size === begun.size
     if (chunk.error) return 'error'
     return usage && !chunk.choices?.length && !clientWantsUsage ? 'drop' : 'forward'
   }

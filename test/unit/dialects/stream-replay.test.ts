@@ -1,3 +1,4 @@
+import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import type { EventVerdict } from '../../../src/core/dialect.ts'
 import { dialectOf } from '../../../src/dialects/index.ts'
@@ -11,7 +12,11 @@ import type { Outcome } from './stream-oracle.ts'
 const STREAMS = loadFixtures((fixture) => fixture.kind === 'stream')
 
 /** Relays a stream the way a gateway does: until its terminal event or a failure. */
-function relay({ protocol }: RecordedFixture, chunks: readonly Buffer[], clientWantsUsage: boolean): Outcome {
+function relay(
+  { protocol }: Pick<RecordedFixture, 'protocol'>,
+  chunks: readonly Buffer[],
+  clientWantsUsage: boolean,
+): Outcome {
   const inspector = dialectOf(protocol).inspectStream(clientWantsUsage)
   const splitter = new SseSplitter()
   const verdicts: EventVerdict[] = []
@@ -34,7 +39,8 @@ describe('recorded streams', () => {
     for (const fixture of STREAMS) {
       const expected = expectedOutcome(fixture.protocol, fixture.response, wantsUsage)
       const ways = [[fixture.response], byteByByte(fixture.response)]
-      for (let seed = 1; seed <= 4; seed++) ways.push(cutAt(fixture.response, seededCuts(fixture.response.length, seed)))
+      for (let seed = 1; seed <= 4; seed++)
+        ways.push(cutAt(fixture.response, seededCuts(fixture.response.length, seed)))
       for (const chunks of ways) {
         expect(relay(fixture, chunks, wantsUsage), fixture.id).toEqual(expected)
         replays++
@@ -78,7 +84,10 @@ describe('recorded streams', () => {
     const withoutDone = STREAMS.filter((fixture) => fixture.features.has('stream:no-DONE') && !isBroken(fixture))
     for (const fixture of withoutDone) {
       const { finished, verdicts } = relay(fixture, [fixture.response], false)
-      expect({ finished, terminal: verdicts.includes('terminal') }, fixture.id).toEqual({ finished: true, terminal: false })
+      expect({ finished, terminal: verdicts.includes('terminal') }, fixture.id).toEqual({
+        finished: true,
+        terminal: false,
+      })
     }
     expect(withoutDone.length).toBeGreaterThanOrEqual(3)
   })
@@ -100,6 +109,101 @@ describe('recorded streams', () => {
       }
     }
     expect(cuts).toBeGreaterThan(1000)
+  })
+})
+
+describe('streams that keep changing their shape', () => {
+  // The inspectors remember how ordinary events look; what they skip because of it must never matter.
+  const text = fc.constantFrom('a', 'né', '"', '\\', '\n', '😀', '","finish_reason":"stop"', '}}]}', '')
+  const index = fc.constantFrom(0, 0, 0, 1)
+  const chatDelta = fc.oneof(
+    fc.record({ content: text }),
+    fc.record({ role: fc.constant('assistant'), content: text, reasoning: text }),
+    text.map((part) => ({ tool_calls: [{ index: 0, function: { arguments: part } }] })),
+  )
+  const chatEvent = fc.oneof(
+    {
+      weight: 6,
+      arbitrary: fc.record({ choices: fc.tuple(fc.record({ index, delta: chatDelta })), obfuscation: text }),
+    },
+    { weight: 6, arbitrary: fc.record({ id: fc.constant('c'), choices: fc.tuple(fc.record({ delta: chatDelta })) }) },
+    {
+      weight: 1,
+      arbitrary: fc.oneof(
+        fc.record({ choices: fc.array(fc.record({ index, delta: chatDelta }), { maxLength: 2 }), p: text }),
+        fc.record({
+          choices: fc.tuple(fc.record({ index, delta: chatDelta, finish_reason: fc.constantFrom('stop', null, '') })),
+        }),
+        fc.record({
+          choices: fc.array(fc.record({ index, delta: chatDelta }), { maxLength: 1 }),
+          usage: fc.record({ prompt_tokens: fc.nat(99), completion_tokens: fc.nat(99) }),
+        }),
+        fc.record({ choices: fc.tuple(fc.record({ delta: chatDelta })), error: fc.constantFrom(null, '', 'boom') }),
+      ),
+    },
+  )
+  const messagesEvent = fc.oneof(
+    {
+      weight: 6,
+      arbitrary: fc.record({
+        type: fc.constant('content_block_delta'),
+        index,
+        delta: fc.oneof(
+          fc.record({ type: fc.constant('text_delta'), text }),
+          fc.record({ type: fc.constant('input_json_delta'), partial_json: text }),
+          fc.record({ type: fc.constant('signature_delta'), signature: text }),
+        ),
+      }),
+    },
+    {
+      weight: 1,
+      arbitrary: fc.oneof(
+        fc.record({ type: fc.constant('ping') }),
+        fc.record({
+          type: fc.constant('message_delta'),
+          delta: fc.record({ stop_reason: fc.constantFrom('end_turn', null) }),
+          usage: fc.record({ input_tokens: fc.nat(99), output_tokens: fc.nat(99) }),
+        }),
+        fc.record({
+          type: fc.constant('content_block_start'),
+          content_block: fc.record({ type: fc.constant('text'), text }),
+        }),
+        fc.record({ type: fc.constant('error'), error: fc.record({ type: fc.constant('api_error') }) }),
+      ),
+    },
+  )
+
+  it.each([
+    ['openai-chat', chatEvent],
+    ['anthropic-messages', messagesEvent],
+  ] as const)('are read as JSON.parse reads them (%s)', (protocol, event) => {
+    const space = fc.constantFrom('', '', ' ', '   ')
+    const runs = fc.array(fc.tuple(event as fc.Arbitrary<unknown>, fc.integer({ min: 1, max: 8 }), space), {
+      maxLength: 25,
+    })
+    fc.assert(
+      fc.property(runs, fc.boolean(), fc.array(fc.nat(), { maxLength: 20 }), (pieces, wantsUsage, cuts) => {
+        const events = pieces.flatMap(([value, times, padding]) =>
+          Array<string>(times).fill(`data: ${JSON.stringify(value).slice(0, -1)}${padding}}\n\n`),
+        )
+        const stream = Buffer.from(events.join(''))
+        const expected = expectedOutcome(protocol, stream, wantsUsage)
+        expect(relay({ protocol }, [stream], wantsUsage)).toEqual(expected)
+        expect(relay({ protocol }, cutAt(stream, cuts), wantsUsage)).toEqual(expected)
+      }),
+      { numRuns: 500 },
+    )
+  })
+
+  it('are not misread when a line ends within what should be a delta', () => {
+    const plain = Buffer.from('data: {"choices":[{"delta":{"content":"a"},"index":0}]}\n\n'.repeat(3))
+    const cut = Buffer.from('data: {"choices":[{"delta":{\n"content":"a"},"index":0}]}\n\n')
+    expect(relay({ protocol: 'openai-chat' }, [plain, cut], false).verdicts).toEqual([
+      'forward',
+      'forward',
+      'forward',
+      'error',
+    ])
   })
 })
 

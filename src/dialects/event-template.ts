@@ -1,0 +1,73 @@
+import { skipSpace } from './json-bytes.ts'
+
+const LF = 0x0a
+const QUOTE = 0x22
+const BACKSLASH = 0x5c
+const EMPTY = Buffer.alloc(0)
+
+const FREE_LESSONS = 4
+const TRIALS = 32
+
+/**
+ * What surrounds the delta in the ordinary events of one stream. A stream repeats it from event to event, so comparing it
+ * saves walking it: an inspector reads the delta alone, which makes it three times as fast on short events.
+ *
+ * ```
+ * data: {"id":…,"choices":[{"index":0,"delta":{…},"finish_reason":null}],"obfuscation":"x7Fq"}
+ * └──────────────── head ────────────────────┘   └──────────── tail ──────────────────┘    └ end
+ * ```
+ */
+export class EventTemplate {
+  #head: Buffer = EMPTY
+  #tail: Buffer = EMPTY
+  /** Behind the padding; empty when there is none. */
+  #end: Buffer = EMPTY
+  #tries = 0
+  #hits = 0
+  #lessons = 0
+
+  /** Where the delta begins, or -1 when the event begins in another way. */
+  matchHead(bytes: Buffer, start: number, end: number): number {
+    const head = this.#head
+    if (head.length === 0 || end - start < head.length) return -1
+    this.#tries++
+    return bytes.compare(head, 0, head.length, start, start + head.length) === 0 ? start + head.length : -1
+  }
+
+  /** Whether the event goes on behind its delta as the template does. */
+  matchTail(bytes: Buffer, deltaStart: number, deltaEnd: number, end: number): boolean {
+    const tailStart = skipSpace(bytes, deltaEnd, end)
+    const tailEnd = tailStart + this.#tail.length
+    if (tailEnd > end || bytes.compare(this.#tail, 0, this.#tail.length, tailStart, tailEnd) !== 0) return false
+    if (this.#end.length === 0 ? tailEnd !== end : !this.#matchPadding(bytes, tailEnd, end)) return false
+    // White space within a delta must not be a line end: what follows would not belong to the payload.
+    if (bytes.indexOf(LF, deltaStart) < tailStart) return false
+    this.#hits++
+    return true
+  }
+
+  /**
+   * Takes an event for the template. Events that keep changing their surroundings turn it off: then learning costs more
+   * than it saves.
+   * @param paddingStart behind the opening quote of a string that varies from event to event; -1 when there is none
+   */
+  learn(bytes: Buffer, start: number, deltaStart: number, deltaEnd: number, paddingStart: number, end: number): void {
+    if (this.#tries >= TRIALS && this.#hits * 2 < this.#tries) {
+      this.#head = EMPTY
+      return
+    }
+    if (this.#lessons > this.#hits + FREE_LESSONS) return
+    this.#lessons++
+    const tailStart = skipSpace(bytes, deltaEnd, end)
+    const paddingEnd = paddingStart === -1 ? end : bytes.indexOf(QUOTE, paddingStart)
+    this.#head = Buffer.from(bytes.subarray(start, deltaStart))
+    this.#tail = Buffer.from(bytes.subarray(tailStart, paddingStart === -1 ? end : paddingStart))
+    this.#end = Buffer.from(bytes.subarray(paddingEnd, end))
+  }
+
+  #matchPadding(bytes: Buffer, from: number, end: number): boolean {
+    const quote = bytes.indexOf(QUOTE, from)
+    if (quote === -1 || quote + this.#end.length !== end || bytes[quote - 1] === BACKSLASH) return false
+    return bytes.compare(this.#end, 0, this.#end.length, quote, end) === 0
+  }
+}

@@ -96,7 +96,7 @@ export class Ledger {
   }
 
   wrote(request: OpenRequest, bytes: number, events: number): void {
-    if (request.firstByteAt === null) request.firstByteAt = Date.now()
+    request.firstByteAt ??= Date.now()
     request.bytesOut += bytes
     request.events += events
     if (request.epoch !== this.#epoch) return

@@ -33,7 +33,7 @@ export const openaiChat: Wire = {
   events(answer) {
     const opening = chunkOpening(answer)
     const reportsUsage = answer.includeUsage && answer.usage.mode !== 'absent'
-    const closing = answer.includeUsage ? ',"usage":null}\n\n' : '}\n\n'
+    const closing = reportsUsage ? ',"usage":null}\n\n' : '}\n\n'
     const { text, calls } = answer.answer
     const content = text.length === 0 && calls.length > 0 ? 'null' : '""'
 

@@ -13,7 +13,7 @@ import type { RecordedAnswer } from './recorded.ts'
 import { Reply } from './reply.ts'
 import { RequestLog, type LoggedRequest } from './request-log.ts'
 import { responseHead } from './response-head.ts'
-import { credentialOf, routeOf, type Route } from './routes.ts'
+import { credentialOf, routeOf } from './routes.ts'
 import { readSubject } from './subject.ts'
 
 export interface SimulatorOptions {
@@ -185,7 +185,7 @@ class RunningSimulator implements Simulator, ControlTarget, RequestHandler<Excha
     this.#log.setBody(exchange.logEntry, body)
     const id = this.#nextId()
     const { subject, behaviour } = readSubject({
-      route: route as Exclude<Route, { kind: 'control' }>,
+      route,
       head,
       body,
       id,

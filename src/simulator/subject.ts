@@ -86,7 +86,10 @@ function readPrompt({ route, head, body }: SubjectParts): Prompt | null {
 
 function steeringOfHeader(head: RequestHead): Behaviour | null {
   const text = head.headers['x-sim']
-  return text === undefined ? null : parseBehaviour(JSON.parse(text))
+  if (text === undefined) return null
+  // Headers are read as Latin-1; raw sockets write UTF-8 into them, fetch Latin-1.
+  const decoded = Buffer.from(text, 'latin1').toString('utf8')
+  return parseBehaviour(JSON.parse(decoded.includes('\ufffd') ? text : decoded))
 }
 
 function refusalOf(cause: unknown): Refusal {

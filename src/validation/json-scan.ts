@@ -163,7 +163,8 @@ class Scanner {
         inObject[depth] = isObject
         nameExpected = isObject
         nameIsData = false
-        const watched: Place | null = place !== null && (isObject ? place.members : place.elements) !== null ? place : null
+        const watched: Place | null =
+          place !== null && (isObject ? place.members : place.elements) !== null ? place : null
         this.#places[depth] = watched
         place = null
         if (watched !== null) {

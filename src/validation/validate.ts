@@ -55,12 +55,16 @@ export function createValidator(limits: ScanLimits): Validator {
       const text = body.toString(ascii ? 'latin1' : 'utf8')
       const value = parse(text, body)
       if (scan.nameProblem !== null) throw nameError(scan.nameProblem)
-      const { hasTools, ...fields } = readFields(endpoint, value)
+      const fields = readFields(endpoint, value)
       return {
         bytes: body,
         members: scan.members,
-        ...fields,
-        estimatedPromptTokens: estimatePromptTokens(scan, body.length - text.length, hasTools),
+        model: fields.model,
+        stream: fields.stream,
+        wantsUsage: fields.wantsUsage,
+        maxOutputTokens: fields.maxOutputTokens,
+        choices: fields.choices,
+        estimatedPromptTokens: estimatePromptTokens(scan, body.length - text.length, fields.hasTools),
       }
     },
   }
@@ -100,13 +104,14 @@ function nameError({ kind, pointer }: NameProblem): GatewayError {
 }
 
 function chatFields(request: ChatCompletionRequest): RequestFields {
-  const limits = [request.max_completion_tokens, request.max_tokens].filter((limit) => typeof limit === 'number')
+  const older = request.max_tokens ?? null
+  const newer = request.max_completion_tokens ?? null
   return {
     model: request.model,
     stream: request.stream ?? false,
     wantsUsage: request.stream_options?.include_usage ?? false,
     // Which of the two an upstream obeys is its own affair: reserve for the larger.
-    maxOutputTokens: limits.length === 0 ? null : Math.max(...limits),
+    maxOutputTokens: older !== null && newer !== null ? Math.max(older, newer) : (newer ?? older),
     choices: request.n ?? 1,
     hasTools: (request.tools?.length ?? 0) > 0,
   }

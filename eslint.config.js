@@ -53,7 +53,7 @@ export default defineConfig(
       '@typescript-eslint/only-throw-error': 'error',
       '@typescript-eslint/prefer-nullish-coalescing': ['error', { ignorePrimitives: { string: true, boolean: true } }],
       '@typescript-eslint/return-await': ['error', 'error-handling-correctness-only'],
-      '@typescript-eslint/no-unused-vars': ['error', { argsIgnorePattern: '^_', caughtErrors: 'none' }],
+      '@typescript-eslint/no-unused-vars': ['error', { argsIgnorePattern: '^_', caughtErrors: 'none', ignoreRestSiblings: true }],
       '@typescript-eslint/restrict-template-expressions': ['error', { allowNumber: true, allowBoolean: true }],
       '@typescript-eslint/require-await': 'off',
       '@typescript-eslint/no-unsafe-enum-comparison': 'off',
@@ -83,6 +83,10 @@ export default defineConfig(
   {
     files: ['src/server/responder.ts'],
     rules: { 'no-restricted-syntax': ['error', ...noBuiltSql, noDefaultExport] },
+  },
+  {
+    files: ['src/main.ts'],
+    rules: { 'no-console': 'off' },
   },
   {
     // Programs print; tests reach into what is unknown.

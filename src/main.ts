@@ -59,7 +59,12 @@ async function main(): Promise<void> {
     UV_THREADPOOL_SIZE: process.env['UV_THREADPOOL_SIZE'] ?? '16',
   }
   const simulator = config.simulator.enabled
-    ? await launch({ kind: 'simulator', index: 0, setup: null, env: { SIMULATOR_PORT: String(await claimPort('127.0.0.1', 0)) } })
+    ? await launch({
+        kind: 'simulator',
+        index: 0,
+        setup: null,
+        env: { SIMULATOR_PORT: String(await claimPort('127.0.0.1', 0)) },
+      })
     : null
   const setup = { config, port, displayUrl, socketPath: socketPathOf(config), simulatorPort: simulator?.port ?? null }
   const control = await launch({ kind: 'control', index: 0, setup: { ...setup, index: 0 }, env })

@@ -145,7 +145,10 @@ export class Journal {
     this.#descriptor = descriptor
     this.#written = written
     if (this.#options.durability === 'os') closeSync(old)
-    else fdatasync(old, () => { closeSync(old) })
+    else
+      fdatasync(old, () => {
+        closeSync(old)
+      })
   }
 
   #openSegment(sequence: number): { descriptor: number; written: number } {

@@ -32,7 +32,13 @@ export const ERROR_CODES = {
   BODY_TIMEOUT: row(408, 'invalid_request', 'downstream', false, 'The body did not arrive in time.'),
   LENGTH_REQUIRED: row(411, 'invalid_request', 'downstream', false, 'A Content-Length is required.'),
   BODY_TOO_LARGE: row(413, 'invalid_request', 'downstream', false, 'The body is too large.'),
-  UNSUPPORTED_MEDIA_TYPE: row(415, 'invalid_request', 'downstream', false, 'Send JSON with Content-Type: application/json.'),
+  UNSUPPORTED_MEDIA_TYPE: row(
+    415,
+    'invalid_request',
+    'downstream',
+    false,
+    'Send JSON with Content-Type: application/json.',
+  ),
   ROUTE_NOT_FOUND: row(404, 'invalid_request', 'downstream', false, 'There is nothing at this path.'),
   METHOD_NOT_ALLOWED: row(405, 'invalid_request', 'downstream', false, 'This path does not take this method.'),
   MODEL_NOT_FOUND: row(404, 'invalid_request', 'downstream', false, 'The model does not exist.'),
@@ -60,7 +66,13 @@ export const ERROR_CODES = {
   WORKERS_BUSY: row(503, 'service_unavailable', 'internal', false, 'Too many large requests at the same time.'),
   NO_UPSTREAM_CAPACITY: row(503, 'service_unavailable', 'internal', false, 'No upstream has room for this model.'),
   UPSTREAM_INVALID_REQUEST: row(400, 'invalid_request', 'upstream', false, 'The provider refused the request.'),
-  UPSTREAM_BODY_TOO_LARGE: row(413, 'invalid_request', 'upstream', false, 'The provider refused the request as too large.'),
+  UPSTREAM_BODY_TOO_LARGE: row(
+    413,
+    'invalid_request',
+    'upstream',
+    false,
+    'The provider refused the request as too large.',
+  ),
   UPSTREAM_AUTH: row(503, 'service_unavailable', 'upstream', true, 'The upstream service is unavailable.'),
   UPSTREAM_NOT_FOUND: row(503, 'service_unavailable', 'upstream', true, 'The upstream service is unavailable.'),
   UPSTREAM_RATE_LIMITED: row(503, 'service_unavailable', 'upstream', true, 'The upstream service is rate limiting.'),
@@ -68,7 +80,13 @@ export const ERROR_CODES = {
   UPSTREAM_OVERLOADED: row(503, 'service_unavailable', 'upstream', true, 'The upstream service is overloaded.'),
   UPSTREAM_UNREACHABLE: row(503, 'service_unavailable', 'upstream', true, 'The upstream service cannot be reached.'),
   UPSTREAM_TIMEOUT: row(503, 'service_unavailable', 'upstream', true, 'The upstream service did not answer in time.'),
-  UPSTREAM_INVALID_ANSWER: row(503, 'service_unavailable', 'upstream', true, 'The upstream service gave a broken answer.'),
+  UPSTREAM_INVALID_ANSWER: row(
+    503,
+    'service_unavailable',
+    'upstream',
+    true,
+    'The upstream service gave a broken answer.',
+  ),
   UPSTREAM_TRUNCATED: row(503, 'service_unavailable', 'upstream', true, 'The upstream service broke off its answer.'),
 } as const satisfies Record<string, ErrorRow>
 
@@ -117,12 +135,6 @@ export class GatewayError extends Error {
   }
 }
 
-function row(
-  status: number,
-  type: ErrorType,
-  source: ErrorRow['source'],
-  retryable: boolean,
-  text: string,
-): ErrorRow {
+function row(status: number, type: ErrorType, source: ErrorRow['source'], retryable: boolean, text: string): ErrorRow {
   return { status, type, source, retryable, text }
 }

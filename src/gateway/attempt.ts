@@ -98,7 +98,8 @@ export class Attempt implements UpstreamListener, AttemptControl {
       status,
       headers,
       clock: this.#options.clock,
-      redact: (text) => redactUpstreamText(text, [deployment.key.credential, new URL(deployment.provider.baseUrl).host]),
+      redact: (text) =>
+        redactUpstreamText(text, [deployment.key.credential, new URL(deployment.provider.baseUrl).host]),
     }
     if (status !== 200) this.#receiver = new FailureReader(answer, this)
     else if (this.#body.stream && isEventStream(headers)) {

@@ -172,4 +172,3 @@ export class StreamRelay implements AnswerReceiver {
     return this.#over
   }
 }
-

@@ -170,7 +170,7 @@ class FrontConnection {
       this.#send({ type: 'credit', id, bytes: bytes.byteLength })
       return
     }
-    const { type: _type, id: _id, ...request } = passage.request
+    const { type, id: passageId, ...request } = passage.request
     this.#answer(id, passage, { ...request, body: Buffer.concat(passage.chunks), signal: passage.abort.signal }).catch(
       (cause: unknown) => {
         this.#options.onFault(cause)

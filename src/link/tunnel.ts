@@ -45,7 +45,9 @@ export class Tunnel {
   /** Hands a request over. `refuse` answers it when that is not possible. */
   async forward(exchange: Exchange, requestId: string, refuse: (error: GatewayError) => void): Promise<void> {
     if (this.#passages.size >= MAX_IN_FLIGHT) {
-      refuse(new GatewayError('CONTROL_UNAVAILABLE', { message: 'Too many management requests.', retryAfterSeconds: 1 }))
+      refuse(
+        new GatewayError('CONTROL_UNAVAILABLE', { message: 'Too many management requests.', retryAfterSeconds: 1 }),
+      )
       return
     }
     const { request } = exchange

@@ -39,7 +39,10 @@ export function authRoutes(database: Queryable, tokens: Tokens): readonly Manage
 function field(json: unknown, name: string): string {
   const value = typeof json === 'object' && json !== null ? (json as Record<string, unknown>)[name] : undefined
   if (typeof value !== 'string' || value === '') {
-    throw new GatewayError('INVALID_FIELD', { message: `${name} must be a string that is not empty.`, param: `/${name}` })
+    throw new GatewayError('INVALID_FIELD', {
+      message: `${name} must be a string that is not empty.`,
+      param: `/${name}`,
+    })
   }
   return value
 }

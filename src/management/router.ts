@@ -37,7 +37,10 @@ interface RouteBase {
 export type ManagementRoute = RouteBase &
   (
     | { readonly allow: 'everyone'; readonly handle: (input: RouteInput) => Promise<unknown> }
-    | { readonly allow: 'user' | 'admin'; readonly handle: (input: RouteInput, caller: TokenSubject) => Promise<unknown> }
+    | {
+        readonly allow: 'user' | 'admin'
+        readonly handle: (input: RouteInput, caller: TokenSubject) => Promise<unknown>
+      }
   )
 
 interface CompiledRoute {
@@ -93,7 +96,8 @@ export class ManagementRouter {
 
   async #caller(request: ManagementRequest, allow: 'user' | 'admin'): Promise<TokenSubject> {
     const token = /^bearer +(\S+) *$/i.exec(request.headers['authorization'] ?? '')?.[1]
-    if (token === undefined) throw new GatewayError('TOKEN_INVALID', { message: 'Send a token as Authorization: Bearer.' })
+    if (token === undefined)
+      throw new GatewayError('TOKEN_INVALID', { message: 'Send a token as Authorization: Bearer.' })
     const caller = await this.#tokens.verify(token)
     if (allow === 'admin' && caller.role !== 'admin') throw new GatewayError('ROLE_DENIED')
     return caller

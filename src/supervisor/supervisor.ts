@@ -91,7 +91,12 @@ export class SupervisedChild {
       serialization: 'advanced',
       env: { ...process.env, ...env, SLUICE_PROCESS: `${kind}-${index}` },
       // The simulator announces its port on its standard output too.
-      stdio: [kind === 'simulator' ? 'ignore' : 'inherit', kind === 'simulator' ? 'ignore' : 'inherit', 'inherit', 'ipc'],
+      stdio: [
+        kind === 'simulator' ? 'ignore' : 'inherit',
+        kind === 'simulator' ? 'ignore' : 'inherit',
+        'inherit',
+        'ipc',
+      ],
     })
     this.#child = child
     if (setup !== null) child.send({ type: 'setup', isRestart: this.#starts > 1, ...setup }, () => undefined)
@@ -113,7 +118,10 @@ export class SupervisedChild {
         return
       }
       if (Date.now() - startedMs > STEADY_MS) this.#backoffMs = FIRST_BACKOFF_MS
-      this.#logger.warn({ child: `${kind}-${index}`, code, signal, inMs: this.#backoffMs }, 'a process ended; starting it again')
+      this.#logger.warn(
+        { child: `${kind}-${index}`, code, signal, inMs: this.#backoffMs },
+        'a process ended; starting it again',
+      )
       this.#retry = setTimeout(() => {
         this.#spawn(onReady)
       }, this.#backoffMs)

@@ -55,6 +55,7 @@ export class WorkerPool {
   async #run(task: Task): Promise<TaskResult> {
     try {
       return (await this.#pool.run(task, {
+        name: 'run',
         transferList: [task.bytes.buffer as ArrayBuffer],
         signal: AbortSignal.timeout(TASK_TIMEOUT_MS),
       })) as TaskResult

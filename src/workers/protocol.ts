@@ -5,7 +5,12 @@ import type { RequestBody } from '../core/request-body.ts'
 
 /** What the pool can be asked for. Bytes travel by transfer, never by copy: the sender's view is empty afterwards. */
 export type Task =
-  | { readonly kind: 'check-body'; readonly endpoint: EndpointName; readonly bytes: Uint8Array; readonly limits: BodyLimits }
+  | {
+      readonly kind: 'check-body'
+      readonly endpoint: EndpointName
+      readonly bytes: Uint8Array
+      readonly limits: BodyLimits
+    }
   | { readonly kind: 'read-answer'; readonly dialect: DialectName; readonly bytes: Uint8Array }
 
 export interface BodyLimits {

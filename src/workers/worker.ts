@@ -8,7 +8,7 @@ import type { BodyLimits, Task, TaskResult } from './protocol.ts'
 let validator: { readonly limits: BodyLimits; readonly validator: Validator } | null = null
 
 /** The pool's one entry: a task in, its result out, the bytes handed back. */
-export default function run(task: Task): TaskResult {
+export function run(task: Task): TaskResult {
   const bytes = task.bytes
   const buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
   try {
@@ -28,7 +28,7 @@ type Performed =
 function perform(task: Task, buffer: Buffer): Performed {
   switch (task.kind) {
     case 'check-body': {
-      const { bytes: _bytes, ...body } = validatorFor(task.limits).validate(task.endpoint, buffer)
+      const { bytes: handedBack, ...body } = validatorFor(task.limits).validate(task.endpoint, buffer)
       return { kind: 'body', body }
     }
     case 'read-answer':

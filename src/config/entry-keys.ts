@@ -1,10 +1,9 @@
-import { digestApiKey, isApiKey, maskApiKey } from '../core/api-key.ts'
-import type { EntryKey } from '../core/snapshot.ts'
+import { isApiKey } from '../core/api-key.ts'
 import { isAddressRange } from './address.ts'
 import type { Path } from './config-error.ts'
 import { redacting } from './redact.ts'
 import type { EntryKeyEntry } from './schema.ts'
-import type { Config, DeclaredKey } from './shape.ts'
+import type { DeclaredKey } from './shape.ts'
 import type { Fail } from './upstreams.ts'
 
 const ISO_TIME = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}(:\d{2}(\.\d+)?)?(Z|[+-]\d{2}:\d{2})$/
@@ -41,26 +40,6 @@ export function resolveEntryKeys(entries: readonly EntryKeyEntry[], fail: Fail):
       },
       ['key'],
     )
-  })
-}
-
-/**
- * The declared keys as the data plane knows them: the secret replaced by its digest. The id comes from the digest, so that
- * it is the same on every node and after every start.
- */
-export function toEntryKeys(config: Pick<Config, 'keys'>, keyHash: Buffer): EntryKey[] {
-  return config.keys.map(({ key, ...rest }) => {
-    const digest = digestApiKey(key, keyHash)
-    return {
-      ...rest,
-      id: `config-${digest.slice(0, 16)}`,
-      digest,
-      masked: maskApiKey(key),
-      userId: null,
-      enterpriseId: null,
-      departmentId: null,
-      memberId: null,
-    }
   })
 }
 

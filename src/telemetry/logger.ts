@@ -61,7 +61,8 @@ export function createLogger({ level, name, file = null, sink = bufferedSink(fil
       timestamp: pino.stdTimeFunctions.isoTime,
       formatters: { level: (label) => ({ level: label }) },
       serializers: { err: stdSerializers.errWithCause, error: stdSerializers.errWithCause },
-      redact: { paths: SECRET_FIELDS.flatMap((field) => [`["${field}"]`, `*["${field}"]`]), censor: '[redacted]' },
+      // Whole values at the top, objects too; wildcards for deeper ones cost 80 µs a line, there `maskLine` sees to texts.
+      redact: { paths: SECRET_FIELDS.map((field) => `["${field}"]`), censor: '[redacted]' },
     },
     { write: (line: string) => sink.write(maskLine(line)) },
   )

@@ -21,24 +21,27 @@ export const SECRET_FIELDS = [
   'private_key',
 ] as const
 
-// A secret begins at a word's start; in JSON that may follow an escape, whose last letter belongs to no word.
-const START = String.raw`(?<=^|[^A-Za-z0-9]|\\[bfnrt]|\\u[0-9a-fA-F]{4}|%[0-9a-fA-F]{2})`
+// What may stand before a secret. In JSON that may be an escape, whose last letter belongs to no word.
+const BEFORE = /(?:^|[^A-Za-z0-9]|\\[bfnrt]|\\u[0-9a-fA-F]{4}|%[0-9a-fA-F]{2})$/
+const LONGEST_BEFORE = 6
 
+// Each begins with a literal, and what stands before is looked at only then: a lookbehind at every position of every
+// line took 37 µs a line, this takes 3.
 const SECRETS = new RegExp(
   [
     // JSON web tokens
-    String.raw`${START}eyJ[A-Za-z0-9_-]{5,}\.[A-Za-z0-9_-]+(?:\.[A-Za-z0-9_-]*)?`,
+    String.raw`eyJ[A-Za-z0-9_-]{5,}\.[A-Za-z0-9_-]+(?:\.[A-Za-z0-9_-]*)?`,
     // Authorization headers
-    String.raw`${START}(?:[Bb]earer|BEARER|[Bb]asic|BASIC)(?:\s|%20|\+|\\t)+[A-Za-z0-9._~+/=-]{6,}`,
+    String.raw`(?:[Bb]earer|BEARER|[Bb]asic|BASIC)(?:\s|%20|\+|\\t)+[A-Za-z0-9._~+/=-]{6,}`,
     // Keys of this gateway and of well-known providers
-    String.raw`${START}(?:sk|pk|rk|gsk|xai|fw|tgp|hf|nvapi|csk|pplx|r8|key)[-_][A-Za-z0-9_-]{12,}`,
-    String.raw`${START}AIza[A-Za-z0-9_-]{20,}`,
-    String.raw`${START}(?:AKIA|ASIA)[A-Z0-9]{16}`,
+    String.raw`(?:sk|pk|rk|gsk|xai|fw|tgp|hf|nvapi|csk|pplx|r8|key)[-_][A-Za-z0-9_-]{12,}`,
+    String.raw`AIza[A-Za-z0-9_-]{20,}`,
+    String.raw`(?:AKIA|ASIA)[A-Z0-9]{16}`,
   ].join('|'),
   'g',
 )
 
-const URL_PASSWORD = /([a-z][a-z0-9+.-]*:\/\/[^\s/:@"\\]*:)[^\s/"]+@/gi
+const URL_PASSWORD = /(:\/\/[^\s/:@"\\]*:)[^\s/"]+@/g
 
 const names = SECRET_FIELDS.join('|')
 const SECRET_MEMBER = new RegExp(
@@ -57,7 +60,11 @@ export function maskLine(line: string): string {
 }
 
 /** Keeps what tells the kind of a secret, so that a reader knows what was there. */
-function hide(secret: string): string {
+function hide(secret: string, offset: number, text: string): string {
+  if (!BEFORE.test(text.slice(Math.max(0, offset - LONGEST_BEFORE), offset))) {
+    // The end of a word that looks like a beginning ("task-…"): what follows may still hold a secret.
+    return secret.charAt(0) + maskSecrets(secret.slice(1))
+  }
   const [kind] = /^(?:[A-Za-z0-9]{1,5}[-_]|eyJ|AIza|A[KS]IA|\w+)/.exec(secret) ?? ['']
   return `${kind}${kind.endsWith('-') || kind.endsWith('_') ? '' : ' '}${HIDDEN}`
 }

@@ -21,6 +21,8 @@ const random = (length: number): string => generateApiKey().slice(3, 3 + length)
 /** A secret as it looks in the wild, and the part of it that must never be seen. */
 const CANARIES: ReadonlyArray<readonly [shape: string, text: (secret: string) => string]> = [
   ['entry key', (s) => `sk-${s}`],
+  ['entry key behind the end of a word', (s) => `task-sk-${s}`],
+  ['entry key, percent-encoded', (s) => `?key%3Dsk-${s}`],
   ['project key', (s) => `sk-proj-${s}`],
   ['messages key', (s) => `sk-ant-api03-${s}`],
   ['groq key', (s) => `gsk_${s}`],

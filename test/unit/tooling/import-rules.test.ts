@@ -31,12 +31,12 @@ function violations(sources: Readonly<Record<string, string>>): Map<string, stri
   return byRule
 }
 
-/** What each folder may import, from the style guide, as a table of its own: the rules are checked against it. */
+/** What each folder may import, as a table of its own: the rules are checked against it. */
 const PHASES = ['auth', 'limits', 'validation', 'scheduling', 'dialects', 'upstream', 'accounting']
 const PHASE = ['core', 'api', 'wire', 'telemetry']
 const TABLE: Readonly<Record<string, readonly string[]>> = {
   api: [],
-  wire: [],
+  wire: ['core'],
   core: ['api'],
   config: ['core'],
   telemetry: ['core'],
@@ -47,7 +47,7 @@ const TABLE: Readonly<Record<string, readonly string[]>> = {
   dialects: PHASE,
   upstream: PHASE,
   accounting: PHASE,
-  gateway: [...PHASES, 'core', 'api', 'telemetry'],
+  gateway: [...PHASES, 'core', 'api', 'wire', 'telemetry'],
   server: PHASE,
   link: PHASE,
   store: ['core', 'api', 'config', 'telemetry'],
@@ -59,6 +59,7 @@ const TABLE: Readonly<Record<string, readonly string[]>> = {
   client: ['api', 'wire'],
   console: ['api', 'client'],
   supervisor: ['core', 'config', 'telemetry'],
+  control: ['core', 'api', 'config', 'telemetry', 'store', 'management', 'supervisor'],
 }
 const FOLDERS = [...Object.keys(TABLE), 'workers']
 const leaf = (folder: string): string => (folder === 'wire' ? 'wire/sse.ts' : `${folder}/leaf.ts`)
@@ -168,6 +169,7 @@ it('objects to cycles, orphans, new folders, tests, development packages and wha
     'gateway/a.ts': "import 'vitest'\nimport 'left-pad'\nimport './nowhere.ts'",
     'core/value.ts': "import '../api/a.ts'",
     'api/a.ts': '',
+    'wire/value.ts': "import '../core/a.ts'",
   })
 
   expect([...found.keys()]).toEqual(
@@ -178,6 +180,7 @@ it('objects to cycles, orphans, new folders, tests, development packages and wha
       'no-development-dependencies',
       'nothing-unresolvable',
       'core-takes-only-types-of-api',
+      'wire-takes-only-types-of-core',
     ]),
   )
   expect(found.get('no-orphans')).toEqual(['src/core/alone.ts → src/core/alone.ts'])

@@ -22,7 +22,3 @@ export function post(url: string, body: unknown, headers: Record<string, string>
     redirect: 'manual',
   })
 }
-
-export function json(response: Response): Promise<Json> {
-  return response.json()
-}

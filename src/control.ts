@@ -8,6 +8,7 @@ import { simulatorUpstreams, toSnapshotParts } from './config/upstreams.ts'
 import { declaredEntryKey } from './control/declared-keys.ts'
 import { firstRun } from './control/first-run.ts'
 import { SnapshotPublisher } from './control/snapshot-publisher.ts'
+import { becomeSoleControl } from './control/sole-control.ts'
 import { StoreMonitor } from './control/store-monitor.ts'
 import { systemClock } from './core/clock.ts'
 import { ControlLink } from './link/control-link.ts'
@@ -22,6 +23,7 @@ import type { Database } from './store/database.ts'
 import { upsertEntryKeyByDigest } from './store/entry-keys.ts'
 import { migrate } from './store/migrate.ts'
 import { openDatabase } from './store/open-database.ts'
+import { openRedis } from './store/redis-connection.ts'
 import { initialiseSetting } from './store/settings.ts'
 import { drainOnRequest, receiveSetup, reportFatal, tellSupervisor } from './supervisor/child.ts'
 import type { ChildSetup, FirstRun } from './supervisor/messages.ts'
@@ -41,6 +43,7 @@ async function runControl(setup: ChildSetup): Promise<void> {
   const secrets = loadOrCreateSecrets(config.dataDir, process.env)
   const clock = systemClock
   const baseUrl = config.server.baseUrl ?? setup.displayUrl
+  const lock = await becomeSoleControl(config.dataDir)
   const { database, made } = await openStore(setup, logger, async (opened) => {
     await migrate(opened)
     for (const key of config.keys) await upsertEntryKeyByDigest(opened, declaredEntryKey(key, secrets.keyHash))
@@ -59,7 +62,13 @@ async function runControl(setup: ChildSetup): Promise<void> {
     logger: logger.child('settler'),
   })
 
-  const monitor = new StoreMonitor(database, clock)
+  const redis =
+    config.redis.url === null
+      ? null
+      : openRedis(config.redis.url, (error) => {
+          logger.warn({ err: error }, 'the Redis connection broke')
+        })
+  const monitor = new StoreMonitor(database, redis, clock)
   const tokens = new Tokens(secrets.jwtKeys)
   const onFault = (cause: unknown): void => {
     logger.error({ err: cause }, 'the control process met an error')
@@ -114,7 +123,9 @@ async function runControl(setup: ChildSetup): Promise<void> {
     if (announce) await Promise.race([settler.drain(), elapsed(config.server.drainTimeoutMs)])
     await settler.stop()
     await publisher.stop()
+    redis?.close()
     await database.close()
+    await lock.release()
     logger.flush()
   })
 }

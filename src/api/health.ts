@@ -23,7 +23,7 @@ export const Liveness = Type.Object({ status: Type.Literal('ok') })
 export type Liveness = Static<typeof Liveness>
 
 const Check = Type.Object({
-  status: Type.Enum(['ok', 'degraded', 'down'], { description: 'down makes the gateway not ready.' }),
+  status: Type.Enum(['ok', 'down', 'unused'], { description: 'unused: the gateway runs without one.' }),
   latency_ms: Type.Number({ minimum: 0 }),
   message: Type.Optional(Type.String()),
 })

@@ -8,6 +8,9 @@ export const ModelEntry = Type.Object(
     object: Type.Literal('model'),
     created: Type.Integer({ description: 'Unix time in seconds.' }),
     owned_by: Type.String(),
+    type: Type.Literal('model', { description: 'This and the next two are for clients of the messages protocol.' }),
+    display_name: Type.String(),
+    created_at: Type.String({ format: 'date-time' }),
   },
   { description: 'A model that the key may use.' },
 )
@@ -15,7 +18,13 @@ export type ModelEntry = Static<typeof ModelEntry>
 
 /** GET /v1/models. */
 export const ModelList = Type.Object(
-  { object: Type.Literal('list'), data: Type.Array(ModelEntry) },
+  {
+    object: Type.Literal('list'),
+    data: Type.Array(ModelEntry),
+    has_more: Type.Literal(false),
+    first_id: Type.Union([Type.String(), Type.Null()]),
+    last_id: Type.Union([Type.String(), Type.Null()]),
+  },
   { description: 'All models that the key may use.' },
 )
 export type ModelList = Static<typeof ModelList>

@@ -1,18 +1,26 @@
 import type { Clock } from '../core/clock.ts'
 import type { CacheShare, Check, StoreHealth } from '../core/health.ts'
-import type { Database } from '../store/database.ts'
 
 const WINDOW_MS = 5 * 60_000
 const PING_TIMEOUT_MS = 2_000
 
+/** A store that can be asked whether it is there. */
+export interface Pingable {
+  /** Milliseconds of one round trip. */
+  ping(): Promise<number>
+}
+
 /** Keeps the state of the stores and the cache share of the last five minutes. */
 export class StoreMonitor {
-  readonly #database: Database
+  readonly #database: Pingable
+  readonly #cache: Pingable | null
   readonly #clock: Clock
   #shares: Array<CacheShare & { readonly atMs: number }> = []
 
-  constructor(database: Database, clock: Clock) {
+  /** @param cache null when the gateway runs without one */
+  constructor(database: Pingable, cache: Pingable | null, clock: Clock) {
     this.#database = database
+    this.#cache = cache
     this.#clock = clock
   }
 
@@ -33,23 +41,29 @@ export class StoreMonitor {
   }
 
   async check(): Promise<StoreHealth> {
-    return { database: await this.#pingDatabase(), cache: { status: 'unused', latencyMs: 0 }, atMs: this.#clock.now() }
+    const [database, cache] = await Promise.all([
+      ask(this.#database),
+      this.#cache === null ? UNUSED : ask(this.#cache),
+    ])
+    return { database, cache, atMs: this.#clock.now() }
   }
+}
 
-  async #pingDatabase(): Promise<Check> {
-    let timer: NodeJS.Timeout | undefined
-    try {
-      const timeout = new Promise<never>((_resolve, reject) => {
-        timer = setTimeout(() => {
-          reject(new Error(`no answer within ${PING_TIMEOUT_MS} ms`))
-        }, PING_TIMEOUT_MS)
-      })
-      const latencyMs = await Promise.race([this.#database.ping(), timeout])
-      return { status: 'ok', latencyMs: Math.round(latencyMs * 100) / 100 }
-    } catch (cause) {
-      return { status: 'down', latencyMs: 0, message: cause instanceof Error ? cause.message : String(cause) }
-    } finally {
-      clearTimeout(timer)
-    }
+const UNUSED: Check = { status: 'unused', latencyMs: 0 }
+
+async function ask(store: Pingable): Promise<Check> {
+  let timer: NodeJS.Timeout | undefined
+  try {
+    const timeout = new Promise<never>((_resolve, reject) => {
+      timer = setTimeout(() => {
+        reject(new Error(`no answer within ${PING_TIMEOUT_MS} ms`))
+      }, PING_TIMEOUT_MS)
+    })
+    const latencyMs = await Promise.race([store.ping(), timeout])
+    return { status: 'ok', latencyMs: Math.round(latencyMs * 100) / 100 }
+  } catch (cause) {
+    return { status: 'down', latencyMs: 0, message: cause instanceof Error ? cause.message : String(cause) }
+  } finally {
+    clearTimeout(timer)
   }
 }

@@ -1,12 +1,6 @@
-/** The seven error types of the public contract. */
-export type ErrorType =
-  | 'invalid_request'
-  | 'auth_error'
-  | 'access_denied'
-  | 'rate_limit'
-  | 'quota_exhausted'
-  | 'server_error'
-  | 'service_unavailable'
+import type { ErrorType } from '../api/error.ts'
+
+export type { ErrorType }
 
 interface ErrorRow {
   readonly status: number

@@ -1,3 +1,4 @@
+import type { Health as HealthBody, Liveness, Readiness, ReadinessCheck } from '../api/health.ts'
 import type { Clock } from '../core/clock.ts'
 import type { Exchange, HeaderList } from '../core/exchange.ts'
 import type { CacheShare, Check, StoreHealth } from '../core/health.ts'
@@ -69,7 +70,7 @@ export class Health {
     const { database, cache } = this.#checks()
     const able = isReady() && isWritable() && availableKeys > 0 && !this.#draining
     answer(exchange, able ? 200 : 503, {
-      status: this.#draining ? 'draining' : able ? 'ok' : 'unavailable',
+      status: this.#draining ? 'draining' : able ? 'ready' : 'not_ready',
       checks: { database: rendered(database), cache: rendered(cache), key_pool: rendered(keyPool) },
     })
   }
@@ -82,7 +83,7 @@ export class Health {
   }
 }
 
-function rendered(check: Check): unknown {
+function rendered(check: Check): ReadinessCheck {
   const { status, latencyMs, message } = check
   return { status, latency_ms: latencyMs, ...(message === undefined ? {} : { message }) }
 }
@@ -91,6 +92,6 @@ function percentage(part: number, whole: number): string {
   return `${(whole === 0 ? 0 : (100 * part) / whole).toFixed(1)}%`
 }
 
-function answer(exchange: Exchange, status: number, value: unknown): void {
+function answer(exchange: Exchange, status: number, value: HealthBody | Liveness | Readiness): void {
   exchange.response.send(status, JSON_HEADERS, JSON.stringify(value))
 }

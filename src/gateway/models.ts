@@ -2,19 +2,9 @@ import { GatewayError } from '../core/errors.ts'
 import type { Principal } from '../core/principal.ts'
 import type { RequestContext } from '../core/request-context.ts'
 import type { Model, Snapshot } from '../core/snapshot.ts'
+import type { ModelEntry, ModelList } from '../api/models.ts'
 import type { Clock } from '../core/clock.ts'
 import { answerHeaders } from './answer-headers.ts'
-
-/** One entry for both kinds of client: the members of the chat protocol's entry and of the messages protocol's. */
-interface ModelEntry {
-  readonly id: string
-  readonly object: 'model'
-  readonly created: number
-  readonly owned_by: string
-  readonly type: 'model'
-  readonly display_name: string
-  readonly created_at: string
-}
 
 /** Answers the model list and single models: what the caller's key may use. */
 export class ModelDirectory {
@@ -51,7 +41,7 @@ export class ModelDirectory {
     this.#answer(ctx, entry(model))
   }
 
-  #answer(ctx: RequestContext, value: unknown): void {
+  #answer(ctx: RequestContext, value: ModelEntry | ModelList): void {
     ctx.status = 200
     ctx.finish = () => {
       const headers = answerHeaders(ctx, 'application/json', this.#clock.monotonicUs())
@@ -64,6 +54,7 @@ function mayUse(principal: Principal | null, model: Model): boolean {
   return principal !== null && (principal.models === null || principal.models.has(model.id))
 }
 
+/** With the members of both protocols' entries. */
 function entry(model: Model): ModelEntry {
   return {
     id: model.id,

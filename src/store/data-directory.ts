@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { readFileSync } from 'node:fs'
-import { chmod, link, mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
+import { chmod, link, mkdir, readFile, readdir, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 
 /** A process such that another one with the same number is told from it. Null where the system has no /proc. */
@@ -33,22 +33,51 @@ export function isAlive(identity: ProcessIdentity): boolean {
 /**
  * Makes the directory (0700) and takes its lock. Rejects with one line that names the process holding it. A lock whose
  * process is gone is taken over. Processes in other pid namespaces cannot be seen: two containers must not share one.
+ *
+ * Locks are numbered files, and the highest counts. A dead process's lock is not removed first, which two could do one after
+ * the other, but outbid: of those that saw `lock-7` dead, one can make `lock-8`.
  */
 export async function lockDataDirectory(directory: string): Promise<DataDirectoryLock> {
   await mkdir(directory, { recursive: true, mode: 0o700 })
   await chmod(directory, 0o700)
-  const path = join(directory, 'lock')
-  const ours = `${path}.${process.pid}.${randomBytes(4).toString('hex')}`
-  const content = JSON.stringify(processIdentity())
-  await writeFile(ours, content, { mode: 0o600 })
+  const ours = join(directory, `.lock-${process.pid}-${randomBytes(4).toString('hex')}`)
+  await writeFile(ours, JSON.stringify(processIdentity()), { mode: 0o600 })
   try {
-    for (let attempt = 0; attempt < 10; attempt++) {
-      if (await linked(ours, path)) return { release: () => releaseLock(path, content) }
-      await removeStaleLock(directory, path)
+    for (;;) {
+      const highest = await highestLock(directory)
+      await refuseLiveHolder(directory, highest)
+      const bid = highest + 1
+      if (!(await linked(ours, lockPath(directory, bid)))) continue
+      // Lower numbers are gone once a lock is held: we may have bid on a number of the past.
+      const winner = await highestLock(directory)
+      if (winner === bid) {
+        await removeLocksBelow(directory, bid)
+        return { release: () => rm(lockPath(directory, bid), { force: true }) }
+      }
+      await rm(lockPath(directory, bid), { force: true })
     }
-    throw new Error(`data directory ${directory}: the lock changes hands too often`)
   } finally {
     await rm(ours, { force: true })
+  }
+}
+
+function lockPath(directory: string, number: number): string {
+  return join(directory, `lock-${number}`)
+}
+
+/** 0 when there is no lock. */
+async function highestLock(directory: string): Promise<number> {
+  return Math.max(0, ...(await lockNumbers(directory)))
+}
+
+async function lockNumbers(directory: string): Promise<number[]> {
+  const names = await readdir(directory)
+  return names.flatMap((name) => (/^lock-\d{1,15}$/.test(name) ? [Number(name.slice(5))] : []))
+}
+
+async function removeLocksBelow(directory: string, number: number): Promise<void> {
+  for (const other of await lockNumbers(directory)) {
+    if (other < number) await rm(lockPath(directory, other), { force: true })
   }
 }
 
@@ -63,36 +92,14 @@ async function linked(ours: string, path: string): Promise<boolean> {
   }
 }
 
-async function removeStaleLock(directory: string, path: string): Promise<void> {
-  const content = await readIfPresent(path)
-  if (content === null) return
-  refuseLiveHolder(directory, content)
-  // Renamed first and looked at again: between reading and removing another process may have taken the lock over.
-  const aside = `${path}.stale.${process.pid}.${randomBytes(4).toString('hex')}`
-  try {
-    await rename(path, aside)
-  } catch (cause) {
-    if ((cause as NodeJS.ErrnoException).code === 'ENOENT') return
-    throw cause
-  }
-  try {
-    if ((await readFile(aside, 'utf8')) !== content) await linked(aside, path)
-  } finally {
-    await rm(aside, { force: true })
-  }
-}
-
-function refuseLiveHolder(directory: string, content: string): void {
-  const holder = parseIdentity(content)
+async function refuseLiveHolder(directory: string, number: number): Promise<void> {
+  const content = await readIfPresent(lockPath(directory, number))
+  const holder = content === null ? null : parseIdentity(content)
   if (holder !== null && isAlive(holder)) {
     throw new Error(
       `data directory ${directory} is in use by process ${holder.pid}; stop it or choose another directory`,
     )
   }
-}
-
-async function releaseLock(path: string, content: string): Promise<void> {
-  if ((await readIfPresent(path)) === content) await rm(path, { force: true })
 }
 
 async function readIfPresent(path: string): Promise<string | null> {

@@ -1,11 +1,6 @@
 import type { Database } from './database.ts'
+import type { Migration } from './migration.ts'
 import { initial } from './migrations/0001-initial.ts'
-
-export interface Migration {
-  /** Never changed once released. */
-  readonly id: string
-  readonly sql: string
-}
 
 /** In the order they are applied. */
 const MIGRATIONS: readonly Migration[] = [initial]

@@ -62,8 +62,13 @@ function wrap(pglite: PGlite): Database {
       }
     },
     listen: async (channel, onNotify) => {
-      const unlisten = await pglite.listen(quoteIdentifier(channel), onNotify)
+      // PGlite forgets to unlisten where a name needs quotes, so what still comes is dropped here.
+      let isEnded = false
+      const unlisten = await pglite.listen(quoteIdentifier(channel), (payload) => {
+        if (!isEnded) onNotify(payload)
+      })
       return async () => {
+        isEnded = true
         if (!pglite.closed) await unlisten()
       }
     },

@@ -1,4 +1,4 @@
-import type { Migration } from '../migrate.ts'
+import type { Migration } from '../migration.ts'
 
 /**
  * The request log is partitioned by day (`request_log_YYYYMMDD`, made by the settler) so that old days are dropped whole.

@@ -1,0 +1,6 @@
+/** One step of the schema. */
+export interface Migration {
+  /** Never changed once released. */
+  readonly id: string
+  readonly sql: string
+}

@@ -84,7 +84,7 @@ export const Message = Type.Object(
     model: Type.String({ description: 'Model id.' }),
     content: Type.Array(ContentBlock),
     stop_reason: stopReason,
-    stop_sequence: nullable(Type.String({ description: 'The stop sequence met.' })),
+    stop_sequence: Type.Optional(nullable(Type.String({ description: 'The stop sequence met.' }))),
     usage: MessagesUsage,
   },
   { description: 'A whole answer.' },

@@ -1,4 +1,5 @@
 import type { MemberSpan } from '../core/request-body.ts'
+import { isDataName, readName, stringEnd } from './json-string.ts'
 import { ROOT_PLACE } from './known-places.ts'
 import type { Place } from './known-places.ts'
 
@@ -32,18 +33,10 @@ export interface JsonScan {
 }
 
 const QUOTE = 0x22
-const BACKSLASH = 0x5c
-/** Up to here a loop in JavaScript is cheaper than the call into native code that `indexOf` costs. */
-const NEAR_BYTES = 96
 const BLOB_MIN_BYTES = 4096
 /** Below this many names in one object, comparing each with each is cheaper than a Set. */
 const FEW_NAMES = 12
 const LONGEST_NAME_SHOWN = 100
-const LONGEST_NAME_CACHED = 32
-const NAME_CACHE_SLOTS = 256
-
-/** Member names repeat from request to request: finding one here costs a tenth of decoding it again. */
-const nameCache: (string | undefined)[] = new Array<string | undefined>(NAME_CACHE_SLOTS).fill(undefined)
 
 /**
  * Reads over the bytes of a JSON text once, before anything is parsed. Never throws and takes linear time, also on junk:
@@ -79,7 +72,6 @@ class Scanner {
     const bytes = this.#bytes
     const end = bytes.length
     const { maxDepth, maxElements } = this.#limits
-    // One bit per depth would do; an array of small integers is as fast and has no limit.
     const inObject: boolean[] = [false]
     let depth = 0
     let elements = 0
@@ -256,63 +248,6 @@ class Scanner {
       elements,
     }
   }
-}
-
-/** Behind the closing quote of the string whose first character is at `i`; `end` when it never closes. */
-function stringEnd(bytes: Buffer, i: number, end: number): number {
-  for (;;) {
-    const near = Math.min(i + NEAR_BYTES, end)
-    while (i < near) {
-      const byte = bytes[i]
-      if (byte === QUOTE) return i + 1
-      i += byte === BACKSLASH ? 2 : 1
-    }
-    if (i >= end) return end
-    const quote = bytes.indexOf(QUOTE, i)
-    if (quote < 0) return end
-    let before = quote
-    while (before > i && bytes[before - 1] === BACKSLASH) before--
-    if (((quote - before) & 1) === 0) return quote + 1
-    i = quote + 1
-  }
-}
-
-/** The name between two quotes, unescaped; as it stands when it cannot be (JSON.parse will refuse it). */
-function readName(bytes: Buffer, start: number, end: number): string {
-  let hash = end - start
-  for (let i = start + 1; i < end - 1; i++) {
-    const byte = bytes[i] as number
-    if (byte >= 0x80 || byte === BACKSLASH) return unescapeName(bytes.toString('utf8', start, end))
-    hash = (hash * 31 + byte) | 0
-  }
-  const slot = hash & (NAME_CACHE_SLOTS - 1)
-  const cached = nameCache[slot]
-  if (cached !== undefined && spells(cached, bytes, start + 1, end - 1)) return cached
-  const name = bytes.toString('latin1', start + 1, end - 1)
-  if (name.length <= LONGEST_NAME_CACHED) nameCache[slot] = name
-  return name
-}
-
-function spells(name: string, bytes: Buffer, start: number, end: number): boolean {
-  if (name.length !== end - start) return false
-  for (let i = 0; i < name.length; i++) if (name.charCodeAt(i) !== bytes[start + i]) return false
-  return true
-}
-
-function unescapeName(quoted: string): string {
-  try {
-    const name: unknown = JSON.parse(quoted)
-    return typeof name === 'string' ? name : quoted
-  } catch {
-    return quoted
-  }
-}
-
-/** Between its quotes: `data` or `file_data`. */
-function isDataName(bytes: Buffer, start: number, end: number): boolean {
-  const length = end - start
-  if (length === 6) return bytes[start + 1] === 0x64 && bytes.toString('latin1', start + 1, end - 1) === 'data'
-  return length === 11 && bytes[start + 1] === 0x66 && bytes.toString('latin1', start + 1, end - 1) === 'file_data'
 }
 
 /** Part of a number, `true`, `false`, `null` or junk. */

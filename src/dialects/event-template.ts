@@ -10,7 +10,7 @@ const TRIALS = 32
 
 /**
  * What surrounds the delta in the ordinary events of one stream. A stream repeats it from event to event, so comparing it
- * saves walking it: an inspector reads the delta alone, which makes it three times as fast on short events.
+ * saves walking it: an inspector reads the delta alone, in half the time on chat chunks of 300 bytes.
  *
  * ```
  * data: {"id":…,"choices":[{"index":0,"delta":{…},"finish_reason":null}],"obfuscation":"x7Fq"}

@@ -242,6 +242,8 @@ export function skipSpace(bytes: Buffer, from: number, end: number): number {
 function skipString(bytes: Buffer, at: number, end: number): number {
   for (let i = at + 1; i < end; i++) {
     const byte = bytes[i] as number
+    // First, because most bytes are lower-case letters.
+    if (byte > BACKSLASH) continue
     if (byte === QUOTE) return i + 1
     if (byte === BACKSLASH) i++
     else if (byte < 0x20) return BROKEN

@@ -51,7 +51,7 @@ function expectedBody(
   for (const name of ['api_base', 'api_key', 'base_url']) delete value[name]
   if ('model' in value) value['model'] = model
   if (dialect === 'openai-chat' && stream) {
-    value['stream_options'] = { ...((value['stream_options']) ?? {}), include_usage: true }
+    value['stream_options'] = { ...(value['stream_options'] ?? {}), include_usage: true }
   }
   return value
 }

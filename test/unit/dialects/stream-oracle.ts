@@ -56,7 +56,7 @@ function chatReader(clientWantsUsage: boolean): Reader {
   }
 }
 
-function chatUsage(usage: Json): Usage {
+export function chatUsage(usage: Json): Usage {
   const reasoning = usage.completion_tokens_details?.reasoning_tokens ?? usage.reasoning_tokens ?? 0
   const beside = reasoning > 0 && usage.total_tokens === usage.prompt_tokens + usage.completion_tokens + reasoning
   const completion = usage.completion_tokens + (beside ? reasoning : 0)
@@ -115,7 +115,7 @@ function messagesReader(): Reader {
   }
 }
 
-function messagesUsage(raw: Json): Usage {
+export function messagesUsage(raw: Json): Usage {
   const read = raw.cache_read_input_tokens ?? 0
   const written = raw.cache_creation_input_tokens ?? 0
   return {
@@ -130,7 +130,7 @@ function messagesUsage(raw: Json): Usage {
 const TEXT_KEYS =
   /^(content|reasoning|reasoning_content|refusal|arguments|input|text|thinking|transcript|partial_json)$/
 
-function textIn(value: Json): number {
+export function textIn(value: Json): number {
   if (typeof value !== 'object' || value === null) return 0
   return Object.entries(value as Record<string, Json>).reduce((sum, [key, member]) => {
     if (key === 'reasoning_details') return sum

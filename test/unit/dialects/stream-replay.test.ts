@@ -195,6 +195,13 @@ describe('streams that keep changing their shape', () => {
     )
   })
 
+  it('are not misread when the padding is not closed', () => {
+    const plain = Buffer.from('data: {"choices":[{"delta":{}}],"obfuscation":"ab"}\n\n'.repeat(3))
+    const open = Buffer.from('data: {"choices":[{"delta":{}}],"obfuscation":"ab\\"}\n\n')
+    const { verdicts } = relay({ protocol: 'openai-chat' }, [plain, open], false)
+    expect(verdicts).toEqual(['forward', 'forward', 'forward', 'error'])
+  })
+
   it('are not misread when a line ends within what should be a delta', () => {
     const plain = Buffer.from('data: {"choices":[{"delta":{"content":"a"},"index":0}]}\n\n'.repeat(3))
     const cut = Buffer.from('data: {"choices":[{"delta":{\n"content":"a"},"index":0}]}\n\n')

@@ -1,4 +1,5 @@
 import type { AttemptRecord, BeginRecord, EndRecord, RequestIdentity } from '../core/request-record.ts'
+import { emptyUsage } from '../core/usage.ts'
 import type { RequestLogRow } from '../store/request-log.ts'
 import { storableText } from '../store/text.ts'
 
@@ -8,11 +9,47 @@ const LAST_MS = Date.UTC(2100, 0)
 const MAX_STATUS = 999
 const MAX_ID_LENGTH = 200
 
+type EndFields = Omit<EndRecord, keyof RequestIdentity>
+
+/** What is known of the end of a request whose process ended before: nothing. */
+const NO_END: EndFields = {
+  kind: 'end',
+  status: 0,
+  errorType: 'server_error',
+  errorCode: null,
+  providerId: null,
+  upstreamKeyId: null,
+  servedModel: null,
+  attempts: [],
+  usage: emptyUsage(),
+  settlement: 'interrupted',
+  aborted: false,
+  queueUs: 0,
+  ttftUs: null,
+  totalUs: 0,
+  overheadUs: 0,
+}
+
 /** Throws a RangeError that says why the record can be no row. */
 export function rowOfEnd(record: EndRecord, node: string): RequestLogRow {
   const { usage } = record
   return {
-    ...identityColumns(record, node),
+    atMs: timeOfDay(record.atMs),
+    id: checkedId(record.id),
+    node,
+    endpoint: storableText(record.endpoint),
+    dialect: storableText(record.dialect),
+    keyId: textOrNull(record.keyId),
+    keyMasked: textOrNull(record.keyMasked),
+    userId: textOrNull(record.userId),
+    enterpriseId: textOrNull(record.enterpriseId),
+    departmentId: textOrNull(record.departmentId),
+    memberId: textOrNull(record.memberId),
+    model: textOrNull(record.model),
+    stream: record.stream,
+    userAgent: storableText(record.userAgent),
+    clientAddress: storableText(record.clientAddress),
+    clientRequestId: textOrNull(record.clientRequestId),
     servedModel: textOrNull(record.servedModel),
     providerId: textOrNull(record.providerId),
     upstreamKeyId: textOrNull(record.upstreamKeyId),
@@ -37,55 +74,13 @@ export function rowOfEnd(record: EndRecord, node: string): RequestLogRow {
 
 /** The row of a request whose process ended before it did: nobody knows what was sent or what it used. */
 export function rowOfInterrupted(record: BeginRecord, node: string): RequestLogRow {
-  return {
-    ...identityColumns(record, node),
-    servedModel: null,
-    providerId: null,
-    upstreamKeyId: null,
-    attempts: [],
-    status: null,
-    errorType: 'server_error',
-    errorCode: 'INTERRUPTED',
-    aborted: false,
-    promptTokens: 0,
-    completionTokens: 0,
-    cachedTokens: 0,
-    cacheWriteTokens: 0,
-    reasoningTokens: 0,
-    costMicro: 0,
-    settlement: 'interrupted',
-    queueUs: 0,
-    ttftUs: null,
-    totalUs: 0,
-    overheadUs: 0,
-  }
+  return { ...rowOfEnd({ ...record, ...NO_END }, node), status: null, errorCode: 'INTERRUPTED' }
 }
 
 /** Throws a RangeError for an id that cannot be a key of a table. */
 export function checkedId(id: string): string {
   if (id === '' || id.length > MAX_ID_LENGTH) throw new RangeError(`an id of ${id.length} characters`)
   return storableText(id)
-}
-
-function identityColumns(record: RequestIdentity, node: string) {
-  return {
-    atMs: timeOfDay(record.atMs),
-    id: checkedId(record.id),
-    node,
-    endpoint: storableText(record.endpoint),
-    dialect: storableText(record.dialect),
-    keyId: textOrNull(record.keyId),
-    keyMasked: textOrNull(record.keyMasked),
-    userId: textOrNull(record.userId),
-    enterpriseId: textOrNull(record.enterpriseId),
-    departmentId: textOrNull(record.departmentId),
-    memberId: textOrNull(record.memberId),
-    model: textOrNull(record.model),
-    stream: record.stream,
-    userAgent: storableText(record.userAgent),
-    clientAddress: storableText(record.clientAddress),
-    clientRequestId: textOrNull(record.clientRequestId),
-  }
 }
 
 function storableAttempt(attempt: AttemptRecord): AttemptRecord {

@@ -142,6 +142,7 @@ async function commitEntries(
   await partitions.ensure(daysOf(changes.rows))
   const moves = offsetMoves(entries, offsets)
   await database.transaction(async (tx) => {
+    await makeDurable(tx)
     // First, so that a second settler of this node stops here and does no work.
     if (!(await moveOffsets(tx, node, moves))) throw new OffsetConflict(node)
     await addOpenRequests(tx, node, changes.opened)
@@ -162,6 +163,7 @@ async function commitInterrupted(target: SettleTarget, open: readonly OpenReques
   const { database, node, partitions } = target
   await partitions.ensure(daysOf(changes.rows))
   await database.transaction(async (tx) => {
+    await makeDurable(tx)
     const removed = await removeOpenRequests(
       tx,
       node,
@@ -170,6 +172,11 @@ async function commitInterrupted(target: SettleTarget, open: readonly OpenReques
     if (removed !== open.length) throw new OffsetConflict(node)
     await insertRows(tx, node, changes)
   })
+}
+
+/** Segments are deleted after these commits: they must not be asynchronous, whatever the server is set to. */
+function makeDurable(tx: Queryable): Promise<void> {
+  return tx.script('SET LOCAL synchronous_commit = on')
 }
 
 async function insertRows(tx: Queryable, node: string, changes: Changes): Promise<void> {

@@ -1,0 +1,140 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import type { Database } from '../../src/store/database.ts'
+import { DatabaseError, isDataError } from '../../src/store/database.ts'
+
+/** What every `Database` does, whatever its driver: the same values in and out, the same errors, the same transactions. */
+export function databaseContract(open: () => Promise<Database>): void {
+  describe('as a database', () => {
+    let database: Database
+    const one = async (sql: string, ...parameters: unknown[]): Promise<unknown> => {
+      const [row] = await database.query<{ value: unknown }>(`SELECT ${sql} AS value`, parameters)
+      return row?.value
+    }
+
+    beforeAll(async () => {
+      database = await open()
+      await database.script('CREATE TABLE counters (name text PRIMARY KEY, value int4 NOT NULL)')
+    })
+    afterAll(() => database.close())
+
+    it('gives int8 as a number while that is exact, and as a bigint beyond', async () => {
+      expect(await one('9007199254740991::int8')).toBe(9007199254740991)
+      expect(await one('-9007199254740991::int8')).toBe(-9007199254740991)
+      expect(await one('9007199254740993::int8')).toBe(9007199254740993n)
+      expect(await one('(SELECT count(*) FROM (SELECT 1) AS t)')).toBe(1)
+      expect(await one('array[1, 9007199254740993, NULL]::int8[]')).toEqual([1, 9007199254740993n, null])
+    })
+
+    it('gives numeric as a string, with its zeros', async () => {
+      expect(await one('1.50::numeric')).toBe('1.50')
+      expect(await one('array[1.50, NULL]::numeric[]')).toEqual(['1.50', null])
+    })
+
+    it('gives times as dates, and days and intervals as strings', async () => {
+      expect(await one(`'2025-03-30T01:30:00.123+02'::timestamptz`)).toEqual(new Date('2025-03-29T23:30:00.123Z'))
+      expect(await one(`'2025-03-30'::date`)).toBe('2025-03-30')
+      expect(await one(`'1 day 02:00:00'::interval`)).toBe('1 day 02:00:00')
+    })
+
+    it('gives bytes as a Buffer, json parsed, texts in arrays', async () => {
+      const bytes = await one(`'\\x00ff'::bytea`)
+      expect(Buffer.isBuffer(bytes) && bytes.equals(Buffer.from([0, 255]))).toBe(true)
+      expect(await one(`'{"a": [1, null]}'::jsonb`)).toEqual({ a: [1, null] })
+      expect(await one(`'[1]'::json`)).toEqual([1])
+      expect(await one(`array['a', NULL, '{"b,\\c}']`)).toEqual(['a', null, '{"b,\\c}'])
+      expect(await one('array[true, NULL]')).toEqual([true, null])
+      expect(await one('1.5::float8')).toBe(1.5)
+    })
+
+    it.each([
+      ['int8', 9007199254740991],
+      ['int8', 9007199254740993n],
+      ['timestamptz', new Date('2025-10-26T00:59:59.999Z')],
+      ['text', 'naïve 😀 "quoted" \\ back'],
+      ['bytea', Buffer.from([0, 1, 92, 255])],
+      ['text[]', ['a', null, '', 'NULL', 'with "quotes", commas {and} \\']],
+      ['int8[]', [1, null, 9007199254740991]],
+      ['float8[]', [1.5, 1_735_732_800_123]],
+      ['bool[]', [true, false, null]],
+      ['bytea[]', [Buffer.from([0, 92, 34]), Buffer.from([])]],
+      ['text', null],
+      ['text[]', []],
+    ])('takes a %s and gives it back', async (type, value) => {
+      expect(await one(`$1::${type}`, value)).toEqual(value)
+    })
+
+    it('takes JSON as text', async () => {
+      expect(await one('$1::jsonb', JSON.stringify({ a: ['"'] }))).toEqual({ a: ['"'] })
+    })
+
+    it('runs prepared statements any number of times', async () => {
+      const statement = { name: 'contract-add', text: 'SELECT $1::int4 + $2::int4 AS value' }
+      for (let i = 0; i < 3; i++) expect(await database.query(statement, [i, 1])).toEqual([{ value: i + 1 }])
+    })
+
+    it('commits a transaction that resolves', async () => {
+      const result = await database.transaction(async (tx) => {
+        await tx.query(`INSERT INTO counters VALUES ('kept', 1)`)
+        return 'done'
+      })
+      expect(result).toBe('done')
+      expect(await one(`(SELECT value FROM counters WHERE name = 'kept')`)).toBe(1)
+    })
+
+    it('rolls back a transaction that rejects, with its own error, and goes on', async () => {
+      const failure = new Error('mine')
+      const attempt = database.transaction(async (tx) => {
+        await tx.query(`INSERT INTO counters VALUES ('lost', 1)`)
+        throw failure
+      })
+      await expect(attempt).rejects.toBe(failure)
+      expect(await one(`(SELECT value FROM counters WHERE name = 'lost')`)).toBeNull()
+    })
+
+    it('rejects when a failed statement was swallowed and nothing was committed', async () => {
+      const attempt = database.transaction(async (tx) => {
+        await tx.query(`INSERT INTO counters VALUES ('half', 1)`)
+        await tx.query('SELECT 1 / 0').catch(() => undefined)
+      })
+      await expect(attempt).rejects.toThrow()
+      expect(await one(`(SELECT value FROM counters WHERE name = 'half')`)).toBeNull()
+    })
+
+    it('tells errors of the data from others', async () => {
+      const division = await database.query('SELECT 1 / 0').catch((cause: unknown) => cause)
+      expect(division).toBeInstanceOf(DatabaseError)
+      expect(division).toMatchObject({ sqlState: '22012' })
+      expect(isDataError(division)).toBe(true)
+      const inTransaction = await database
+        .transaction((tx) => tx.query('SELECT 1 / 0'))
+        .catch((cause: unknown) => cause)
+      expect(isDataError(inTransaction)).toBe(true)
+      const nul = await database.query('SELECT $1::text', ['a\0']).catch((cause: unknown) => cause)
+      expect(isDataError(nul)).toBe(true)
+      const missing = await database.query('SELECT * FROM nothing').catch((cause: unknown) => cause)
+      expect(missing).toMatchObject({ sqlState: '42P01' })
+      expect(isDataError(missing)).toBe(false)
+      expect(isDataError(new Error('22012'))).toBe(false)
+    })
+
+    it('runs scripts of several statements', async () => {
+      await database.script(`INSERT INTO counters VALUES ('s1', 1); INSERT INTO counters VALUES ('s2', 2)`)
+      expect(await one(`(SELECT sum(value)::int4 FROM counters WHERE name LIKE 's_')`)).toBe(3)
+    })
+
+    it('hears notifications until it is told not to', async () => {
+      const heard: string[] = []
+      const end = await database.listen('Some channel', (payload) => heard.push(payload))
+      await database.query(`SELECT pg_notify('Some channel', 'first')`)
+      await expect.poll(() => heard).toEqual(['first'])
+      await end()
+      await database.query(`SELECT pg_notify('Some channel', 'second')`)
+      await database.ping()
+      expect(heard).toEqual(['first'])
+    })
+
+    it('measures a round trip', async () => {
+      expect(await database.ping()).toBeGreaterThan(0)
+    })
+  })
+}

@@ -1,0 +1,534 @@
+import { readFileSync, renameSync, writeFileSync } from 'node:fs'
+import { basename, dirname, join } from 'node:path'
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import type { Settler } from '../../src/settlement/settler.ts'
+import { createSettler } from '../../src/settlement/settler.ts'
+import type { Database } from '../../src/store/database.ts'
+import { migrate } from '../../src/store/migrate.ts'
+import { faultyDatabase } from './faulty-database.ts'
+import { aBegin, anEnd } from './journal-records.ts'
+import { seededJournal } from './seeded-journal.ts'
+import type { TestWriter } from './test-journal.ts'
+import { TestJournal, frameAround, framesOf } from './test-journal.ts'
+
+const NODE = 'node-1'
+const TABLES = 'request_log, request_rollup_hourly, journal_offsets, journal_open, journal_dead_letters'
+
+/** Exactly-once settlement, on either database. */
+export function settlerContract(open: () => Promise<Database>): void {
+  describe('as the target of a settler', () => {
+    let database: Database
+    let journal: TestJournal
+    let settler: Settler
+    let nowMs: number
+    const warnings: string[] = []
+
+    beforeAll(async () => {
+      database = await open()
+      await migrate(database)
+    })
+    afterAll(() => database.close())
+    beforeEach(async () => {
+      await database.script(`TRUNCATE ${TABLES}`)
+      journal = new TestJournal()
+      warnings.length = 0
+      nowMs = Date.now()
+      settler = settlerOn(database)
+    })
+    afterEach(async () => {
+      await settler.stop()
+      journal.remove()
+    })
+
+    function settlerOn(target: Database, batchRows = 2_000): Settler {
+      return createSettler({
+        database: target,
+        journalDirectory: journal.directory,
+        node: NODE,
+        clock: { now: () => nowMs, monotonicUs: () => 0 },
+        isWriterAlive: journal.isWriterAlive,
+        logger: { info: () => undefined, warn: (_, message) => warnings.push(message), error: () => undefined },
+        batchRows,
+        pollMs: 5,
+        backoffMs: [1, 5],
+      })
+    }
+
+    /** As after a new start of the control process. */
+    async function restart(target = database, batchRows = 2_000): Promise<void> {
+      await settler.stop()
+      settler = settlerOn(target, batchRows)
+    }
+
+    const rows = () =>
+      database.query<{ id: string; status: number | null; settlement: string }>(
+        'SELECT id, status, settlement FROM request_log ORDER BY id',
+      )
+    const ids = async () => (await rows()).map(({ id }) => id)
+    const letters = () =>
+      database.query<{ segment: string; position: number; reason: string; bytes: Buffer }>(
+        'SELECT segment, position, reason, bytes FROM journal_dead_letters ORDER BY segment, position',
+      )
+    const count = async (table: string) => {
+      const [row] = await database.query<{ count: number }>(`SELECT count(*) AS count FROM ${table}`)
+      return row?.count
+    }
+
+    it('makes one row of a begin and its end, and adds it to its hour', async () => {
+      journal.writer('front-1').write(aBegin('a'), anEnd('a'))
+      await settler.drain()
+      expect(await rows()).toEqual([{ id: 'a', status: 200, settlement: 'exact' }])
+      expect(await count('journal_open')).toBe(0)
+      await expectRollupsToMatch(database)
+    })
+
+    it('does nothing twice, in one process or after a restart', async () => {
+      const writer = journal.writer('front-1')
+      writer.write(anEnd('a'))
+      await settler.drain()
+      await settler.drain()
+      await restart()
+      await settler.drain()
+      writer.write(anEnd('b'))
+      await settler.drain()
+      expect(await ids()).toEqual(['a', 'b'])
+      await expectRollupsToMatch(database)
+    })
+
+    it('keeps a begin open across batches and restarts until its end comes', async () => {
+      const writer = journal.writer('front-1')
+      writer.write(aBegin('a'))
+      await settler.drain()
+      expect(await count('journal_open')).toBe(1)
+      await restart()
+      writer.rotate()
+      writer.write(anEnd('a'))
+      await settler.drain()
+      expect(await ids()).toEqual(['a'])
+      expect(await count('journal_open')).toBe(0)
+    })
+
+    it('waits at every torn byte of the last frame, and takes it once it is whole', async () => {
+      const writer = journal.writer('front-1')
+      writer.write(anEnd('a'))
+      await settler.drain()
+      const whole = writer.sizeBytes()
+      const frame = framesOf(anEnd('b'))
+      for (let bytes = 0; bytes < frame.length; bytes++) {
+        writer.truncate(whole)
+        writer.writeBytes(frame.subarray(0, bytes))
+        await settler.drain()
+      }
+      expect(await ids()).toEqual(['a'])
+      writer.truncate(whole)
+      writer.writeBytes(frame)
+      await settler.drain()
+      expect(await ids()).toEqual(['a', 'b'])
+      expect(await letters()).toEqual([])
+    })
+
+    it('gives up the torn end of a dead writer at every byte, and nothing else', async () => {
+      const frame = framesOf(anEnd('torn'))
+      for (let bytes = 0; bytes < frame.length; bytes++) {
+        const writer = journal.writer(`front-${bytes}`)
+        writer.write(anEnd(`whole-${String(bytes).padStart(4, '0')}`))
+        writer.writeBytes(frame.subarray(0, bytes))
+        journal.endWriter(`front-${bytes}`)
+      }
+      await settler.drain()
+      expect(await ids()).toHaveLength(frame.length)
+      expect(await ids()).not.toContain('torn')
+      expect(warnings.filter((warning) => warning.startsWith('torn'))).toHaveLength(frame.length - 1)
+      expect(await letters()).toEqual([])
+      expect(journal.files()).toEqual([])
+      expect(await count('journal_offsets')).toBe(0)
+    })
+
+    it('makes interrupted rows of what a dead writer left open, and deletes its segments', async () => {
+      const writer = journal.writer('front-1')
+      writer.write(aBegin('a'), aBegin('b'))
+      await settler.drain()
+      writer.rotate()
+      writer.write(aBegin('c'), anEnd('a'))
+      journal.endWriter('front-1')
+      await settler.drain()
+      expect(await rows()).toEqual([
+        { id: 'a', status: 200, settlement: 'exact' },
+        { id: 'b', status: null, settlement: 'interrupted' },
+        { id: 'c', status: null, settlement: 'interrupted' },
+      ])
+      expect(journal.files()).toEqual([])
+      expect(await count('journal_open')).toBe(0)
+      expect(await count('journal_offsets')).toBe(0)
+      await expectRollupsToMatch(database)
+    })
+
+    it('never interrupts the requests of a living writer', async () => {
+      journal.writer('front-1').write(aBegin('a'))
+      journal.writer('front-2').write(aBegin('b'))
+      journal.endWriter('front-2')
+      await settler.drain()
+      expect(await ids()).toEqual(['b'])
+    })
+
+    it('reads a segment that appears between the listing and the death of its writer', async () => {
+      const writer = journal.writer('front-1')
+      writer.write(aBegin('a'))
+      await settler.drain()
+      // The writer is asked about, found alive, then rotates, ends the request and dies: the next look must see it all.
+      let asked = 0
+      const isWriterAlive = (header: { writer: string }): boolean => {
+        asked += 1
+        if (asked === 2) {
+          writer.rotate()
+          writer.write(anEnd('a'))
+          journal.endWriter('front-1')
+        }
+        return journal.isWriterAlive(header)
+      }
+      await settler.stop()
+      settler = createSettler({
+        database,
+        journalDirectory: journal.directory,
+        node: NODE,
+        clock: { now: () => nowMs, monotonicUs: () => 0 },
+        isWriterAlive,
+        logger: { info: () => undefined, warn: () => undefined, error: () => undefined },
+      })
+      await settler.drain()
+      await settler.drain()
+      await settler.drain()
+      expect(await rows()).toEqual([{ id: 'a', status: 200, settlement: 'exact' }])
+      expect(journal.files()).toEqual([])
+    })
+
+    it('deletes sealed segments of a living writer, and keeps the one being written', async () => {
+      const writer = journal.writer('front-1')
+      for (const id of ['a', 'b', 'c']) {
+        writer.write(anEnd(id))
+        if (id !== 'c') writer.rotate()
+      }
+      await settler.drain()
+      expect(await ids()).toEqual(['a', 'b', 'c'])
+      expect(journal.files()).toEqual(['front-1-00000003.seg'])
+      expect(await count('journal_offsets')).toBe(1)
+    })
+
+    it('takes a fair share of each writer and the segments of each in order', async () => {
+      const writers = [journal.writer('front-1'), journal.writer('front-2'), journal.writer('front-3')]
+      for (let i = 0; i < 90; i++) {
+        const writer = writers[i % 3]
+        writer?.write(aBegin(`r${i}`))
+        if (i % 20 < 3) writer?.rotate()
+        writer?.write(anEnd(`r${i}`))
+      }
+      await restart(database, 7)
+      await settler.drain()
+      expect(await ids()).toHaveLength(90)
+      expect(await count('journal_open')).toBe(0)
+      await expectRollupsToMatch(database)
+    })
+
+    it('is exactly once when the process ends at any statement of a settlement', async () => {
+      let steps = 0
+      for (const moment of ['before', 'after'] as const) {
+        for (let step = 0, isOver = false; !isOver; step++, steps++) {
+          await database.script(`TRUNCATE ${TABLES}`)
+          journal.remove()
+          journal = new TestJournal()
+          const [first, second] = [journal.writer('front-1'), journal.writer('front-2')]
+          first.write(aBegin('a'), aBegin('b'), anEnd('a'))
+          second.write(aBegin('c'), anEnd('d'), anEnd('e', { totalUs: 2 ** 60 }))
+          first.rotate()
+          first.write(anEnd('b'), aBegin('f'))
+          journal.endWriter('front-1')
+
+          const faulty = faultyDatabase(database, step, moment)
+          await restart(faulty.database, 3)
+          // The process that is no more never comes back: its settler only sees failures.
+          const drained = settler.drain().then(
+            () => true,
+            () => false,
+          )
+          isOver = await Promise.race([drained, faulty.crashed.then(() => false)])
+          await restart(database, 3)
+          await settler.drain()
+
+          expect([moment, step, await rows()]).toEqual([
+            moment,
+            step,
+            [
+              { id: 'a', status: 200, settlement: 'exact' },
+              { id: 'b', status: 200, settlement: 'exact' },
+              { id: 'd', status: 200, settlement: 'exact' },
+              { id: 'f', status: null, settlement: 'interrupted' },
+            ],
+          ])
+          expect(await letters()).toHaveLength(1)
+          expect(await count('journal_open')).toBe(1)
+          expect(await count('journal_offsets')).toBe(1)
+          expect(journal.files()).toEqual(['front-2-00000001.seg'])
+          await expectRollupsToMatch(database)
+        }
+      }
+      expect(steps).toBeGreaterThan(40)
+    })
+
+    it('is exactly once when the answer to every commit is lost, in one process', async () => {
+      const writer = journal.writer('front-1')
+      for (let i = 0; i < 40; i++) writer.write(aBegin(`r${i}`), anEnd(`r${i}`))
+      let commits = 0
+      const lossy: Database = {
+        ...database,
+        transaction: async (work) => {
+          const result = await database.transaction(work)
+          commits += 1
+          if (commits % 2 === 1) throw new Error('connection lost')
+          return result
+        },
+      }
+      await restart(lossy, 9)
+      await settler.drain()
+      expect(await ids()).toHaveLength(40)
+      expect(await letters()).toEqual([])
+      await expectRollupsToMatch(database)
+    })
+
+    it('goes on for ever through failures of the database, and settles when it is back', async () => {
+      const writer = journal.writer('front-1')
+      writer.write(anEnd('a'))
+      let failures = 0
+      const full: Database = {
+        ...database,
+        transaction: (work) => {
+          failures += 1
+          if (failures > 30) return database.transaction(work)
+          return database.transaction((tx) =>
+            tx.query(`DO $$ BEGIN RAISE 'full' USING ERRCODE = '53100'; END $$`),
+          ) as never
+        },
+      }
+      await restart(full)
+      await settler.drain()
+      expect(failures).toBeGreaterThan(30)
+      expect(await ids()).toEqual(['a'])
+      expect(await letters()).toEqual([])
+    })
+
+    it('refuses to settle beside another settler of the node', async () => {
+      const writer = journal.writer('front-1')
+      writer.write(anEnd('a'))
+      await settler.drain()
+      const other = settlerOn(database)
+      await other.drain()
+      writer.write(anEnd('b'), anEnd('c'))
+      await Promise.all([settler.drain(), other.drain()])
+      await other.stop()
+      expect(await ids()).toEqual(['a', 'b', 'c'])
+      expect(await letters()).toEqual([])
+      await expectRollupsToMatch(database)
+    })
+
+    it('sets a row aside that the database refuses, and keeps all others', async () => {
+      await database.script(`
+        CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS
+          $$ BEGIN IF NEW.model = 'cursed' THEN RAISE 'no such model' USING ERRCODE = '22023'; END IF; RETURN NEW; END $$;
+        CREATE TRIGGER refuse BEFORE INSERT ON request_log FOR EACH ROW EXECUTE FUNCTION refuse()`)
+      try {
+        const writer = journal.writer('front-1')
+        for (let i = 0; i < 50; i++) {
+          const model = i === 17 || i === 31 || i === 49 ? 'cursed' : 'fine'
+          writer.write(aBegin(`r${i}`, { model }), anEnd(`r${i}`, { model }))
+        }
+        writer.write(aBegin('open', { model: 'cursed' }), aBegin('open-2'))
+        journal.endWriter('front-1')
+        await settler.drain()
+        // r17, r31 and r49 began and can neither end nor be interrupted: one letter for the end, one for the open begin.
+        expect(await ids()).toHaveLength(48)
+        const reasons = (await letters()).map(({ reason }) => reason)
+        expect(reasons).toEqual(Array.from({ length: 7 }, () => 'no such model'))
+        expect(journal.files()).toEqual([])
+        await expectRollupsToMatch(database)
+      } finally {
+        await database.script('DROP TRIGGER refuse ON request_log; DROP FUNCTION refuse')
+      }
+    })
+
+    it('sets aside what no row can hold, with the bytes of its frame', async () => {
+      const writer = journal.writer('front-1')
+      const bad = anEnd('bad', { totalUs: 2 ** 60 })
+      writer.write(anEnd('a'), bad, anEnd('b'))
+      writer.writeBytes(frameAround(Buffer.from('a0', 'hex')))
+      writer.write(anEnd('c', { atMs: 1e15 }), anEnd('d'))
+      await settler.drain()
+      expect(await ids()).toEqual(['a', 'b', 'd'])
+      const [first, ...others] = await letters()
+      expect(first?.reason).toContain('totalUs')
+      expect(first?.bytes.equals(framesOf(bad))).toBe(true)
+      expect(others).toHaveLength(2)
+    })
+
+    it('sets the second of two rows with the same id and time aside', async () => {
+      journal.writer('front-1').write(anEnd('a'), anEnd('a'), anEnd('b'))
+      await settler.drain()
+      expect(await ids()).toEqual(['a', 'b'])
+      expect(await letters()).toHaveLength(1)
+      await expectRollupsToMatch(database)
+    })
+
+    it('stores texts with NUL and half surrogate pairs', async () => {
+      const text = 'a\0b\ud800c'
+      journal.writer('front-1').write(anEnd('a', { model: text, userAgent: text, clientRequestId: text, keyId: text }))
+      await settler.drain()
+      expect(await ids()).toEqual(['a'])
+      expect(await letters()).toEqual([])
+    })
+
+    it('loses one frame to a wrong checksum when the next one is good', async () => {
+      const writer = journal.writer('front-1')
+      writer.write(anEnd('a'))
+      const from = writer.sizeBytes()
+      writer.write(anEnd('b'), anEnd('c'))
+      flipByte(writer, from + 30)
+      await settler.drain()
+      expect(await ids()).toEqual(['a', 'c'])
+      expect(await letters()).toMatchObject([{ segment: 'front-1-00000001.seg', position: from }])
+    })
+
+    it('waits with a damaged length while its writer lives, and finds the next frame when it is dead', async () => {
+      const writer = journal.writer('front-1')
+      writer.write(anEnd('a'))
+      const from = writer.sizeBytes()
+      writer.write(anEnd('b'), anEnd('c'), anEnd('d'))
+      for (const offset of [from + 3, from + 1]) flipByte(writer, offset)
+      await settler.drain()
+      expect(await ids()).toEqual(['a'])
+      journal.endWriter('front-1')
+      await settler.drain()
+      expect(await ids()).toEqual(['a', 'c', 'd'])
+      expect(await letters()).toHaveLength(1)
+      expect(journal.files()).toEqual([])
+    })
+
+    it('sets the rest of a sealed segment aside when nothing in it is whole', async () => {
+      const writer = journal.writer('front-1')
+      writer.write(anEnd('a'))
+      writer.writeBytes(Buffer.alloc(3 * 1024 * 1024, 0xff))
+      writer.rotate()
+      writer.write(anEnd('b'))
+      await settler.drain()
+      expect(await ids()).toEqual(['a', 'b'])
+      const bytes = (await letters()).reduce((sum, letter) => sum + letter.bytes.length, 0)
+      expect(bytes).toBe(3 * 1024 * 1024)
+      expect(journal.files()).toEqual(['front-1-00000002.seg'])
+    })
+
+    it('takes frames larger than what it reads at once', async () => {
+      const userAgent = 'x'.repeat(3 * 1024 * 1024)
+      journal.writer('front-1').write(anEnd('a'), anEnd('large', { userAgent }), anEnd('b'))
+      await settler.drain()
+      expect(await ids()).toEqual(['a', 'b', 'large'])
+    })
+
+    it('deletes a segment without a header once its writer had ten minutes to write one', async () => {
+      const empty = join(journal.directory, 'front-9-00000001.seg')
+      writeFileSync(empty, 'SLUI')
+      writeFileSync(join(journal.directory, 'front-8-00000001.seg'), 'not a segment at all')
+      writeFileSync(join(journal.directory, 'unrelated.txt'), '')
+      await settler.drain()
+      expect(journal.files()).toHaveLength(3)
+      nowMs += 11 * 60_000
+      await settler.drain()
+      expect(journal.files()).toEqual(['unrelated.txt'])
+      expect((await letters()).map((letter) => letter.bytes.toString())).toEqual(['not a segment at all'])
+    })
+
+    it('does not take the offset of an earlier file for that of a new one of the same name', async () => {
+      const writer = journal.writer('front-1')
+      writer.write(anEnd('a'), anEnd('b'))
+      await settler.drain()
+      const other = new TestJournal()
+      const successor = other.writer('front-1')
+      successor.rotate()
+      successor.write(anEnd('c'))
+      renameSync(successor.path, join(dirname(writer.path), basename(writer.path)))
+      other.remove()
+      await restart()
+      await settler.drain()
+      expect(await ids()).toEqual(['a', 'b', 'c'])
+    })
+
+    it('makes its partition anew when somebody dropped it', async () => {
+      const writer = journal.writer('front-1')
+      writer.write(anEnd('a'))
+      await settler.drain()
+      await database.script('DROP TABLE request_log_20250101')
+      writer.write(anEnd('b'))
+      await settler.drain()
+      expect(await ids()).toEqual(['b'])
+      expect(await letters()).toEqual([])
+    })
+
+    it('settles in the background from start to stop, and tells how far behind it is', async () => {
+      const writer = journal.writer('front-1')
+      writer.write(anEnd('a'))
+      settler.start()
+      await expect.poll(ids, { interval: 5 }).toEqual(['a'])
+      writer.write(anEnd('b'))
+      await expect.poll(ids, { interval: 5 }).toEqual(['a', 'b'])
+      await expect.poll(() => settler.lag(), { interval: 5 }).toEqual({ bytes: 0, records: 0, ageMs: 0 })
+      await settler.stop()
+      await expect(settler.drain()).rejects.toThrow('stopped')
+
+      writer.write(anEnd('c'))
+      const broken = { ...database, transaction: () => Promise.reject(new Error('away')) }
+      settler = settlerOn(broken)
+      nowMs += 5_000
+      settler.start()
+      await expect.poll(() => settler.lag().bytes, { interval: 5 }).toBe(framesOf(anEnd('c')).length)
+      expect(settler.lag().records).toBeGreaterThan(0)
+    })
+
+    it('settles 50 000 random records of interleaved writers, each exactly once', async () => {
+      const seed = Number(process.env.SEED ?? Date.now() % 1_000_000)
+      const expected = seededJournal(journal, seed, 50_000)
+      await restart(database, 1_000)
+      await settler.drain()
+      const found = await rows()
+      expect([seed, found.length]).toEqual([seed, expected.size])
+      const wrong = found.filter(({ id, settlement }) => expected.get(id) !== settlement)
+      expect([seed, wrong]).toEqual([seed, []])
+      expect(await letters()).toEqual([])
+      expect(await count('journal_open')).toBe(0)
+      expect(journal.files()).toEqual([])
+      await expectRollupsToMatch(database)
+    }, 120_000)
+  })
+}
+
+function flipByte(writer: TestWriter, offset: number): void {
+  const bytes = readFileSync(writer.path)
+  bytes.writeUInt8(bytes.readUInt8(offset) ^ 0xff, offset)
+  writeFileSync(writer.path, bytes)
+}
+
+/** The sums of the hours are those of the rows, column by column. */
+async function expectRollupsToMatch(database: Database): Promise<void> {
+  const group = `key_id, user_id, enterprise_id, endpoint, status`
+  const sums = ['prompt_tokens', 'completion_tokens', 'cached_tokens', 'cache_write_tokens', 'reasoning_tokens']
+  const times = ['cost_micro', 'queue_us', 'ttft_us', 'total_us', 'overhead_us']
+  const totals = [...sums, ...times].map((column) => `coalesce(sum(${column}), 0)::text AS ${column}`).join(', ')
+  const ofRows = await database.query(
+    `SELECT date_trunc('hour', at) AS hour, coalesce(key_id, '') AS key_id, coalesce(user_id, '') AS user_id,
+        coalesce(enterprise_id, '') AS enterprise_id, endpoint, coalesce(status, 0) AS status,
+        count(*)::text AS requests, count(*) FILTER (WHERE aborted)::text AS aborted, count(ttft_us)::text AS ttft_count,
+        ${totals}
+      FROM request_log GROUP BY 1, 2, 3, 4, 5, 6 ORDER BY 1, 2, 3, 4, 5, 6`,
+  )
+  const ofRollups = await database.query(
+    `SELECT hour, ${group}, sum(requests)::text AS requests, sum(aborted)::text AS aborted,
+        sum(ttft_count)::text AS ttft_count, ${totals}
+      FROM request_rollup_hourly GROUP BY 1, 2, 3, 4, 5, 6 ORDER BY 1, 2, 3, 4, 5, 6`,
+  )
+  expect(ofRollups).toEqual(ofRows)
+}

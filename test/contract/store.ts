@@ -1,0 +1,222 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import type { EntryKey } from '../../src/core/snapshot.ts'
+import { rowOfEnd } from '../../src/settlement/rows.ts'
+import type { Database } from '../../src/store/database.ts'
+import {
+  insertEntryKey,
+  listEntryKeysForSnapshot,
+  setEntryKeyStatus,
+  snapshotVersion,
+  upsertEntryKeyByDigest,
+} from '../../src/store/entry-keys.ts'
+import { migrate } from '../../src/store/migrate.ts'
+import { DAY_MS, LogPartitions } from '../../src/store/partitions.ts'
+import type { LogFilter, LogScope } from '../../src/store/request-log.ts'
+import { findLogRow, insertLogRows, listLogRows } from '../../src/store/request-log.ts'
+import { initialiseSetting, readSetting, writeSetting } from '../../src/store/settings.ts'
+import type { User } from '../../src/store/users.ts'
+import { countUsers, findUserByPhone, insertUser } from '../../src/store/users.ts'
+import { anEnd } from './journal-records.ts'
+
+const USER: User = {
+  id: 'user-1',
+  phone: '+8613800138000',
+  name: 'Ada',
+  passwordHash: '$argon2id$…',
+  role: 'admin',
+  status: 'active',
+}
+
+const KEY: EntryKey = {
+  id: 'key-1',
+  digest: 'd1',
+  masked: 'sk-AbCd…wXyZ',
+  name: 'first',
+  enabled: true,
+  expiresAtMs: Date.UTC(2030, 0, 1, 0, 0, 0, 123),
+  userId: null,
+  enterpriseId: 'e1',
+  departmentId: null,
+  memberId: null,
+  limits: { requestsPerMinute: 60, tokensPerMinute: 10_000_000_000, concurrency: null },
+  models: ['gpt-4o', 'with "quotes", {braces}'],
+  addresses: ['10.0.0.0/8'],
+  clients: null,
+}
+
+const EVERYONE: LogScope = { kind: 'everyone' }
+
+/** Schema and queries, on either database. */
+export function storeContract(open: () => Promise<Database>): void {
+  describe('as a store', () => {
+    let database: Database
+
+    beforeAll(async () => {
+      database = await open()
+      await migrate(database)
+    })
+    beforeEach(() => database.script('TRUNCATE entry_keys, users, settings, request_log'))
+    afterAll(() => database.close())
+
+    it('is migrated once', async () => {
+      expect(await migrate(database)).toEqual([])
+    })
+
+    it('rolls a failed migration back and applies it when it is mended', async () => {
+      const known = await database.query<{ id: string }>('SELECT id FROM schema_migrations ORDER BY id')
+      const before = known.map(({ id }) => ({ id, sql: '' }))
+      const broken = { id: '9999-broken', sql: 'CREATE TABLE half (a int); SELECT 1 / 0' }
+      await expect(migrate(database, [...before, broken])).rejects.toThrow('division by zero')
+      const mended = { id: '9999-broken', sql: 'CREATE TABLE half (a int)' }
+      expect(await migrate(database, [...before, mended])).toEqual(['9999-broken'])
+      await expect(migrate(database)).rejects.toThrow('9999-broken')
+      await database.script(`DROP TABLE half; DELETE FROM schema_migrations WHERE id = '9999-broken'`)
+    })
+
+    it('keeps entry keys as they were given', async () => {
+      await insertEntryKey(database, KEY)
+      expect(await listEntryKeysForSnapshot(database)).toEqual([KEY])
+      await expect(insertEntryKey(database, { ...KEY, id: 'key-2' })).rejects.toMatchObject({ sqlState: '23505' })
+    })
+
+    it('leaves deleted keys out of the snapshot for good', async () => {
+      await insertEntryKey(database, KEY)
+      expect(await setEntryKeyStatus(database, KEY.id, 'disabled')).toBe(true)
+      expect(await listEntryKeysForSnapshot(database)).toEqual([{ ...KEY, enabled: false }])
+      expect(await setEntryKeyStatus(database, KEY.id, 'deleted')).toBe(true)
+      expect(await setEntryKeyStatus(database, KEY.id, 'enabled')).toBe(false)
+      await upsertEntryKeyByDigest(database, KEY)
+      expect(await listEntryKeysForSnapshot(database)).toEqual([])
+    })
+
+    it('follows declared keys by digest, and writes nothing when nothing changed', async () => {
+      await upsertEntryKeyByDigest(database, KEY)
+      const changed = { ...KEY, id: 'another', name: 'renamed', models: null }
+      await upsertEntryKeyByDigest(database, changed)
+      expect(await listEntryKeysForSnapshot(database)).toEqual([{ ...changed, id: KEY.id }])
+      const version = await snapshotVersion(database)
+      await upsertEntryKeyByDigest(database, changed)
+      expect(await snapshotVersion(database)).toBe(version)
+    })
+
+    it('treats the keys of a disabled user as disabled', async () => {
+      await insertUser(database, { ...USER, status: 'disabled' })
+      await insertEntryKey(database, { ...KEY, userId: USER.id })
+      expect(await listEntryKeysForSnapshot(database)).toEqual([{ ...KEY, userId: USER.id, enabled: false }])
+    })
+
+    it('raises and notifies the snapshot version with every change', async () => {
+      const heard: string[] = []
+      const end = await database.listen('sluice_snapshot', (payload) => heard.push(payload))
+      const version = await snapshotVersion(database)
+      await insertUser(database, USER)
+      await insertEntryKey(database, KEY)
+      expect(await snapshotVersion(database)).toBe(version + 2)
+      await expect.poll(() => heard).toEqual([String(version + 1), String(version + 2)])
+      await end()
+    })
+
+    it('finds users by phone, each phone once', async () => {
+      expect(await countUsers(database)).toBe(0)
+      await insertUser(database, USER)
+      expect(await findUserByPhone(database, USER.phone)).toEqual(USER)
+      expect(await findUserByPhone(database, '+1')).toBeNull()
+      expect(await countUsers(database)).toBe(1)
+      await expect(insertUser(database, { ...USER, id: 'user-2' })).rejects.toMatchObject({ sqlState: '23505' })
+      await expect(insertUser(database, { ...USER, id: 'x', phone: '0138' })).rejects.toMatchObject({
+        sqlState: '23514',
+      })
+    })
+
+    it('keeps settings, and the first of two initial values', async () => {
+      expect(await readSetting(database, 'a')).toBeUndefined()
+      await writeSetting(database, 'a', { b: [1, null] })
+      await writeSetting(database, 'a', 'text')
+      expect(await readSetting(database, 'a')).toBe('text')
+      expect(await initialiseSetting(database, 'a', 'other')).toBe('text')
+      expect(await initialiseSetting(database, 'new', null)).toBeNull()
+    })
+
+    it('gives a row of the request log back as it was inserted', async () => {
+      const full = rowOfEnd(anEnd('full', { atMs: Date.UTC(2025, 0, 1, 12) + 1, enterpriseId: 'e' }), 'node')
+      const bare = rowOfEnd(anEnd('bare', { keyId: null, ttftUs: null, model: null, attempts: [] }), 'node')
+      await insert([full, bare])
+      expect(await findLogRow(database, EVERYONE, 'full')).toEqual(full)
+      expect(await findLogRow(database, EVERYONE, 'bare')).toEqual(bare)
+      expect(await findLogRow(database, EVERYONE, 'none')).toBeNull()
+    })
+
+    it('shows nobody the rows of others', async () => {
+      await insert([row('a', { userId: 'u1', enterpriseId: 'e1' }), row('b', { userId: 'u2', enterpriseId: 'e2' })])
+      expect(await ids({ kind: 'user', userId: 'u1' })).toEqual(['a'])
+      expect(await ids({ kind: 'enterprise', enterpriseId: 'e2' })).toEqual(['b'])
+      expect(await findLogRow(database, { kind: 'user', userId: 'u1' }, 'b')).toBeNull()
+      expect(await findLogRow(database, { kind: 'enterprise', enterpriseId: 'e1' }, 'b')).toBeNull()
+    })
+
+    it('pages through rows of one millisecond and many days, newest first, each once', async () => {
+      const start = Date.UTC(2025, 0, 1)
+      const rows = Array.from({ length: 25 }, (_, i) =>
+        row(`r${String(i).padStart(2, '0')}`, { atMs: start + (i >> 3) * DAY_MS }),
+      )
+      await insert(rows)
+      const seen: string[] = []
+      let cursor: string | undefined
+      do {
+        const page = await listLogRows(database, EVERYONE, {}, { limit: 4, cursor })
+        seen.push(...page.rows.map(({ id }) => id))
+        cursor = page.nextCursor ?? undefined
+      } while (cursor !== undefined)
+      expect(seen).toEqual(rows.map(({ id }) => id).reverse())
+    })
+
+    it('filters by everything the list offers, wildcards taken literally', async () => {
+      const other = { keyId: 'k2', model: 'm2', userAgent: 'curl/8', clientRequestId: 'mine' }
+      const atMs = Date.UTC(2025, 0, 2)
+      await insert([row('req_a'), row('req_b', { ...other, atMs, status: 429, errorType: 'rate_limit' })])
+      for (const filter of [
+        { keyId: 'k2' },
+        { model: 'm2' },
+        { status: 429 },
+        { errorType: 'rate_limit' },
+        { userAgent: 'url/' },
+        { requestId: 'q_b' },
+        { requestId: 'in' },
+        { fromMs: atMs },
+        { fromMs: atMs, toMs: atMs + 1 },
+      ]) {
+        expect([filter, await ids(EVERYONE, filter)]).toEqual([filter, ['req_b']])
+      }
+      expect(await ids(EVERYONE, { toMs: atMs })).toEqual(['req_a'])
+      expect(await ids(EVERYONE, { userAgent: '%%' })).toEqual([])
+      expect(await ids(EVERYONE, { requestId: 'req%b' })).toEqual([])
+      expect(await ids(EVERYONE, { model: 'm\0' })).toEqual([])
+      await expect(ids(EVERYONE, { requestId: '%' })).rejects.toThrow(RangeError)
+    })
+
+    it('makes a partition once, also when many ask at the same time, and anew when it was dropped', async () => {
+      const day = Math.floor(Date.UTC(2031, 4, 5) / DAY_MS)
+      await Promise.all(Array.from({ length: 4 }, () => new LogPartitions(database).ensure([day, day + 1])))
+      await database.script('DROP TABLE request_log_20310505')
+      await new LogPartitions(database).ensure([day])
+      await insertLogRows(database, [
+        row('late', { atMs: day * DAY_MS }),
+        row('last', { atMs: (day + 2) * DAY_MS - 1 }),
+      ])
+      expect(await ids(EVERYONE)).toEqual(['last', 'late'])
+    })
+
+    function row(id: string, changes: Parameters<typeof anEnd>[1] = {}) {
+      return rowOfEnd(anEnd(id, changes), 'node')
+    }
+
+    async function insert(rows: Parameters<typeof insertLogRows>[1]): Promise<void> {
+      await new LogPartitions(database).ensure(new Set(rows.map(({ atMs }) => Math.floor(atMs / DAY_MS))))
+      await insertLogRows(database, rows)
+    }
+
+    async function ids(scope: LogScope, filter: LogFilter = {}): Promise<string[]> {
+      return (await listLogRows(database, scope, filter, { limit: 100 })).rows.map(({ id }) => id)
+    }
+  })
+}

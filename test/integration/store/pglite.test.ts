@@ -1,0 +1,11 @@
+import { describe } from 'vitest'
+import { openMemoryPglite } from '../../../src/store/pglite-database.ts'
+import { databaseContract } from '../../contract/database.ts'
+import { settlerContract } from '../../contract/settler.ts'
+import { storeContract } from '../../contract/store.ts'
+
+describe('PGlite', () => {
+  databaseContract(openMemoryPglite)
+  storeContract(openMemoryPglite)
+  settlerContract(openMemoryPglite)
+})

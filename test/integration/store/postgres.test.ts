@@ -1,0 +1,25 @@
+import { afterAll, beforeAll, describe } from 'vitest'
+import type { Database } from '../../../src/store/database.ts'
+import { openPostgres } from '../../../src/store/postgres-database.ts'
+import { databaseContract } from '../../contract/database.ts'
+import { settlerContract } from '../../contract/settler.ts'
+import { storeContract } from '../../contract/store.ts'
+import type { TestPostgres } from '../../support/postgres.ts'
+import { startPostgres } from '../../support/postgres.ts'
+
+let postgres: TestPostgres
+
+beforeAll(async () => {
+  postgres = await startPostgres()
+})
+afterAll(() => postgres.stop())
+
+describe('Postgres', () => {
+  databaseContract(open)
+  storeContract(open)
+  settlerContract(open)
+})
+
+async function open(): Promise<Database> {
+  return openPostgres({ url: await postgres.createDatabase() })
+}

@@ -1,0 +1,32 @@
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { decodeLogCursor, encodeLogCursor } from '../../../src/store/request-log.ts'
+import { containsPattern, storableText } from '../../../src/store/text.ts'
+
+describe('a log cursor', () => {
+  it('gives back the row it was made of', () => {
+    fc.assert(
+      fc.property(fc.nat(), fc.uuid(), (atMs, id) => {
+        expect(decodeLogCursor(encodeLogCursor({ atMs, id }))).toEqual({ atMs, id })
+      }),
+    )
+  })
+
+  it('is refused when it is none, whatever the text', () => {
+    for (const cursor of ['', 'x', '!!', Buffer.from('12').toString('base64url')]) {
+      expect(() => decodeLogCursor(cursor)).toThrow(RangeError)
+    }
+  })
+})
+
+describe('storable text', () => {
+  it('has neither NUL nor half a surrogate pair, and keeps everything else', () => {
+    expect(storableText('a\0b\ud800c\udfffd😀é')).toBe('a\uFFFDb\uFFFDc\uFFFDd😀é')
+  })
+})
+
+describe('a search pattern', () => {
+  it('takes wildcards literally', () => {
+    expect(containsPattern('50%_\\')).toBe('%50\\%\\_\\\\%')
+  })
+})

@@ -1,0 +1,148 @@
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import type { JournalRecord } from '../../../src/core/request-record.ts'
+import type { JournalFrame } from '../../../src/wire/journal-frames.ts'
+import {
+  FrameWriter,
+  MAX_PAYLOAD_BYTES,
+  findFrame,
+  readFrames,
+  readSegmentHeader,
+} from '../../../src/wire/journal-frames.ts'
+import { packValue } from '../../../src/wire/journal-record.ts'
+import { aBegin, anEnd, journalRecords } from '../../contract/journal-records.ts'
+import { frameAround, framesOf } from '../../contract/test-journal.ts'
+
+describe('journal frames', () => {
+  it('give back any records as they were written', () => {
+    fc.assert(
+      fc.property(fc.array(journalRecords, { maxLength: 20 }), (records) => {
+        const bytes = framesOf(...records)
+        const batch = readFrames(bytes, 0)
+        expect(recordsOf(batch.frames)).toEqual(records)
+        expect(batch).toMatchObject({ next: bytes.length, stop: 'end' })
+      }),
+    )
+  })
+
+  it('are torn wherever the bytes end within one, and whole before it', () => {
+    const first = framesOf(aBegin('a'))
+    const bytes = Buffer.concat([first, framesOf(anEnd('a'))])
+    for (let length = first.length + 1; length < bytes.length; length++) {
+      const batch = readFrames(bytes.subarray(0, length), 0)
+      expect(batch).toMatchObject({ next: first.length, stop: 'torn' })
+      expect(recordsOf(batch.frames)).toEqual([aBegin('a')])
+      expect(batch.stopFrameBytes).toBe(length < first.length + 8 ? 0 : bytes.length - first.length)
+    }
+  })
+
+  it('never give another record when a bit is wrong', () => {
+    const bytes = framesOf(anEnd('a'), anEnd('b'))
+    fc.assert(
+      fc.property(fc.nat(bytes.length * 8 - 1), (bit) => {
+        const damaged = Buffer.from(bytes)
+        damaged.writeUInt8(damaged.readUInt8(bit >>> 3) ^ (1 << (bit & 7)), bit >>> 3)
+        const batch = readFrames(damaged, 0)
+        expect(batch.stop === 'torn' || batch.stop === 'corrupt').toBe(true)
+        for (const record of recordsOf(batch.frames)) expect(record).toEqual(anEnd('a'))
+      }),
+      { numRuns: 500 },
+    )
+  })
+
+  it('are corrupt where the length is zero or absurd', () => {
+    const absurd = Buffer.alloc(16)
+    absurd.writeUInt32LE(MAX_PAYLOAD_BYTES + 1)
+    expect(readFrames(Buffer.alloc(64), 0)).toMatchObject({ next: 0, stop: 'corrupt', stopFrameBytes: 0 })
+    expect(readFrames(absurd, 0)).toMatchObject({ next: 0, stop: 'corrupt', stopFrameBytes: 0 })
+  })
+
+  it('are unreadable, not fatal, when the payload is no record', () => {
+    const bytes = Buffer.concat([frameAround(packValue({ some: 'map' })), framesOf(aBegin('a'))])
+    const batch = readFrames(bytes, 0)
+    expect(batch.frames.map(({ kind }) => kind)).toEqual(['unreadable', 'record'])
+    expect(batch.stop).toBe('end')
+  })
+
+  it('stop after as many as asked', () => {
+    const one = framesOf(aBegin('a')).length
+    const batch = readFrames(framesOf(aBegin('a'), aBegin('b')), 0, 1)
+    expect(batch).toMatchObject({ next: one, stop: 'limit' })
+  })
+
+  it('decode when the writer is newer and its records have more fields', () => {
+    const newer = [...Array.from({ length: 16 }, (_, index) => newerFields[index]), 'a field of the future']
+    expect(recordsOf(readFrames(frameAround(packValue(newer)), 0).frames)).toEqual([aBegin('a')])
+  })
+
+  it('are found again behind damage, and never in the text of a client', () => {
+    const good = framesOf(anEnd('b'))
+    expect(findFrame(Buffer.concat([Buffer.alloc(100, 7), good]), 0)).toBe(100)
+    const posing = anEnd('a', { userAgent: framesOf(anEnd('forged')).toString('utf8') })
+    expect(findFrame(framesOf(posing), 1)).toBe(-1)
+    expect(findFrame(framesOf(anEnd('a', { userAgent: framesOf(anEnd('x')).toString('latin1') })), 1)).toBe(-1)
+  })
+
+  it('stay small: an end record with one attempt is below 350 bytes', () => {
+    expect(framesOf(anEnd('req_m3abcdefgh1234567890abcdef000001')).length).toBeLessThan(350)
+  })
+})
+
+describe('a frame writer', () => {
+  it('leaves taken bytes alone until the next take', () => {
+    const writer = new FrameWriter(16)
+    writer.append(aBegin('a'))
+    const taken = writer.take()
+    const copy = Buffer.from(taken)
+    for (let i = 0; i < 50; i++) writer.append(anEnd('b'))
+    expect(taken.equals(copy)).toBe(true)
+    expect(recordsOf(readFrames(writer.take(), 0).frames)).toHaveLength(50)
+  })
+
+  it('has nothing pending after a take', () => {
+    const writer = new FrameWriter()
+    writer.append(aBegin('a'))
+    expect(writer.pendingBytes).toBeGreaterThan(0)
+    writer.take()
+    expect(writer.pendingBytes).toBe(0)
+    expect(writer.take()).toHaveLength(0)
+  })
+})
+
+describe('a segment header', () => {
+  const header = { writer: 'front-1', pid: 7, startTicks: '12', bootId: null, createdAtMs: 1_700_000_000_000 }
+  const writer = new FrameWriter()
+  writer.appendHeader(header)
+  const bytes = Buffer.from(writer.take())
+
+  it('is read back with the place of the first record', () => {
+    const segment = Buffer.concat([bytes, framesOf(aBegin('a'))])
+    expect(readSegmentHeader(segment)).toEqual({ header, end: bytes.length })
+  })
+
+  it('is torn at every shorter length', () => {
+    for (let length = 0; length < bytes.length; length++) {
+      expect(readSegmentHeader(bytes.subarray(0, length))).toBe('torn')
+    }
+  })
+
+  it('is corrupt with another magic, checksum or content', () => {
+    const badSum = Buffer.from(bytes)
+    badSum.writeUInt8(badSum.readUInt8(bytes.length - 1) ^ 1, bytes.length - 1)
+    const otherContent = Buffer.concat([bytes.subarray(0, 8), frameAround(packValue(['no header']))])
+    expect(readSegmentHeader(Buffer.from('NOTSLUICE'))).toBe('corrupt')
+    expect(readSegmentHeader(badSum)).toBe('corrupt')
+    expect(readSegmentHeader(otherContent)).toBe('corrupt')
+  })
+})
+
+const { id, atMs, endpoint, dialect, keyId, keyMasked, userId, enterpriseId, departmentId, memberId } = aBegin('a')
+const { model, stream, userAgent, clientAddress, clientRequestId } = aBegin('a')
+const newerFields: unknown[] = [
+  ...[1, id, atMs, endpoint, dialect, keyId, keyMasked, userId, enterpriseId, departmentId, memberId],
+  ...[model, stream, userAgent, clientAddress, clientRequestId],
+]
+
+function recordsOf(frames: readonly JournalFrame[]): JournalRecord[] {
+  return frames.flatMap((frame) => (frame.kind === 'record' ? [frame.record] : []))
+}

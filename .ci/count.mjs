@@ -9,7 +9,9 @@ try {
   passed = report.numPassedTests
   failed = report.numFailedTests
   // A file that fails before its tests are known has none to count; an error outside of tests has neither.
-  const unread = report.testResults.filter((result) => result.status === 'failed' && result.assertionResults.length === 0)
+  const unread = report.testResults.filter(
+    (result) => result.status === 'failed' && result.assertionResults.length === 0,
+  )
   failed += unread.length
   for (const { name } of unread) console.error(`could not be run: ${name}`)
   if (report.success === false && failed === 0) failed = 1

@@ -11,6 +11,8 @@ declare module 'vitest' {
 
 /** Builds `dist` and starts Postgres once per run; a run that names only unit tests needs neither and gets neither. */
 export default async function setup(project: TestProject): Promise<(() => Promise<void>) | undefined> {
+  // Projects inherit this setup from the root, and what the root provides.
+  if (!project.isRootProject()) return undefined
   const named = process.argv.slice(2).filter((argument) => argument.includes('test/'))
   if (named.length > 0 && named.every((argument) => argument.includes('test/unit'))) return undefined
 

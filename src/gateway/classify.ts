@@ -38,6 +38,7 @@ const BY_TYPE: Readonly<Record<string, ErrorCode>> = {
   overloaded_error: 'UPSTREAM_OVERLOADED',
   timeout_error: 'UPSTREAM_TIMEOUT',
   invalid_event: 'UPSTREAM_INVALID_ANSWER',
+  invalid_answer: 'UPSTREAM_INVALID_ANSWER',
 }
 
 /** An HTTP answer that is no success. The message of what is the request's fault is shown, cleaned by `redact`. */

@@ -9,6 +9,9 @@ import { settleUsage } from './settle-usage.ts'
 /** Comments before the first event are held back, so that a failure may still go to another key; up to this much. */
 const MAX_HELD_BYTES = 65_536
 const COLON = 0x3a
+const LINE_FEED = 0x0a
+const ONE_LINE_END = Buffer.from('\n')
+const TWO_LINE_ENDS = Buffer.from('\n\n')
 
 /**
  * Passes a stream on, event by event, as it comes. The terminal event is kept back until the request's record is safe.
@@ -49,7 +52,10 @@ export class StreamRelay implements AnswerReceiver {
 
   end(): void {
     if (this.#over) return
-    this.#splitter.finish(this.#onEvent)
+    // A last event without its blank line is no event to a strict reader, and would run into the one behind it.
+    const rest = this.#splitter.rest()
+    if (rest.length > 0)
+      this.#splitter.split(rest[rest.length - 1] === LINE_FEED ? ONE_LINE_END : TWO_LINE_ENDS, this.#onEvent)
     this.#flushRun()
     if (this.#isOver()) return
     if (this.#inspector.finished) this.#complete(this.#answer.dialect.terminalEvent)
@@ -99,7 +105,8 @@ export class StreamRelay implements AnswerReceiver {
   }
 
   #forward(bytes: Buffer, start: number, end: number): void {
-    if (!this.#committed && bytes[start] === COLON && this.#heldBytes < MAX_HELD_BYTES) {
+    const nothingSent = !this.#committed && this.#run === null
+    if (nothingSent && bytes[start] === COLON && this.#heldBytes < MAX_HELD_BYTES) {
       this.#held.push(Buffer.from(bytes.subarray(start, end)))
       this.#heldBytes += end - start
       return

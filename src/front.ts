@@ -24,6 +24,9 @@ import { UndiciClient } from './upstream/undici-client.ts'
 import { createValidator } from './validation/validate.ts'
 import { WorkerPool } from './workers/pool.ts'
 
+/** How long requests that were cut by the end of a drain may take to be recorded. */
+const LAST_RECORDS_MS = 2_000
+
 /** A front process: owns client and upstream sockets, and nothing else that waits. */
 async function runFront(setup: ChildSetup): Promise<void> {
   const { config, index } = setup
@@ -59,6 +62,7 @@ async function runFront(setup: ChildSetup): Promise<void> {
   const scheduler = new Scheduler({ processes: config.server.fronts, random: Math.random, clock })
   const models = new ModelDirectory(clock)
   let snapshot: Snapshot | null = null
+  let onFirstSnapshot: (() => void) | null = null
   const isReady = (): boolean => snapshot !== null
   const health = new Health({ clock, scheduler, isReady, isWritable: () => journal.writable })
   const cacheShare = { promptTokens: 0, cachedTokens: 0 }
@@ -99,7 +103,7 @@ async function runFront(setup: ChildSetup): Promise<void> {
       authenticator.update(next)
       scheduler.update(next)
       models.update(next)
-      if (next.version > 0) announceReady()
+      if (next.version > 0) onFirstSnapshot?.()
     },
     onHealth: (news) => {
       health.update(news)
@@ -126,33 +130,34 @@ async function runFront(setup: ChildSetup): Promise<void> {
       logger.error({ err: cause }, 'a handler failed')
     },
   })
+  // Before it knows the keys it could only refuse what the other fronts can serve: they share the port.
+  await new Promise<void>((resolve) => {
+    onFirstSnapshot = resolve
+    link.start()
+  })
   await server.listen(config.server.host, setup.port)
-  link.start()
+  tellSupervisor({ type: 'ready' })
   const usageReport = setInterval(() => {
     link.reportUsage({ ...cacheShare })
     cacheShare.promptTokens = 0
     cacheShare.cachedTokens = 0
   }, 1_000)
 
-  let announced = false
-  function announceReady(): void {
-    if (announced) return
-    announced = true
-    tellSupervisor({ type: 'ready' })
-  }
-
   drainOnRequest(async (announce) => {
     health.drain()
     server.closeConnectionsAfterAnswer()
     if (announce) await elapsed(config.server.drainAnnounceMs)
     server.stopListening()
-    await until(() => server.openExchanges === 0, config.server.drainTimeoutMs)
+    await until(() => server.openExchanges === 0 && server.openHandlers === 0, config.server.drainTimeoutMs)
     clearInterval(usageReport)
     link.stop()
     server.close()
+    await upstream.close()
+    // What was cut has its record to write.
+    await until(() => server.openHandlers === 0, LAST_RECORDS_MS)
     journal.close()
     deadlines.stop()
-    await Promise.all([upstream.close(), pool.close()])
+    await pool.close()
     logger.flush()
   })
 }

@@ -22,7 +22,10 @@ async function main(): Promise<void> {
   const { config } = loadConfig({ env: process.env, argv: process.argv.slice(2) })
   const logger = createLogger({ level: config.log.level, file: config.log.file, name: 'supervisor' })
   const lock = await lockDataDirectory(config.dataDir)
-  const port = await claimPort(config.server.host, config.server.port)
+  const port = await claimPort(config.server.host, config.server.port).catch(async (cause: unknown) => {
+    await lock.release()
+    throw cause
+  })
   const displayUrl = urlOf(config, port)
   const children: SupervisedChild[] = []
   let stopping: Promise<void> | null = null

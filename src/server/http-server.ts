@@ -43,7 +43,10 @@ export interface HttpServer {
   stopListening(): void
   /** Cuts what is left. */
   close(): void
+  /** Answers that are not over. */
   readonly openExchanges: number
+  /** Handlers that have not settled: one may outlast its answer. */
+  readonly openHandlers: number
 }
 
 const TEXT = new TextDecoder()
@@ -58,8 +61,12 @@ export function createHttpServer(options: ServerOptions): HttpServer {
       : uWS.SSLApp({ cert_file_name: options.tls.certFile, key_file_name: options.tls.keyFile })
   let listenSocket: us_listen_socket | null = null
   let openExchanges = 0
+  let openHandlers = 0
   let closing = false
 
+  const handlerSettled = (): void => {
+    openHandlers -= 1
+  }
   const serve = (route: Pick<Route, 'handle' | 'refuse'>, parameters: number) => {
     return (res: HttpResponse, req: HttpRequest): void => {
       const { request, fault, chunked, contentLength } = copyRequest(req, res, parameters, options.addresses)
@@ -95,7 +102,9 @@ export function createHttpServer(options: ServerOptions): HttpServer {
           exchange.listen(res, contentLength)
         }
         const running = route.handle(exchange)
-        if (running !== undefined) running.catch(failed)
+        if (running === undefined) return
+        openHandlers += 1
+        running.catch(failed).then(handlerSettled, handlerSettled)
       } catch (cause) {
         failed(cause)
       }
@@ -171,6 +180,9 @@ export function createHttpServer(options: ServerOptions): HttpServer {
     },
     get openExchanges() {
       return openExchanges
+    },
+    get openHandlers() {
+      return openHandlers
     },
   }
 }

@@ -1,9 +1,19 @@
 import type { ChildSetup, FromChild, ToChild } from './messages.ts'
 
+/** What the supervisor's word to end does. A process that has nothing to finish yet just ends. */
+let drainNow: (announce: boolean) => void = () => {
+  leave(0)
+}
+let leaving = false
+
 /** Waits for the supervisor's setup, then runs; a failure is told to the supervisor and ends the process. */
 export function receiveSetup(run: (setup: ChildSetup) => Promise<void>, fail: (cause: unknown) => void): void {
-  process.once('message', (message: ToChild) => {
+  process.on('message', (message: ToChild) => {
     if (message.type === 'setup') run(message).catch(fail)
+    else drainNow(true)
+  })
+  process.on('disconnect', () => {
+    drainNow(false)
   })
   // Signals of a terminal reach all processes of the group; the supervisor is the one that acts on them.
   process.on('SIGINT', () => undefined)
@@ -16,24 +26,13 @@ export function receiveSetup(run: (setup: ChildSetup) => Promise<void>, fail: (c
  */
 export function drainOnRequest(drain: (announce: boolean) => Promise<void>): void {
   let draining = false
-  const start = (announce: boolean): void => {
+  drainNow = (announce) => {
     if (draining) return
     draining = true
-    drain(announce).then(
-      () => {
-        leave(0)
-      },
-      (cause: unknown) => {
-        reportFatal(cause)
-      },
-    )
+    drain(announce).then(() => {
+      leave(0)
+    }, reportFatal)
   }
-  process.on('message', (message: ToChild) => {
-    if (message.type === 'drain') start(true)
-  })
-  process.on('disconnect', () => {
-    start(false)
-  })
 }
 
 export function tellSupervisor(message: FromChild): void {
@@ -48,6 +47,8 @@ export function reportFatal(cause: unknown): void {
 
 /** Exits once what was said has been written. */
 function leave(code: number): void {
+  if (leaving) return
+  leaving = true
   process.exitCode = code
   if (process.connected) process.disconnect()
   setImmediate(() => process.exit(code))

@@ -22,8 +22,8 @@ export interface Ready {
 
 const FIRST_BACKOFF_MS = 50
 const LAST_BACKOFF_MS = 5_000
-/** A child that lived this long starts with no delay when it ends. */
-const STEADY_MS = 10_000
+/** A child that worked this long is started again at once when it ends, as if it were the first time. */
+const STEADY_MS = 1_000
 const ENTRIES: Readonly<Record<ChildKind, string>> = {
   control: '../control.js',
   front: '../front.js',
@@ -84,7 +84,7 @@ export class SupervisedChild {
 
   #spawn(onReady: (ready: Ready) => void): void {
     const { kind, index, setup, env } = this.#plan
-    const startedMs = Date.now()
+    let readyAtMs = Infinity
     this.#starts += 1
     const child = fork(fileURLToPath(new URL(ENTRIES[kind], import.meta.url)), [], {
       // Structured clones: JSON would show secrets as their redacted stand-ins.
@@ -102,6 +102,7 @@ export class SupervisedChild {
     if (setup !== null) child.send({ type: 'setup', isRestart: this.#starts > 1, ...setup }, () => undefined)
     child.on('message', (message: FromChild) => {
       if (message.type === 'ready') {
+        readyAtMs = Date.now()
         onReady({ firstRun: message.firstRun ?? null, port: message.port ?? null })
       } else if (message.type === 'fatal' && this.#starts === 1) {
         this.#stopping = true
@@ -117,7 +118,7 @@ export class SupervisedChild {
         this.#ended?.()
         return
       }
-      if (Date.now() - startedMs > STEADY_MS) this.#backoffMs = FIRST_BACKOFF_MS
+      if (Date.now() - readyAtMs >= STEADY_MS) this.#backoffMs = FIRST_BACKOFF_MS
       this.#logger.warn(
         { child: `${kind}-${index}`, code, signal, inMs: this.#backoffMs },
         'a process ended; starting it again',

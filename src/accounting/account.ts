@@ -36,6 +36,11 @@ export class Accountant {
   end(ctx: RequestContext): void {
     const nowUs = this.#clock.monotonicUs()
     ctx.reservation?.settle(ctx.usage.promptTokens + ctx.usage.completionTokens, this.#clock.now())
+    // Refused because nothing can be recorded: this cannot be recorded either, and the client is not to wait for it.
+    if (ctx.error?.code === 'JOURNAL_UNAVAILABLE') {
+      ctx.finish?.()
+      return
+    }
     this.#onUsage(ctx.usage)
     this.#journal.append(endRecord(ctx, nowUs), (failure) => {
       if (failure === null) ctx.finish?.()

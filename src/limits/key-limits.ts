@@ -9,10 +9,13 @@ interface KeyUse {
   readonly tokens: SlidingWindow
   inFlight: number
   lastUsedMs: number
+  /** How long its requests take, smoothed: tells when a place will be free. */
+  meanDurationMs: number
 }
 
 /** A key unused for this long is forgotten: its windows are empty by then. */
 const IDLE_MS = 120_000
+const DURATION_SMOOTHING = 0.1
 
 /** Limits per entry key, held in this process: requests and tokens per minute, requests at the same time. */
 export class KeyLimits {
@@ -29,7 +32,8 @@ export class KeyLimits {
     if (use.inFlight >= limits.concurrency) {
       throw new GatewayError('CONCURRENCY_EXCEEDED', {
         message: `This API key may run ${limits.concurrency} requests at the same time. Try again when one has finished.`,
-        retryAfterSeconds: 1,
+        // Places become free one by one: with n under way, one does every nth of a request's time.
+        retryAfterSeconds: Math.max(1, use.meanDurationMs / limits.concurrency / 1000),
       })
     }
     if (use.requests.take(1, limits.requestsPerMinute, nowMs) === null) {
@@ -37,7 +41,7 @@ export class KeyLimits {
       throw refusal('RPM_EXCEEDED', `${limits.requestsPerMinute} requests`, seconds)
     }
     use.inFlight += 1
-    return new KeyAdmission(principal, use)
+    return new KeyAdmission(principal, use, nowMs)
   }
 
   /** The state of a key's windows, for the headers of refusals made before or instead of an admission. */
@@ -53,7 +57,13 @@ export class KeyLimits {
     this.#sweep(nowMs)
     let use = this.#uses.get(keyId)
     if (use === undefined) {
-      use = { requests: new SlidingWindow(), tokens: new SlidingWindow(), inFlight: 0, lastUsedMs: nowMs }
+      use = {
+        requests: new SlidingWindow(),
+        tokens: new SlidingWindow(),
+        inFlight: 0,
+        lastUsedMs: nowMs,
+        meanDurationMs: 0,
+      }
       this.#uses.set(keyId, use)
     }
     use.lastUsedMs = nowMs
@@ -73,13 +83,15 @@ export class KeyLimits {
 export class KeyAdmission implements Reservation {
   readonly #principal: Principal
   readonly #use: KeyUse
+  readonly #admittedMs: number
   #reserved = 0
   #second: number | null = null
   #open = true
 
-  constructor(principal: Principal, use: KeyUse) {
+  constructor(principal: Principal, use: KeyUse, admittedMs: number) {
     this.#principal = principal
     this.#use = use
+    this.#admittedMs = admittedMs
   }
 
   /** Holds `tokens` until the truth is known. Throws TPM_EXCEEDED. More than a whole minute's limit is held as just that. */
@@ -97,6 +109,7 @@ export class KeyAdmission implements Reservation {
     if (!this.#open) return
     this.#open = false
     this.#use.inFlight -= 1
+    this.#use.meanDurationMs += (nowMs - this.#admittedMs - this.#use.meanDurationMs) * DURATION_SMOOTHING
     if (this.#second !== null) this.#use.tokens.correct(this.#second, actualTokens - this.#reserved, nowMs)
   }
 

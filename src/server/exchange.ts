@@ -20,6 +20,7 @@ export class UwsExchange implements Exchange {
   #pieces: Buffer[] = []
   #received = 0
   #complete = false
+  #closed = false
   #failure: GatewayError | null = null
   #waiting: { resolve: (body: Buffer) => void; reject: (error: GatewayError) => void } | null = null
 
@@ -53,14 +54,14 @@ export class UwsExchange implements Exchange {
 
   /** The connection is gone, or the answer is over: nobody waits for more of the body. */
   close(): void {
-    this.#failure ??= new GatewayError('CLIENT_CLOSED')
+    this.#closed = true
     this.#deadlines.forget(this.#deadline)
     this.#pieces = []
     this.#settle()
   }
 
   #take(bytes: ArrayBuffer, isLast: boolean): void {
-    if (this.#failure !== null) return
+    if (this.#failure !== null || this.#closed) return
     this.#received += bytes.byteLength
     if (this.#received > this.#limits.maxBytes) {
       this.#fail(this.#tooLarge())
@@ -86,6 +87,8 @@ export class UwsExchange implements Exchange {
   #settle(): void {
     if (this.#waiting === null) return
     const { resolve, reject } = this.#waiting
+    // Made only when somebody waits: an error costs more than the rest of closing an exchange.
+    if (this.#closed) this.#failure ??= new GatewayError('CLIENT_CLOSED')
     if (this.#failure !== null) {
       this.#waiting = null
       reject(this.#failure)

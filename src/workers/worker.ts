@@ -1,4 +1,4 @@
-import { move } from 'piscina'
+import { move, transferableSymbol, valueSymbol } from 'piscina'
 import { GatewayError } from '../core/errors.ts'
 import { dialectOf } from '../dialects/index.ts'
 import { createValidator } from '../validation/validate.ts'
@@ -40,8 +40,10 @@ function refused(error: GatewayError): Performed {
   return { kind: 'refused', error: { code: error.code, message: error.message, param: error.param } }
 }
 
+/** Piscina looks for what it may transfer at the result itself, not inside of it. */
 function transferred(performed: Performed, bytes: Uint8Array): TaskResult {
-  return { ...performed, bytes: move(bytes) as unknown as Uint8Array }
+  const result = { ...performed, bytes }
+  return move({ [transferableSymbol]: [bytes.buffer], [valueSymbol]: result } as never) as unknown as TaskResult
 }
 
 /** Compiled once per worker and limits. */

@@ -22,7 +22,6 @@ const EXPECTED_TEXT: Readonly<Record<Expected, string>> = {
 }
 
 const WORDS = ['true', 'false', 'null'].map((word) => Buffer.from(word))
-const NUMBER = /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?$/
 const NUMBER_BYTES = new Set(Buffer.from('0123456789+-.eE'))
 const ESCAPES = new Set(Buffer.from('"\\/bfnrt'))
 
@@ -96,11 +95,37 @@ function readScalar(bytes: Buffer, start: number, otherwise: string): Piece {
     const end = start + word.length
     if (bytes.subarray(start, end).equals(word)) return { end, problem: null }
   }
-  let end = start
-  while (end < bytes.length && NUMBER_BYTES.has(bytes[end] ?? 0)) end++
-  if (end === start || !/[-\d]/.test(String.fromCharCode(bytes[start] ?? 0))) return { end: start, problem: otherwise }
-  const isNumber = NUMBER.test(bytes.toString('latin1', start, end))
-  return isNumber ? { end, problem: null } : { end: start, problem: 'this is not a valid number' }
+  if (!(bytes[start] === 0x2d || isDigit(bytes[start]))) return { end: start, problem: otherwise }
+  const end = numberEnd(bytes, start)
+  if (end === null || NUMBER_BYTES.has(bytes[end] ?? 0)) return { end: start, problem: 'this is not a valid number' }
+  return { end, problem: null }
+}
+
+/** Behind the number that begins at `start`, null when none does. By hand: a long one would overflow a regular expression. */
+function numberEnd(bytes: Buffer, start: number): number | null {
+  let i = bytes[start] === 0x2d ? start + 1 : start
+  if (!isDigit(bytes[i])) return null
+  i = bytes[i] === 0x30 ? i + 1 : digitsEnd(bytes, i)
+  if (bytes[i] === 0x2e) {
+    if (!isDigit(bytes[i + 1])) return null
+    i = digitsEnd(bytes, i + 1)
+  }
+  if (bytes[i] === 0x65 || bytes[i] === 0x45) {
+    i += bytes[i + 1] === 0x2b || bytes[i + 1] === 0x2d ? 2 : 1
+    if (!isDigit(bytes[i])) return null
+    i = digitsEnd(bytes, i)
+  }
+  return i
+}
+
+function digitsEnd(bytes: Buffer, start: number): number {
+  let i = start
+  while (isDigit(bytes[i])) i++
+  return i
+}
+
+function isDigit(byte: number | undefined): boolean {
+  return byte !== undefined && byte >= 0x30 && byte <= 0x39
 }
 
 function readString(bytes: Buffer, start: number): Piece {

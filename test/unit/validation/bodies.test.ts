@@ -370,9 +370,19 @@ describe('names that must not stand', () => {
     const names = Array.from({ length: 5000 }, (_, index) => `"f${index}":0`).join()
 
     expect(refusal('chat.completions', around(`${valid},${names}`))).toBeNull()
-    expect(refusal('chat.completions', around(`${valid},${names},"f3":1`))).toMatchObject({
-      code: 'DUPLICATE_FIELD',
-      param: '/f3',
-    })
+    for (const name of ['f0', 'f8', 'f9', 'f10', 'f11', 'f12', 'f4999']) {
+      expect(refusal('chat.completions', around(`${valid},${names},"${name}":1`))).toMatchObject({
+        code: 'DUPLICATE_FIELD',
+        param: `/${name}`,
+      })
+    }
+  })
+
+  it('does not take names of an inner object for those of the outer one', () => {
+    const part = '{"type":"text","text":"x","role":1,"model":2}'
+    const message = `{"content":[${part},${part}],"role":"user","type":1,"text":2}`
+    const body = around(`"messages":[${message},${message}],"role":1,"content":2,"type":3,"text":4`)
+
+    expect(refusal('messages', body)).toBeNull()
   })
 })

@@ -45,4 +45,15 @@ describe('findJsonFault', () => {
     expect(findJsonFault(Buffer.from('["😀é", x]'))).toMatchObject({ offset: 11, line: 1, column: 8 })
     expect(findJsonFault(Buffer.from('{} {}'))).toMatchObject({ offset: 3, problem: 'nothing more is expected here' })
   })
+
+  it('takes junk of any length', () => {
+    for (const junk of [
+      `[${'1'.repeat(20_000_000)}x`,
+      ' '.repeat(5_000_000),
+      `"${'\\\\'.repeat(2_000_000)}`,
+      '['.repeat(100_000),
+    ]) {
+      expect(findJsonFault(Buffer.from(junk))).not.toBeNull()
+    }
+  })
 })

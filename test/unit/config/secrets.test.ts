@@ -24,7 +24,7 @@ it('creates secrets once, for the owner alone, and reads them again', () => {
   expect(loadOrCreateSecrets(join(directory, 'other')).keyHash).not.toEqual(first.keyHash)
 })
 
-it('gives all processes that start at once the same secrets', async () => {
+it('gives all processes that start at once the same secrets', { timeout: 120_000 }, async () => {
   const directory = temporaryDirectory()
   const compiled = compileModule('config/secrets.ts')
   onTestFinished(() => compiled.remove())

@@ -149,7 +149,7 @@ it('fails at once when the file cannot be opened', () => {
   expect(() => createLogger({ level: 'info', name: 'x', file: '/dev/null/log' })).toThrow(/ENOTDIR|EEXIST/)
 })
 
-it('loses no line when the process ends', () => {
+it('loses no line when the process ends', { timeout: 120_000 }, () => {
   const compiled = compileModule('telemetry/logger.ts')
   onTestFinished(() => compiled.remove())
   const program = `

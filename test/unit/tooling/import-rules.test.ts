@@ -2,9 +2,12 @@ import { spawnSync } from 'node:child_process'
 import { copyFileSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { expect, it, onTestFinished } from 'vitest'
+import { expect, it, onTestFinished, vi } from 'vitest'
 
 const root = fileURLToPath(new URL('../../..', import.meta.url))
+
+// Each run of the rules starts a program that reads TypeScript: seconds, on a busy machine many.
+vi.setConfig({ testTimeout: 120_000 })
 
 /** Runs the import rules on a tree of sources; `from → to` of what they object to, by rule. */
 function violations(sources: Readonly<Record<string, string>>): Map<string, string[]> {

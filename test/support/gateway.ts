@@ -196,7 +196,11 @@ export async function startGateway(options: GatewayOptions = {}): Promise<TestGa
     ...(databaseUrl === null ? {} : { DATABASE_URL: databaseUrl }),
     ...options.env,
   })
-  const url = await readyUrl(child, output)
+  const url = await readyUrl(child, output).catch((cause: unknown) => {
+    // Nobody else would end it.
+    child.kill()
+    throw cause
+  })
   return new TestGateway({
     url,
     dataDir,

@@ -10,6 +10,7 @@ const { values } = parseArgs({
   options: {
     seconds: { type: 'string', default: '8' },
     connections: { type: 'string', default: '64' },
+    profile: { type: 'string' },
     out: { type: 'string', default: 'test-results/bench.json' },
   },
 })
@@ -22,7 +23,7 @@ const SCENARIOS: Readonly<Record<string, RelayOptions>> = {
 /** The gateway beside its own upstream, in one run: figures of different runs do not compare. */
 async function main(): Promise<void> {
   const simulator = await startSimulator()
-  const gateway = await startGateway(simulator.baseUrl)
+  const gateway = await startGateway(simulator.baseUrl, values.profile ?? null)
   const results: Record<string, Measured[]> = {}
   try {
     for (const [name, options] of Object.entries(SCENARIOS)) {

@@ -28,8 +28,8 @@ export async function startSimulator(): Promise<Program> {
   return { pid: child.pid ?? 0, baseUrl: `http://127.0.0.1:${line}/v1`, headers: {}, stop: () => end(child) }
 }
 
-/** A gateway with one front before an upstream. */
-export async function startGateway(upstreamBaseUrl: string): Promise<Program> {
+/** A gateway with one front before an upstream; with `profileDir` each of its processes leaves a CPU profile there. */
+export async function startGateway(upstreamBaseUrl: string, profileDir: string | null): Promise<Program> {
   const dataDir = mkdtempSync(join(tmpdir(), 'sluice-bench-'))
   const key = generateApiKey()
   const file = join(dataDir, 'bench.yaml')
@@ -49,7 +49,10 @@ export async function startGateway(upstreamBaseUrl: string): Promise<Program> {
     ],
   }
   writeFileSync(file, JSON.stringify(config))
-  const child = spawn(process.execPath, [join(DIST, 'main.js'), '--config', file], { stdio: ['ignore', 'pipe', 'inherit'] })
+  const profiling = profileDir === null ? [] : ['--cpu-prof', `--cpu-prof-dir=${profileDir}`]
+  const child = spawn(process.execPath, [...profiling, join(DIST, 'main.js'), '--config', file], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  })
   const url = await firstMatch(child, /ready at (\S+)/)
   return {
     pid: child.pid ?? 0,

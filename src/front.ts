@@ -8,6 +8,7 @@ import { DeadlineClock } from './core/deadlines.ts'
 import type { Snapshot } from './core/snapshot.ts'
 import { dialectOf } from './dialects/index.ts'
 import { Health } from './gateway/health.ts'
+import { InFlightLimit } from './gateway/in-flight.ts'
 import { ModelDirectory } from './gateway/models.ts'
 import { createPhases } from './gateway/phases.ts'
 import { createRefusal, createRoutes } from './gateway/routes.ts'
@@ -114,6 +115,7 @@ async function runFront(setup: ChildSetup): Promise<void> {
       phases,
       models,
       health,
+      inFlight: new InFlightLimit(config.limits.maxRequestsInFlight, clock),
       clock,
       vendor: config.server.vendor,
       dialectOf,
@@ -124,7 +126,7 @@ async function runFront(setup: ChildSetup): Promise<void> {
     addresses: createClientAddresses(config.server.trustedProxies),
     maxBodyBytes: config.limits.maxBodyBytes,
     bodyTimeoutMs: config.server.bodyTimeoutMs,
-    commonHeaders: [],
+    corsOrigins: config.server.corsOrigins,
     tls: config.server.tls,
     onFault: (cause) => {
       logger.error({ err: cause }, 'a handler failed')

@@ -53,6 +53,7 @@ export const ERROR_CODES = {
   BUDGET_EXHAUSTED: row(429, 'quota_exhausted', 'downstream', false, 'The budget is used up.'),
   CLIENT_CLOSED: row(499, 'invalid_request', 'downstream', false, 'The client closed the connection.'),
   INTERNAL: row(500, 'server_error', 'internal', false, 'Internal error.'),
+  GATEWAY_OVERLOADED: row(503, 'service_unavailable', 'internal', false, 'Too many requests are under way.'),
   STARTING: row(503, 'service_unavailable', 'internal', false, 'The gateway is starting.'),
   DRAINING: row(503, 'service_unavailable', 'internal', false, 'The gateway is shutting down.'),
   JOURNAL_UNAVAILABLE: row(503, 'service_unavailable', 'internal', false, 'Requests cannot be recorded at the moment.'),

@@ -2,11 +2,12 @@ import type { Clock } from '../core/clock.ts'
 import type { Dialect } from '../core/dialect.ts'
 import { ENDPOINTS } from '../core/endpoint.ts'
 import type { DialectName, Endpoint } from '../core/endpoint.ts'
-import type { GatewayError } from '../core/errors.ts'
+import { GatewayError } from '../core/errors.ts'
 import type { Exchange } from '../core/exchange.ts'
 import { RequestContext } from '../core/request-context.ts'
 import { newRequestId } from '../core/request-id.ts'
 import type { Health } from './health.ts'
+import type { InFlightLimit } from './in-flight.ts'
 import type { ModelDirectory } from './models.ts'
 import type { Phases } from './phases.ts'
 import { handle, handleLocally } from './pipeline.ts'
@@ -23,6 +24,7 @@ export interface RouteParts {
   readonly phases: Phases
   readonly models: ModelDirectory
   readonly health: Health
+  readonly inFlight: InFlightLimit
   readonly clock: Clock
   readonly vendor: string
   readonly dialectOf: (name: DialectName) => Dialect
@@ -35,7 +37,7 @@ const MANAGEMENT = ['/api/*', '/v1/admin/*', '/v1/enterprise/*'] as const
 
 /** Every public route of a front. */
 export function createRoutes(parts: RouteParts): readonly GatewayRoute[] {
-  const { phases, models, health, clock, vendor } = parts
+  const { phases, models, health, inFlight, clock, vendor } = parts
 
   const context = (endpoint: Endpoint, exchange: Exchange): RequestContext => {
     const atMs = clock.now()
@@ -50,7 +52,12 @@ export function createRoutes(parts: RouteParts): readonly GatewayRoute[] {
   const ai = (path: string, endpoint: Endpoint): GatewayRoute => ({
     method: 'POST',
     path,
-    handle: (exchange) => handle(context(endpoint, exchange), phases),
+    handle: (exchange) => {
+      const running = inFlight.run(() => handle(context(endpoint, exchange), phases))
+      if (running !== null) return running
+      const { retryAfterSeconds } = inFlight
+      refuseAs(endpoint)(exchange, new GatewayError('GATEWAY_OVERLOADED', { retryAfterSeconds }))
+    },
     refuse: refuseAs(endpoint),
   })
   const local = (path: string, endpoint: Endpoint, answer: (ctx: RequestContext) => void): GatewayRoute => ({

@@ -1,4 +1,8 @@
 const TOKEN = /^[!#$%&'*+\-.^_`|~0-9a-z]+$/
+/** Of methods: the same, in any case. */
+const METHOD = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/
+/** A name, an IPv4 or a bracketed IPv6 address, and a port: `uri-host [":" port]` of RFC 3986 without percent-encoding of its own. */
+const HOST = /^(?:\[[0-9A-Fa-fv:.]+\]|[A-Za-z0-9\-._~!$&'()*+,;=%]*)(?::[0-9]*)?$/
 const PLAIN_NUMBER = /^[0-9]{1,15}$/
 // eslint-disable-next-line no-control-regex -- control bytes are what it looks for
 const CONTROL_BYTES = /[\x00-\x08\x0a-\x1f\x7f]/
@@ -11,6 +15,17 @@ export interface CopiedHeaders {
   readonly chunked: boolean
   /** Null when no Content-Length was sent. */
   readonly contentLength: number | null
+}
+
+const KNOWN_METHODS: ReadonlySet<string> = new Set(['GET', 'POST', 'PUT', 'DELETE', 'PATCH', 'HEAD', 'OPTIONS'])
+
+export function isMethod(method: string): boolean {
+  return KNOWN_METHODS.has(method) || METHOD.test(method)
+}
+
+/** The client sends nothing more on this connection. */
+export function wantsClose(connection: string | undefined): boolean {
+  return connection !== undefined && /(?:^|,)\s*close\s*(?:,|$)/i.test(connection)
 }
 
 interface HeaderSource {
@@ -35,7 +50,9 @@ export function copyHeaders(source: HeaderSource): CopiedHeaders {
 
   const transferEncoding = headers['transfer-encoding']
   const length = headers['content-length']
-  if (headers['host'] === undefined) fault ??= 'no Host'
+  const host = headers['host']
+  if (host === undefined) fault ??= 'no Host'
+  else if (!HOST.test(host)) fault ??= 'Host is not a host'
   if (transferEncoding !== undefined) {
     if (length !== undefined) fault ??= 'Content-Length beside Transfer-Encoding'
     if (transferEncoding.toLowerCase() !== 'chunked') fault ??= 'a Transfer-Encoding other than chunked'

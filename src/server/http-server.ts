@@ -2,10 +2,11 @@ import uWS from 'uWebSockets.js'
 import type { HttpRequest, HttpResponse, us_listen_socket } from 'uWebSockets.js'
 import type { DeadlineClock } from '../core/deadlines.ts'
 import { GatewayError } from '../core/errors.ts'
-import type { Exchange, HeaderList, IncomingRequest } from '../core/exchange.ts'
+import type { Exchange, IncomingRequest } from '../core/exchange.ts'
 import type { ClientAddresses } from './client-address.ts'
+import { createCors } from './cors.ts'
 import { UwsExchange } from './exchange.ts'
-import { copyHeaders } from './framing-guard.ts'
+import { copyHeaders, isMethod, wantsClose } from './framing-guard.ts'
 import { UwsResponder } from './responder.ts'
 
 export type Method = 'GET' | 'POST' | 'PUT' | 'DELETE' | 'PATCH'
@@ -28,7 +29,8 @@ export interface ServerOptions {
   readonly addresses: ClientAddresses
   readonly maxBodyBytes: number
   readonly bodyTimeoutMs: number
-  readonly commonHeaders: HeaderList
+  /** Origins that browsers may call from, or `*`; empty: none. */
+  readonly corsOrigins: readonly string[]
   readonly tls: { readonly certFile: string; readonly keyFile: string } | null
   /** A handler failed in a way it did not answer for. */
   readonly onFault: (cause: unknown) => void
@@ -59,6 +61,7 @@ export function createHttpServer(options: ServerOptions): HttpServer {
     options.tls === null
       ? uWS.App()
       : uWS.SSLApp({ cert_file_name: options.tls.certFile, key_file_name: options.tls.keyFile })
+  const cors = createCors(options.corsOrigins)
   let listenSocket: us_listen_socket | null = null
   let openExchanges = 0
   let openHandlers = 0
@@ -74,8 +77,8 @@ export function createHttpServer(options: ServerOptions): HttpServer {
       const response = new UwsResponder(res, {
         deadlines: options.deadlines,
         headOnly: request.method === 'HEAD',
-        closeAfter: closing || chunked || fault !== null,
-        commonHeaders: options.commonHeaders,
+        closeAfter: closing || chunked || fault !== null || wantsClose(request.headers['connection']),
+        commonHeaders: cors.headers(request),
         onOver: () => {
           openExchanges -= 1
           exchange.close()
@@ -91,6 +94,11 @@ export function createHttpServer(options: ServerOptions): HttpServer {
       try {
         if (fault !== null) {
           route.refuse(exchange, new GatewayError('INVALID_FRAMING', { message: `Malformed HTTP request: ${fault}.` }))
+          return
+        }
+        const preflight = cors.preflight(request)
+        if (preflight !== null) {
+          response.send(200, preflight, '')
           return
         }
         if (hasBody(request.method)) {
@@ -207,15 +215,16 @@ function copyRequest(
   const peer = TEXT.decode(res.getRemoteAddressAsText())
   const params: string[] = []
   for (let i = 0; i < parameters; i++) params.push(req.getParameter(i) ?? '')
+  const method = req.getCaseSensitiveMethod()
   const request: IncomingRequest = {
-    method: req.getCaseSensitiveMethod(),
+    method,
     path: req.getUrl(),
     query: req.getQuery(),
     headers,
     address: addresses.of(peer, headers['x-forwarded-for']),
     params,
   }
-  return { request, fault, chunked, contentLength }
+  return { request, fault: fault ?? (isMethod(method) ? null : 'the method is not a token'), chunked, contentLength }
 }
 
 function hasBody(method: string): boolean {

@@ -23,7 +23,7 @@ export interface ResponderOptions {
   readonly onOver: () => void
 }
 
-type State = 'idle' | 'head' | 'streaming' | 'sending' | 'over'
+type State = 'idle' | 'head' | 'deferred' | 'streaming' | 'sending' | 'over'
 
 /**
  * The only code that writes to a uWebSockets.js response. Holds its rules: nothing after the end or an abort, one write per
@@ -82,6 +82,16 @@ export class UwsResponder implements Responder {
     this.#status = status
     this.#headers = headers
     const bytes = typeof body === 'string' ? Buffer.from(body) : body
+    if (this.#closeAfter) {
+      // An answer given while the server is still parsing does not close: it serves what stands behind the request first.
+      this.#state = 'deferred'
+      setImmediate(() => {
+        if (this.#state === 'deferred') this.#sendWhole(bytes)
+      })
+    } else this.#sendWhole(bytes)
+  }
+
+  #sendWhole(bytes: Buffer): void {
     if (bytes.length > WHOLE_ANSWER_BYTES && !this.#options.headOnly) {
       this.#sendInPieces(bytes)
       return
@@ -99,7 +109,7 @@ export class UwsResponder implements Responder {
   }
 
   write(chunk: Buffer): boolean {
-    if (this.#state === 'over' || this.#state === 'sending' || chunk.length === 0) return true
+    if (this.#isWhole() || chunk.length === 0) return true
     const first = this.#state !== 'streaming'
     this.#state = 'streaming'
     this.#chunk = chunk
@@ -110,7 +120,7 @@ export class UwsResponder implements Responder {
   }
 
   end(lastChunk: Buffer = EMPTY): void {
-    if (this.#state === 'over' || this.#state === 'sending') return
+    if (this.#isWhole()) return
     if (this.#state !== 'streaming') this.write(lastChunk)
     else if (lastChunk.length > LAST_CHUNK_BYTES) this.write(lastChunk)
     else {
@@ -138,6 +148,11 @@ export class UwsResponder implements Responder {
     const listener = this.#onAbort
     this.#onAbort = null
     listener?.()
+  }
+
+  /** Nothing can be added to the answer. */
+  #isWhole(): boolean {
+    return this.#state === 'over' || this.#state === 'sending' || this.#state === 'deferred'
   }
 
   #over(): void {

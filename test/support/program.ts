@@ -1,0 +1,83 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { fileURLToPath } from 'node:url'
+import { inject } from 'vitest'
+import { eventually } from './eventually.ts'
+import { createTestDatabase } from './test-database.ts'
+
+const MAIN = fileURLToPath(new URL('../../dist/main.js', import.meta.url))
+const READY = /^Sluice is ready at (\S+)$/m
+
+/** The gateway as its operator sees it: arguments, environment, working directory, what it says and how it ends. */
+export interface Program {
+  readonly pid: number
+  /** Standard output so far. */
+  stdout(): string
+  /** Standard error so far. */
+  stderr(): string
+  signal(signal: NodeJS.Signals): void
+  /** The address of the ready line. Rejects with all output when the program ends before it. */
+  ready(): Promise<string>
+  /** Exit code, or null after a signal that ended it. */
+  readonly ended: Promise<number | null>
+  /** SIGTERM, unless it has ended. */
+  stop(): Promise<number | null>
+}
+
+/** Starts the program in `cwd`; its environment holds nothing but `env` and a PATH. */
+export function runProgram(cwd: string, env: Record<string, string>, args: readonly string[] = []): Program {
+  const { PATH = '' } = process.env
+  const child = spawn(process.execPath, [MAIN, ...args], {
+    cwd,
+    env: { PATH, ...env },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
+  let stdout = ''
+  let stderr = ''
+  child.stdout.on('data', (chunk: Buffer) => (stdout += chunk.toString()))
+  child.stderr.on('data', (chunk: Buffer) => (stderr += chunk.toString()))
+  // `close`, not `exit`: everything it said has been read.
+  const ended = once(child, 'close').then(([code]) => code as number | null)
+  const early = ended.then((code) => {
+    throw new Error(`the program ended with ${code} before it was ready:\n${stdout}\n${stderr}`)
+  })
+  early.catch(() => undefined)
+  const isRunning = (): boolean => child.exitCode === null && child.signalCode === null
+  return {
+    pid: child.pid ?? 0,
+    stdout: () => stdout,
+    stderr: () => stderr,
+    signal: (signal) => void child.kill(signal),
+    ready: () => Promise.race([early, readyUrl(() => stdout)]),
+    ended,
+    stop: () => {
+      if (isRunning()) child.kill('SIGTERM')
+      return ended
+    },
+  }
+}
+
+/** What the environment says about the database, by the vitest project: nothing, or an empty database on Postgres. */
+export async function databaseEnv(): Promise<Record<string, string>> {
+  return inject('database') === 'pglite' ? {} : { DATABASE_URL: await createTestDatabase(inject('postgresUrl')) }
+}
+
+/** Asks for a chat completion. */
+export function askChat(url: string, apiKey: string, model: string, content = 'hi'): Promise<Response> {
+  return fetch(`${url}/v1/chat/completions`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${apiKey}`, 'content-type': 'application/json' },
+    body: JSON.stringify({ model, messages: [{ role: 'user', content }] }),
+  })
+}
+
+function readyUrl(stdout: () => string): Promise<string> {
+  return eventually(
+    () => {
+      const url = READY.exec(stdout())?.[1]
+      if (url === undefined) throw new Error(`not ready:\n${stdout()}`)
+      return url
+    },
+    { timeoutMs: 80_000 },
+  )
+}

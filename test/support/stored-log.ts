@@ -1,0 +1,77 @@
+import { existsSync, readdirSync } from 'node:fs'
+import { join } from 'node:path'
+import { openDatabase } from '../../src/store/open-database.ts'
+
+export interface StoredRow {
+  readonly id: string
+  readonly client_request_id: string | null
+  readonly status: number | null
+  readonly settlement: string
+  readonly stream: boolean
+  readonly aborted: boolean
+  readonly prompt_tokens: number
+  readonly completion_tokens: number
+}
+
+/** What a gateway left behind, read from its stores. */
+export interface StoredLog {
+  readonly rows: readonly StoredRow[]
+  /** Requests and tokens, summed over the rows and over the hourly rollups. */
+  readonly rowSums: Sums
+  readonly rollupSums: Sums
+  /** Requests that have begun and neither ended nor been called interrupted. */
+  readonly open: number
+  readonly deadLetters: number
+  readonly segments: readonly string[]
+}
+
+interface Sums {
+  readonly requests: number
+  readonly aborted: number
+  readonly prompt_tokens: number
+  readonly completion_tokens: number
+}
+
+/** Reads the stores of a gateway that has ended: nobody else may have the embedded database open. */
+export async function readStoredLog(dataDir: string, databaseUrl: string | null): Promise<StoredLog> {
+  const database = await openDatabase({
+    url: databaseUrl,
+    dataDir,
+    maxConnections: 1,
+    statementTimeoutMs: 60_000,
+    onConnectionError: () => undefined,
+  })
+  const one = async <T>(sql: string): Promise<T> => {
+    const [row] = await database.query<T>(sql)
+    if (row === undefined) throw new Error(`no row: ${sql}`)
+    return row
+  }
+  try {
+    return {
+      rows: await database.query<StoredRow>(
+        `SELECT id, client_request_id, status, settlement, stream, aborted, prompt_tokens, completion_tokens
+          FROM request_log`,
+      ),
+      rowSums: await one(
+        `SELECT count(*)::int8 AS requests, count(*) FILTER (WHERE aborted)::int8 AS aborted,
+          coalesce(sum(prompt_tokens), 0)::int8 AS prompt_tokens,
+          coalesce(sum(completion_tokens), 0)::int8 AS completion_tokens FROM request_log`,
+      ),
+      rollupSums: await one(
+        `SELECT coalesce(sum(requests), 0)::int8 AS requests, coalesce(sum(aborted), 0)::int8 AS aborted,
+          coalesce(sum(prompt_tokens), 0)::int8 AS prompt_tokens,
+          coalesce(sum(completion_tokens), 0)::int8 AS completion_tokens FROM request_rollup_hourly`,
+      ),
+      open: (await one<{ n: number }>('SELECT count(*)::int8 AS n FROM journal_open')).n,
+      deadLetters: (await one<{ n: number }>('SELECT count(*)::int8 AS n FROM journal_dead_letters')).n,
+      segments: segmentsOf(dataDir),
+    }
+  } finally {
+    await database.close()
+  }
+}
+
+function segmentsOf(dataDir: string): string[] {
+  const directory = join(dataDir, 'journal')
+  return existsSync(directory) ? readdirSync(directory) : []
+}

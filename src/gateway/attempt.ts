@@ -6,6 +6,7 @@ import type { Dialect } from '../core/dialect.ts'
 import { GatewayError } from '../core/errors.ts'
 import type { RequestBody } from '../core/request-body.ts'
 import type { RequestContext } from '../core/request-context.ts'
+import type { Provider } from '../core/snapshot.ts'
 import { redactUpstreamText } from '../dialects/redact.ts'
 import type { UpstreamCall, UpstreamClient, UpstreamHeaders, UpstreamListener } from '../upstream/upstream-client.ts'
 import type { Answer, AnswerReceiver, AttemptControl } from './answer-receiver.ts'
@@ -21,6 +22,8 @@ export interface AttemptOptions {
   readonly deadlines: DeadlineClock
   readonly readAnswer: AnswerReader
   readonly maxAnswerBytes: number
+  /** As in the names of the messages protocol's headers. */
+  readonly vendor: string
 }
 
 /** Served: the answer is settled, good or bad. Failed: nothing has gone downstream, another key may be tried. */
@@ -79,6 +82,7 @@ export class Attempt implements UpstreamListener, AttemptControl {
       const request = buildUpstreamRequest({
         deployment,
         endpoint: this.#ctx.endpoint.name,
+        vendor: this.#options.vendor,
         request: exchange.request,
         body,
         stream,
@@ -98,8 +102,7 @@ export class Attempt implements UpstreamListener, AttemptControl {
       status,
       headers,
       clock: this.#options.clock,
-      redact: (text) =>
-        redactUpstreamText(text, [deployment.key.credential, new URL(deployment.provider.baseUrl).host]),
+      redact: (text) => redactUpstreamText(text, secretsOf(deployment.provider)),
     }
     if (status !== 200) this.#receiver = new FailureReader(answer, this)
     else if (this.#body.stream && isEventStream(headers)) {
@@ -214,6 +217,11 @@ export class Attempt implements UpstreamListener, AttemptControl {
     this.#options.deadlines.forget(this.#deadline)
     this.#slot.release(this.#outcome)
   }
+}
+
+/** Of all its keys: an account that knows one may well name another. */
+function secretsOf({ baseUrl, keys }: Provider): string[] {
+  return [new URL(baseUrl).host, ...keys.map(({ credential }) => credential)]
 }
 
 function isEventStream(headers: UpstreamHeaders): boolean {

@@ -1,15 +1,12 @@
 import type { Health as HealthBody, Liveness, Readiness, ReadinessCheck } from '../api/health.ts'
 import type { Clock } from '../core/clock.ts'
-import type { Exchange, HeaderList } from '../core/exchange.ts'
+import type { Exchange } from '../core/exchange.ts'
 import type { CacheShare, Check, StoreHealth } from '../core/health.ts'
+import { newRequestId } from '../core/request-id.ts'
 import type { Scheduler } from '../scheduling/scheduler.ts'
 
 /** News from the control process older than this says nothing about now. */
 const STALE_MS = 5_000
-const JSON_HEADERS: HeaderList = [
-  ['Content-Type', 'application/json'],
-  ['Cache-Control', 'no-store'],
-]
 
 export interface HealthParts {
   readonly clock: Clock
@@ -46,7 +43,7 @@ export class Health {
     const impaired = availableKeys < keys || database.status === 'down' || cache.status === 'down'
     const able = isReady() && availableKeys > 0
     const { promptTokens, cachedTokens } = this.#cacheShare
-    answer(exchange, able ? 200 : 503, {
+    this.#answer(exchange, able ? 200 : 503, {
       status: able ? (impaired ? 'degraded' : 'healthy') : 'unhealthy',
       available_keys: availableKeys,
       total_concurrency: totalConcurrency,
@@ -56,7 +53,7 @@ export class Health {
   }
 
   readonly live = (exchange: Exchange): void => {
-    answer(exchange, 200, { status: 'ok' })
+    this.#answer(exchange, 200, { status: 'ok' })
   }
 
   /** 503 while draining, before the first snapshot, without a usable key, or when nothing can be recorded. The stores are told, not needed. */
@@ -69,7 +66,7 @@ export class Health {
         : { status: 'down', latencyMs: 0, message: 'no upstream key is usable' }
     const { database, cache } = this.#checks()
     const able = isReady() && isWritable() && availableKeys > 0 && !this.#draining
-    answer(exchange, able ? 200 : 503, {
+    this.#answer(exchange, able ? 200 : 503, {
       status: this.#draining ? 'draining' : able ? 'ready' : 'not_ready',
       checks: { database: rendered(database), cache: rendered(cache), key_pool: rendered(keyPool) },
     })
@@ -81,6 +78,18 @@ export class Health {
     const unknown: Check = { status: 'down', latencyMs: 0, message: 'no news from the control process' }
     return { database: unknown, cache: unknown }
   }
+
+  #answer(exchange: Exchange, status: number, value: HealthBody | Liveness | Readiness): void {
+    exchange.response.send(
+      status,
+      [
+        ['Content-Type', 'application/json'],
+        ['X-Request-Id', newRequestId(this.#parts.clock.now())],
+        ['Cache-Control', 'no-store'],
+      ],
+      JSON.stringify(value),
+    )
+  }
 }
 
 function rendered(check: Check): ReadinessCheck {
@@ -90,8 +99,4 @@ function rendered(check: Check): ReadinessCheck {
 
 function percentage(part: number, whole: number): string {
   return `${(whole === 0 ? 0 : (100 * part) / whole).toFixed(1)}%`
-}
-
-function answer(exchange: Exchange, status: number, value: HealthBody | Liveness | Readiness): void {
-  exchange.response.send(status, JSON_HEADERS, JSON.stringify(value))
 }

@@ -39,7 +39,6 @@ export interface PhaseParts extends AttemptOptions {
   readonly checkBody: (endpoint: EndpointName, bytes: Buffer) => RequestBody | Promise<RequestBody>
   /** Null until the first snapshot has come. */
   readonly isReady: () => boolean
-  readonly vendor: string
   readonly maxAttempts: number
   readonly defaultOutputTokens: number
   readonly logger: Logger

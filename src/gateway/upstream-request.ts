@@ -1,5 +1,5 @@
 import type { Deployment } from '../core/deployment.ts'
-import type { EndpointName } from '../core/endpoint.ts'
+import type { DialectName, EndpointName } from '../core/endpoint.ts'
 import type { IncomingRequest } from '../core/exchange.ts'
 import type { UpstreamRequest } from '../upstream/upstream-client.ts'
 
@@ -10,12 +10,19 @@ const PATHS: Readonly<Partial<Record<EndpointName, string>>> = {
   'messages.count_tokens': '/messages/count_tokens',
 }
 
-/** Client headers that a provider of the same dialect may see. */
-const FORWARDED = ['anthropic-version', 'anthropic-beta', 'openai-beta'] as const
+/** Client headers that a provider may see, and what they are called there; `VENDOR` stands for the configured vendor. */
+const FORWARDED: Readonly<Record<DialectName, ReadonlyArray<readonly [from: string, to: string]>>> = {
+  'openai-chat': [['openai-beta', 'openai-beta']],
+  'anthropic-messages': [
+    ['VENDOR-version', 'anthropic-version'],
+    ['VENDOR-beta', 'anthropic-beta'],
+  ],
+}
 
 export interface UpstreamRequestParts {
   readonly deployment: Deployment
   readonly endpoint: EndpointName
+  readonly vendor: string
   readonly request: IncomingRequest
   readonly body: Buffer
   readonly stream: boolean
@@ -37,9 +44,9 @@ export function buildUpstreamRequest(parts: UpstreamRequestParts): UpstreamReque
   ]
   const userAgent = request.headers['user-agent']
   if (userAgent !== undefined) headers.push('user-agent', userAgent)
-  for (const name of FORWARDED) {
-    const value = request.headers[name]
-    if (value !== undefined) headers.push(name, value)
+  for (const [from, to] of FORWARDED[provider.dialect]) {
+    const value = request.headers[from.replace('VENDOR', parts.vendor)]
+    if (value !== undefined) headers.push(to, value)
   }
   for (const name in provider.headers) headers.push(name, provider.headers[name] ?? '')
   if (provider.auth === 'bearer') headers.push('authorization', `Bearer ${key.credential}`)

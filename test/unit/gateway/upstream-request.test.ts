@@ -1,0 +1,79 @@
+import { expect, it } from 'vitest'
+import type { Deployment } from '../../../src/core/deployment.ts'
+import type { DialectName } from '../../../src/core/endpoint.ts'
+import { buildUpstreamRequest } from '../../../src/gateway/upstream-request.ts'
+
+function deploymentOf(dialect: DialectName): Deployment {
+  const key = { id: 'k', name: 'k', credential: 'the-credential', enabled: true, weight: 1, maxConcurrency: 1 }
+  return {
+    provider: {
+      id: 'p',
+      name: 'p',
+      dialect,
+      baseUrl: 'https://api.test.example/base/v1',
+      auth: dialect === 'openai-chat' ? 'bearer' : 'x-api-key',
+      headers: { 'x-configured': 'yes' },
+      keys: [key],
+      timeouts: { connectMs: 1, firstByteMs: 1, idleMs: 1, totalMs: 1 },
+      billsAfterDisconnect: false,
+    },
+    key,
+    upstreamModel: 'm',
+    weight: 1,
+  }
+}
+
+/** The headers sent upstream for a client's headers. */
+function sent(dialect: DialectName, headers: Record<string, string>, vendor = 'anthropic'): Record<string, string> {
+  const { headers: flat, path } = buildUpstreamRequest({
+    deployment: deploymentOf(dialect),
+    endpoint: dialect === 'openai-chat' ? 'chat.completions' : 'messages',
+    vendor,
+    request: { method: 'POST', path: '/', query: '', headers, address: '127.0.0.1', params: [] },
+    body: Buffer.from('{}'),
+    stream: false,
+  })
+  expect(path).toBe(dialect === 'openai-chat' ? '/base/v1/chat/completions' : '/base/v1/messages')
+  return Object.fromEntries(flat.flatMap((name, i) => (i % 2 === 0 ? [[name, flat[i + 1] ?? '']] : [])))
+}
+
+const client = {
+  'user-agent': 'agent/1',
+  'anthropic-version': '2023-06-01',
+  'anthropic-beta': 'a,b',
+  'openai-beta': 'x=1',
+  authorization: 'Bearer the-clients',
+  'x-api-key': 'the-clients',
+  cookie: 'c=1',
+}
+const always = {
+  accept: 'application/json',
+  'accept-encoding': 'identity',
+  'content-type': 'application/json',
+  'user-agent': 'agent/1',
+  'x-configured': 'yes',
+}
+
+it('forwards to each dialect the headers of its own protocol alone', () => {
+  expect(sent('openai-chat', client)).toEqual({
+    ...always,
+    'openai-beta': 'x=1',
+    authorization: 'Bearer the-credential',
+  })
+  expect(sent('anthropic-messages', client)).toEqual({
+    ...always,
+    'anthropic-version': '2023-06-01',
+    'anthropic-beta': 'a,b',
+    'x-api-key': 'the-credential',
+  })
+})
+
+it('translates the headers of another vendor’s name into those of the protocol', () => {
+  const headers = { 'user-agent': 'agent/1', 'acme-version': '2024-01-01', 'acme-beta': 'z', 'anthropic-beta': 'a' }
+  expect(sent('anthropic-messages', headers, 'acme')).toEqual({
+    ...always,
+    'anthropic-version': '2024-01-01',
+    'anthropic-beta': 'z',
+    'x-api-key': 'the-credential',
+  })
+})

@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process'
 import type { ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
+import { cpSync, mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -187,6 +187,9 @@ export async function startGateway(options: GatewayOptions = {}): Promise<TestGa
   const dataDir = options.dataDir ?? mkdtempSync(join(tmpdir(), 'sluice-test-'))
   const apiKey = generateApiKey()
   const databaseUrl = await databaseUrlOf(options.database ?? inject('database'))
+  if (databaseUrl === null && options.dataDir === undefined) {
+    cpSync(inject('pgliteTemplate'), dataDir, { recursive: true })
+  }
   const file = join(dataDir, 'test-config.yaml')
   writeFileSync(file, JSON.stringify(configOf(options, apiKey)))
   const { child, output } = spawnGateway(['--config', file], {

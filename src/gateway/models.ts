@@ -6,6 +6,9 @@ import type { ModelEntry, ModelList } from '../api/models.ts'
 import type { Clock } from '../core/clock.ts'
 import { answerHeaders } from './answer-headers.ts'
 
+/** Where single models are told of; the rest of the path is the id. */
+export const MODEL_PATH = '/v1/models/'
+
 /** Answers the model list and single models: what the caller's key may use. */
 export class ModelDirectory {
   readonly #clock: Clock
@@ -20,7 +23,7 @@ export class ModelDirectory {
   }
 
   readonly list = (ctx: RequestContext): void => {
-    const data = this.#models.filter((model) => mayUse(ctx.principal, model)).map(entry)
+    const data = this.#models.filter((model) => mayUse(ctx.principal, model.id)).map(entry)
     this.#answer(ctx, {
       object: 'list',
       data,
@@ -32,13 +35,21 @@ export class ModelDirectory {
 
   /** Throws MODEL_NOT_FOUND, also for models that exist but are not this key's. */
   readonly get = (ctx: RequestContext): void => {
-    const id = ctx.exchange.request.params[0] ?? ''
-    const model = this.#models.find((known) => known.id === id)
+    const id = decoded(ctx.exchange.request.path.slice(MODEL_PATH.length))
+    const model = this.#find(id)
     ctx.model = id
-    if (model === undefined || !mayUse(ctx.principal, model)) {
+    if (model === undefined || !mayUse(ctx.principal, id)) {
       throw new GatewayError('MODEL_NOT_FOUND', { message: `The model ${JSON.stringify(id)} does not exist here.` })
     }
-    this.#answer(ctx, entry(model))
+    this.#answer(ctx, entry({ ...model, id }))
+  }
+
+  /** The model of this id, else the longest pattern (`gpt-*`) that it fits. */
+  #find(id: string): Model | undefined {
+    const exact = this.#models.find((model) => model.id === id)
+    if (exact !== undefined) return exact
+    const fitting = this.#models.filter((model) => model.id.endsWith('*') && id.startsWith(model.id.slice(0, -1)))
+    return fitting.sort((a, b) => b.id.length - a.id.length)[0]
   }
 
   #answer(ctx: RequestContext, value: ModelEntry | ModelList): void {
@@ -50,8 +61,17 @@ export class ModelDirectory {
   }
 }
 
-function mayUse(principal: Principal | null, model: Model): boolean {
-  return principal !== null && (principal.models === null || principal.models.has(model.id))
+function mayUse(principal: Principal | null, id: string): boolean {
+  return principal !== null && (principal.models === null || principal.models.has(id))
+}
+
+/** As it stands when it is no valid encoding: no model has such an id then. */
+function decoded(text: string): string {
+  try {
+    return decodeURIComponent(text)
+  } catch {
+    return text
+  }
 }
 
 /** With the members of both protocols' entries. */

@@ -8,6 +8,7 @@ import { RequestContext } from '../core/request-context.ts'
 import { newRequestId } from '../core/request-id.ts'
 import type { Health } from './health.ts'
 import type { InFlightLimit } from './in-flight.ts'
+import { MODEL_PATH } from './models.ts'
 import type { ModelDirectory } from './models.ts'
 import type { Phases } from './phases.ts'
 import { handle, handleLocally } from './pipeline.ts'
@@ -92,7 +93,8 @@ export function createRoutes(parts: RouteParts): readonly GatewayRoute[] {
     ai('/v1/messages/count_tokens', ENDPOINTS.countTokens),
     ai(`/${vendor}/v1/messages/count_tokens`, ENDPOINTS.countTokens),
     local('/v1/models', ENDPOINTS.modelList, models.list),
-    local('/v1/models/:id', ENDPOINTS.model, models.get),
+    // Ids may hold slashes, which not every client encodes.
+    local(`${MODEL_PATH}*`, ENDPOINTS.model, models.get),
     probe('/health', health.overall),
     probe('/health/live', health.live),
     probe('/health/ready', health.ready),

@@ -1,0 +1,175 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import type { Behaviour } from '../../../src/simulator/behaviour.ts'
+import type { Simulator } from '../../../src/simulator/simulator.ts'
+import { startSimulator } from '../../../src/simulator/simulator.ts'
+import type { Answer } from '../../support/ai-calls.ts'
+import { call, eventsOf, expectNothingLeaked, HELLO, HELLO_MESSAGES, jsonOf } from '../../support/ai-calls.ts'
+import type { LogRow, TestGateway, TestUpstream } from '../../support/gateway.ts'
+import { startGateway } from '../../support/gateway.ts'
+
+/** The first key has nearly all of the weight; the second is what is left when the first has failed. */
+const FIRST_WEIGHT = 1_000
+const SECOND_WEIGHT = 1e-9
+
+const STATUSES = [401, 402, 403, 404, 408, 409, 429, 500, 502, 503, 504, 529]
+const ANYWAY: ReadonlyArray<readonly [string, Behaviour]> = [
+  ...STATUSES.map((status) => [`status ${status}`, { status }] as const),
+  ['accept-close', { fault: 'accept-close' }],
+  ['reset-before-headers', { fault: 'reset-before-headers' }],
+  ['hang-before-headers', { fault: 'hang-before-headers' }],
+  ['reset-after-headers', { fault: 'reset-after-headers' }],
+  ['hang-after-headers', { fault: 'hang-after-headers' }],
+  ['garbage', { fault: 'garbage' }],
+  ['html', { fault: 'html' }],
+  ['html under 200', { fault: 'html', status: 200 }],
+  ['redirect', { fault: 'redirect' }],
+  ['error-in-200', { fault: 'error-in-200' }],
+]
+const BUFFERED: ReadonlyArray<readonly [string, Behaviour]> = [
+  ...ANYWAY,
+  ['truncated-json', { fault: 'truncated-json' }],
+  ['garbage-event', { fault: 'garbage-event' }],
+  ['close-mid-stream', { fault: 'close-mid-stream' }],
+  ['reset-mid-stream', { fault: 'reset-mid-stream' }],
+  ['wrong-content-length-short', { fault: 'wrong-content-length-short' }],
+  ['wrong-content-length-long', { fault: 'wrong-content-length-long' }],
+]
+/** All before the first event. */
+const STREAMED: ReadonlyArray<readonly [string, Behaviour]> = [
+  ...ANYWAY,
+  ['error-event-first', { fault: 'error-event-first' }],
+  ['truncated-json', { fault: 'truncated-json', after: 0 }],
+  ['garbage-event', { fault: 'garbage-event', after: 0 }],
+  ['close-mid-stream', { fault: 'close-mid-stream', after: 0 }],
+  ['bare-json', { fault: 'bare-json' }],
+]
+
+interface Case {
+  readonly id: string
+  readonly name: string
+  readonly dialect: TestUpstream['dialect']
+  readonly stream: boolean
+  readonly behaviour: Behaviour
+}
+
+interface Outcome {
+  readonly answer: Answer
+  readonly row: LogRow
+}
+
+const cases: Case[] = (['openai-chat', 'anthropic-messages'] as const).flatMap((dialect) =>
+  [false, true].flatMap((stream) =>
+    (stream ? STREAMED : BUFFERED).map(([name, behaviour], index) => ({
+      id: `${dialect}-${stream ? 's' : 'b'}${index}`,
+      name: `${name}, ${dialect}, ${stream ? 'streamed' : 'whole'}`,
+      dialect,
+      stream,
+      behaviour,
+    })),
+  ),
+)
+
+let simulator: Simulator
+let gateway: TestGateway
+/** All cases run at once: each has an upstream of its own. */
+const outcomes = new Map<string, Promise<Outcome>>()
+
+beforeAll(async () => {
+  simulator = await startSimulator()
+  gateway = await startGateway({
+    upstreams: cases.map(({ id, dialect }) => ({
+      id,
+      dialect,
+      baseUrl: `${simulator.origin}/v1`,
+      models: [id],
+      keys: [
+        { id: `${id}-first`, credential: `upstream-credential-first-${id}`, weight: FIRST_WEIGHT },
+        { id: `${id}-second`, credential: `upstream-credential-second-${id}`, weight: SECOND_WEIGHT },
+      ],
+      more: { timeouts: { first_byte_ms: 4_000, idle_ms: 4_000 } },
+    })),
+  })
+  for (const test of cases) {
+    simulator.configureKey(`upstream-credential-first-${test.id}`, test.behaviour)
+    const outcome = run(test)
+    outcome.catch(() => undefined)
+    outcomes.set(test.id, outcome)
+  }
+})
+
+afterAll(async () => {
+  await gateway.stop()
+  await simulator.close()
+})
+
+async function run({ id, dialect, stream }: Case): Promise<Outcome> {
+  const chat = dialect === 'openai-chat'
+  const answer = await call(gateway, {
+    path: chat ? '/v1/chat/completions' : '/v1/messages',
+    body: { ...(chat ? HELLO : HELLO_MESSAGES), model: id, stream },
+  })
+  return { answer, row: await gateway.logRow(answer.id) }
+}
+
+function textOf({ text }: Answer, { dialect, stream }: Case): string {
+  const chat = dialect === 'openai-chat'
+  const values = stream
+    ? eventsOf(text)
+        .filter(({ data }) => data !== '[DONE]' && data !== '')
+        .map(({ data }) => JSON.parse(data) as unknown)
+    : [JSON.parse(text) as unknown]
+  return values.map((value) => (chat ? chatText(value) : messageText(value))).join('')
+}
+
+function chatText(value: unknown): string {
+  const { choices } = value as { choices: Array<{ message?: { content: string }; delta?: { content?: string } }> }
+  return choices.map(({ message, delta }) => message?.content ?? delta?.content ?? '').join('')
+}
+
+function messageText(value: unknown): string {
+  const { content, delta } = value as { content?: Array<{ text: string }>; delta?: { text?: string } }
+  return content?.map(({ text }) => text).join('') ?? delta?.text ?? ''
+}
+
+describe('goes to the next key, and bills the one answer, after', () => {
+  it.each(cases.map((test) => [test.name, test] as const))('%s', async (_name, test) => {
+    const { answer, row } = await (outcomes.get(test.id) as Promise<Outcome>)
+    expect(answer.status, answer.text).toBe(200)
+    expect(textOf(answer, test)).toBe('You said: Hello there')
+    expectNothingLeaked(answer)
+
+    const first = simulator.ledger.of(`upstream-credential-first-${test.id}`)
+    const second = simulator.ledger.of(`upstream-credential-second-${test.id}`)
+    expect(first.started, 'the failing key was asked').toBeGreaterThan(0)
+    expect(second).toMatchObject({ started: 1, completionTokens: 5, promptTokens: 2 })
+    expect(row).toMatchObject({
+      status: 200,
+      error_type: null,
+      error_code: null,
+      attempts: 2,
+      upstream_key_id: `${test.id}-second`,
+      settlement: 'exact',
+      prompt_tokens: second.promptTokens,
+      completion_tokens: second.completionTokens,
+      stream: test.stream,
+      aborted: false,
+    })
+  })
+})
+
+it('tells in the detail of the log what became of each attempt', async () => {
+  const test = cases.find(({ behaviour, stream }) => behaviour.status === 429 && stream) as Case
+  const { answer } = await (outcomes.get(test.id) as Promise<Outcome>)
+  const headers = { authorization: `Bearer ${await gateway.adminToken()}` }
+  const detail = await call(gateway, { path: `/v1/admin/logs/${answer.id}`, headers })
+  expect(jsonOf(detail)).toMatchObject({
+    attempts: [
+      { upstreamKeyId: `${test.id}-first`, status: 429, outcome: 'UPSTREAM_RATE_LIMITED' },
+      { upstreamKeyId: `${test.id}-second`, status: 200, outcome: 'ok' },
+    ],
+  })
+})
+
+it('follows no redirect', () => {
+  expect(simulator.stats().redirectsFollowed).toBe(0)
+})

@@ -1,0 +1,157 @@
+import { requestText } from './wire-client.ts'
+
+/** A request that must be refused, with what a second parser might take for a request behind it. */
+export interface Vector {
+  readonly name: string
+  /** Everything before the hidden request. */
+  readonly bytes: string
+}
+
+const GET = 'GET /health/live HTTP/1.1'
+const POST = 'POST /v1/chat/completions HTTP/1.1'
+const HOST = 'Host: gateway'
+const CHUNKED = 'Transfer-Encoding: chunked'
+
+/** RFC 9112 §2.2, §3.2, §5.1, §5.2: heads that must not be taken, whatever the route. */
+export function headVectors(): Vector[] {
+  const get = (...headers: string[]): string => requestText(GET, headers)
+  return [
+    { name: 'no Host', bytes: get() },
+    { name: 'two Hosts', bytes: get('Host: a', 'Host: b') },
+    { name: 'the same Host twice', bytes: get(HOST, HOST) },
+    { name: 'a Host with a space', bytes: get('Host: a b') },
+    { name: 'a Host with a path', bytes: get('Host: a/b') },
+    { name: 'a Host with a user', bytes: get('Host: x@a') },
+    { name: 'two Hosts in one field', bytes: get('Host: a, b') },
+    { name: 'a Host with a port that is no number', bytes: get('Host: a:b') },
+    { name: 'a space before the colon', bytes: get(HOST, 'X : 1') },
+    { name: 'a tab before the colon', bytes: get(HOST, 'X\t: 1') },
+    { name: 'a name with a parenthesis', bytes: get(HOST, 'X(: 1') },
+    { name: 'a name with a high byte', bytes: get(HOST, 'X\xe9: 1') },
+    { name: 'a name with a NUL', bytes: get(HOST, 'X\0: 1') },
+    { name: 'a line without a colon', bytes: get(HOST, 'X') },
+    { name: 'a space before the first field', bytes: get(` ${HOST}`, HOST) },
+    { name: 'obs-fold with a space', bytes: get(HOST, 'X: 1', ' 2') },
+    { name: 'obs-fold with a tab', bytes: get(HOST, 'X: 1', '\t2') },
+    { name: 'obs-fold that hides a length', bytes: get(HOST, 'X: 1', ' Content-Length: 5') },
+    { name: 'a NUL in a value', bytes: get(HOST, 'X: a\0b') },
+    { name: 'a control byte in a value', bytes: get(HOST, 'X: a\x01b') },
+    { name: 'DEL in a value', bytes: get(HOST, 'X: a\x7fb') },
+    { name: 'a bare LF in a value', bytes: get(HOST, 'X: a\nY: b') },
+    { name: 'a bare LF that begins a second head', bytes: get(HOST, 'X: a\n\nGET /health HTTP/1.1') },
+    { name: 'bare LF for all line ends', bytes: `${GET}\n${HOST}\n\n` },
+    { name: 'a bare LF after the request line', bytes: `${GET}\n${HOST}\r\n\r\n` },
+    { name: 'a bare LF after the last field', bytes: `${GET}\r\n${HOST}\n\r\n` },
+    { name: 'a bare LF for the blank line', bytes: `${GET}\r\n${HOST}\r\n\n` },
+    { name: 'two spaces in the request line', bytes: requestText('GET  /health/live HTTP/1.1', [HOST]) },
+    { name: 'tabs in the request line', bytes: requestText('GET\t/health/live\tHTTP/1.1', [HOST]) },
+    { name: 'a control byte in the path', bytes: requestText('GET /health/\x01 HTTP/1.1', [HOST]) },
+    { name: 'a method that is no token', bytes: requestText('G(T /health/live HTTP/1.1', [HOST]) },
+    { name: 'HTTP/1.0', bytes: requestText('GET /health/live HTTP/1.0', [HOST]) },
+    { name: 'HTTP/1.2', bytes: requestText('GET /health/live HTTP/1.2', [HOST]) },
+    { name: 'HTTP/2.0', bytes: requestText('GET /health/live HTTP/2.0', [HOST]) },
+    { name: 'an absolute target', bytes: requestText('GET http://evil/health/live HTTP/1.1', [HOST]) },
+    { name: 'a tunnel', bytes: requestText('CONNECT evil:443 HTTP/1.1', ['Host: evil:443']) },
+  ]
+}
+
+/** RFC 9112 §6.1-6.3, §11.2: bodies whose end two parsers may see at different places. */
+export function framingVectors(headers: readonly string[], body: string): Vector[] {
+  const length = `Content-Length: ${body.length}`
+  const chunks = `${body.length.toString(16)}\r\n${body}\r\n0\r\n\r\n`
+  const post = (fields: readonly string[], content: string): string =>
+    requestText(POST, [HOST, ...headers, ...fields], content)
+  const lengths = [
+    '+5',
+    '-5',
+    '0x5',
+    '5 5',
+    '5,5',
+    '5, 5',
+    '5;',
+    '5_',
+    '5.0',
+    '1e1',
+    'five',
+    '',
+    '"5"',
+    '05e',
+    '99999999999999999999',
+  ]
+  const encodings = [
+    'identity',
+    'xchunked',
+    'gzip',
+    'gzip, chunked',
+    'chunked, identity',
+    'chunked, chunked',
+    ',chunked',
+    'chunked;q=1',
+    '"chunked"',
+    '\x0bchunked',
+    '',
+  ]
+  return [
+    { name: 'the same Content-Length twice', bytes: post([length, length], body) },
+    { name: 'Content-Length, then 0', bytes: post([length, 'Content-Length: 0'], body) },
+    { name: 'Content-Length 0, then the right one', bytes: post(['Content-Length: 0', length], body) },
+    { name: 'CL.TE', bytes: post([length, CHUNKED], chunks) },
+    { name: 'CL.TE with a length of the whole', bytes: post([`Content-Length: ${chunks.length}`, CHUNKED], chunks) },
+    { name: 'TE.CL', bytes: post([CHUNKED, 'Content-Length: 4'], chunks) },
+    { name: 'TE.CL with a length of 0', bytes: post([CHUNKED, 'Content-Length: 0'], chunks) },
+    { name: 'Transfer-Encoding twice', bytes: post([CHUNKED, CHUNKED], chunks) },
+    { name: 'chunked, then identity', bytes: post([CHUNKED, 'Transfer-Encoding: identity'], chunks) },
+    { name: 'a space after the name Transfer-Encoding', bytes: post(['Transfer-Encoding : chunked'], chunks) },
+    { name: 'a space after the name Content-Length', bytes: post([`Content-Length : ${body.length}`], body) },
+    { name: 'a folded Transfer-Encoding', bytes: post(['Transfer-Encoding:', ' chunked'], chunks) },
+    { name: 'an empty name before the length', bytes: post([': x', length], body) },
+    { name: 'an empty name before the encoding', bytes: post([': x', CHUNKED], chunks) },
+    { name: 'neither length nor encoding', bytes: post([], '') },
+    ...lengths.map((value) => ({
+      name: `Content-Length ${JSON.stringify(value)}`,
+      bytes: post([`Content-Length: ${value}`], 'hello'),
+    })),
+    ...encodings.map((value) => ({
+      name: `Transfer-Encoding ${JSON.stringify(value)}`,
+      bytes: post([`Transfer-Encoding: ${value}`], chunks),
+    })),
+  ]
+}
+
+/** RFC 9112 §7.1: chunks that are no chunks, on a route that reads the body and on one that does not. */
+export function chunkVectors(headers: readonly string[], body: string): Vector[] {
+  const size = body.length.toString(16)
+  const sizes = [
+    `${size};a`,
+    `${size};a=b`,
+    `${size};\n`,
+    `+${size}`,
+    `-${size}`,
+    ` ${size}`,
+    `${size} `,
+    `${size}\t`,
+    `0x${size}`,
+    `${size}_0`,
+    '',
+    'g',
+    `${size}\n`,
+    'fffffffffffffffff',
+    `0000000000000000${size}`,
+  ]
+  const bodies = [
+    ...sizes.map((text) => ({
+      name: `chunk size ${JSON.stringify(text)}`,
+      content: `${text}\r\n${body}\r\n0\r\n\r\n`,
+    })),
+    { name: 'a chunk without its line end', content: `${size}\r\n${body}XX0\r\n\r\n` },
+    { name: 'a chunk that ends in a bare LF', content: `${size}\r\n${body}\n0\r\n\r\n` },
+    { name: 'a last chunk with an extension', content: `${size}\r\n${body}\r\n0;a\r\n\r\n` },
+    { name: 'a trailer', content: `${size}\r\n${body}\r\n0\r\nX: y\r\n\r\n` },
+    { name: 'a last chunk that ends in a bare LF', content: `${size}\r\n${body}\r\n0\n\r\n` },
+  ]
+  return bodies.flatMap(({ name, content }) => [
+    { name: `${name} (POST)`, bytes: requestText(POST, [HOST, ...headers, CHUNKED], content) },
+    { name: `${name} (GET)`, bytes: requestText(GET, [HOST, CHUNKED], content) },
+    { name: `${name} (no route)`, bytes: requestText('DELETE /nothing HTTP/1.1', [HOST, CHUNKED], content) },
+  ])
+}

@@ -1,0 +1,88 @@
+import fc from 'fast-check'
+import { expect, it } from 'vitest'
+import { Deadline, DeadlineClock } from '../../../src/core/deadlines.ts'
+
+function steppedClock(): { clock: DeadlineClock; to: (ms: number) => void } {
+  let nowMs = 1_000
+  const clock = new DeadlineClock({ now: () => nowMs, monotonicUs: () => nowMs * 1_000 })
+  const to = (ms: number): void => {
+    nowMs = ms
+    clock.tick()
+  }
+  return { clock, to }
+}
+
+function watched(clock: DeadlineClock, atMs: number): { deadline: Deadline; expired: () => number } {
+  let count = 0
+  const deadline = new Deadline(() => {
+    count += 1
+  })
+  deadline.atMs = atMs
+  clock.watch(deadline)
+  return { deadline, expired: () => count }
+}
+
+it('expires at the first tick at or after its time, once', () => {
+  const { clock, to } = steppedClock()
+  const { deadline, expired } = watched(clock, 1_100)
+  to(1_099)
+  expect(expired()).toBe(0)
+  to(1_100)
+  to(5_000)
+  expect(expired()).toBe(1)
+  expect(deadline.atMs).toBe(Infinity)
+})
+
+it('can be moved, and set again after it expired', () => {
+  const { clock, to } = steppedClock()
+  const { deadline, expired } = watched(clock, 1_100)
+  deadline.atMs = 1_300
+  to(1_200)
+  expect(expired()).toBe(0)
+  to(1_300)
+  deadline.atMs = 1_400
+  to(1_400)
+  expect(expired()).toBe(2)
+})
+
+it('is silent once it is forgotten', () => {
+  const { clock, to } = steppedClock()
+  const { deadline, expired } = watched(clock, 1_100)
+  clock.forget(deadline)
+  to(2_000)
+  expect(expired()).toBe(0)
+})
+
+it('may forget and watch others while one expires', () => {
+  const { clock, to } = steppedClock()
+  const victim = watched(clock, 1_100)
+  let born: ReturnType<typeof watched> | null = null
+  const killer = new Deadline(() => {
+    clock.forget(victim.deadline)
+    born = watched(clock, 1_500)
+  })
+  killer.atMs = 1_050
+  clock.forget(victim.deadline)
+  clock.watch(killer)
+  victim.deadline.atMs = 1_100
+  clock.watch(victim.deadline)
+  to(1_200)
+  expect(victim.expired()).toBe(0)
+  to(1_500)
+  expect((born as ReturnType<typeof watched> | null)?.expired()).toBe(1)
+})
+
+it('never expires early and never twice, for any times and ticks', () => {
+  const times = fc.array(fc.integer({ min: 1_001, max: 2_000 }), { maxLength: 20 })
+  fc.assert(
+    fc.property(times, times, (deadlines, ticks) => {
+      const { clock, to } = steppedClock()
+      const all = deadlines.map((atMs) => ({ atMs, ...watched(clock, atMs) }))
+      for (const tick of [...ticks].sort((a, b) => a - b)) {
+        to(tick)
+        for (const { atMs, expired } of all) expect(expired()).toBe(atMs <= tick ? 1 : 0)
+      }
+    }),
+    { seed: 4_103 },
+  )
+})

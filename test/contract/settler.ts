@@ -175,7 +175,7 @@ export function settlerContract(open: () => Promise<Database>): void {
       const writer = journal.writer('front-1')
       writer.write(aBegin('a'))
       await settler.drain()
-      // The writer is asked about, found alive, then rotates, ends the request and dies: the next look must see it all.
+      // The last thing the writer does before it is found dead is to rotate and end the request: a listing made before lacks it.
       let asked = 0
       const isWriterAlive = (header: { writer: string }): boolean => {
         asked += 1

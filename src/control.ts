@@ -166,7 +166,8 @@ async function openStore(
 function databaseMessage(config: Config, cause: unknown): string {
   const reason = cause instanceof Error ? cause.message : String(cause)
   if (config.database.url === null) return `the embedded database in ${config.dataDir} cannot be opened: ${reason}`
-  return `the database at ${new URL(config.database.url).host} (DATABASE_URL) cannot be used: ${reason}`
+  const { host } = new URL(config.database.url.replace('@/', '@socket/'))
+  return `the database at ${host} (DATABASE_URL) cannot be used: ${reason}`
 }
 
 function snapshotParts(config: Config, simulatorPort: number | null): ReturnType<typeof toSnapshotParts> {

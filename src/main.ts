@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { loadConfig } from './config/config.ts'
 import { ConfigError } from './config/config-error.ts'
+import { readFailure } from './config/document.ts'
 import type { Config } from './config/shape.ts'
 import { lockDataDirectory } from './store/data-directory.ts'
 import { claimPort } from './supervisor/listen-port.ts'
@@ -11,6 +12,7 @@ import type { FirstRun } from './supervisor/messages.ts'
 import { SupervisedChild } from './supervisor/supervisor.ts'
 import type { ChildPlan, Ready } from './supervisor/supervisor.ts'
 import { createLogger } from './telemetry/logger.ts'
+import type { Logger } from './telemetry/logger.ts'
 
 /** How long children may take to end after the drain's own deadline. */
 const END_GRACE_MS = 5_000
@@ -20,7 +22,7 @@ const MAX_HEADER_BYTES = '16384'
 /** The supervisor: configuration, children, signals, exit code. */
 async function main(): Promise<void> {
   const { config } = loadConfig({ env: process.env, argv: process.argv.slice(2) })
-  const logger = createLogger({ level: config.log.level, file: config.log.file, name: 'supervisor' })
+  const logger = openLog(config)
   const lock = await lockDataDirectory(config.dataDir)
   const port = await claimPort(config.server.host, config.server.port).catch(async (cause: unknown) => {
     await lock.release()
@@ -78,6 +80,14 @@ async function main(): Promise<void> {
     ),
   )
   console.log(readyText(displayUrl, control.firstRun, config))
+}
+
+function openLog({ log }: Config): Logger {
+  try {
+    return createLogger({ level: log.level, file: log.file, name: 'supervisor' })
+  } catch (cause) {
+    throw new ConfigError(`log.file: ${log.file ?? 'standard output'} cannot be written (${readFailure(cause)})`)
+  }
 }
 
 /** Short whatever the data directory is called: paths of Unix sockets end at 107 bytes. */

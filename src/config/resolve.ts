@@ -1,7 +1,10 @@
+import { readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { isAddressRange, parseBaseUrl } from './address.ts'
+import { readFailure } from './document.ts'
 import type { Env } from './env.ts'
 import { resolveEntryKeys } from './entry-keys.ts'
+import { pathText, type Path } from './config-error.ts'
 import { deepFreeze, redacting } from './redact.ts'
 import type { ConfigFile } from './schema.ts'
 import type { Config, ServerConfig } from './shape.ts'
@@ -57,7 +60,7 @@ export function resolveConfig(raw: ConfigFile, { file, env, cwd, cores, fail }: 
     keys: resolveEntryKeys(raw.keys, fail),
     database: redacting(
       {
-        url: database.url ?? null,
+        url: database.url === undefined ? null : databaseUrl(database.url, fail),
         maxConnections: database.max_connections,
         statementTimeoutMs: database.statement_timeout_ms,
       },
@@ -88,7 +91,12 @@ function resolveServer(raw: ConfigFile['server'], cwd: string, cores: number, fa
     port: raw.port,
     baseUrl: raw.base_url === undefined ? null : displayUrl(raw.base_url, fail),
     fronts: raw.fronts ?? Math.max(1, cores - 1),
-    tls: raw.tls ? { certFile: resolve(cwd, raw.tls.cert_file), keyFile: resolve(cwd, raw.tls.key_file) } : null,
+    tls: raw.tls
+      ? {
+          certFile: readableFile(raw.tls.cert_file, ['server', 'tls', 'cert_file'], cwd, fail),
+          keyFile: readableFile(raw.tls.key_file, ['server', 'tls', 'key_file'], cwd, fail),
+        }
+      : null,
     trustedProxies: raw.trusted_proxies,
     vendor: raw.vendor,
     drainAnnounceMs: raw.drain_announce_ms,
@@ -101,4 +109,24 @@ function resolveServer(raw: ConfigFile['server'], cwd: string, cores: number, fa
 function displayUrl(text: string, fail: Fail): string {
   const parsed = parseBaseUrl(text)
   return 'url' in parsed ? parsed.url : fail(['server', 'base_url'], `server.base_url ${parsed.reason}`)
+}
+
+/** The absolute path of a file that can be read: the server that needs it would only say that it cannot start. */
+function readableFile(name: string, path: Path, cwd: string, fail: Fail): string {
+  const file = resolve(cwd, name)
+  try {
+    readFileSync(file)
+    return file
+  } catch (cause) {
+    return fail(path, `${pathText(path)}: the file ${file} cannot be read (${readFailure(cause)})`)
+  }
+}
+
+/** An address without a host, with a socket in the query, is one for Postgres though for nobody else. */
+function databaseUrl(text: string, fail: Fail): string {
+  if (URL.canParse(text) || URL.canParse(text.replace('@/', '@socket/'))) return text
+  return fail(
+    ['database', 'url'],
+    'database.url is not a valid address; in user and password write %23 for #, %2F for /, %40 for @, and so on',
+  )
 }

@@ -1,5 +1,6 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
+import { cpSync, mkdirSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { inject } from 'vitest'
 import { eventually } from './eventually.ts'
@@ -24,6 +25,13 @@ export interface Program {
   stop(): Promise<number | null>
 }
 
+const running = new Set<Program>()
+
+/** Ends whatever a test left running; for `afterEach`. */
+export async function stopPrograms(): Promise<void> {
+  await Promise.all([...running].map((program) => program.stop()))
+}
+
 /** Starts the program in `cwd`; its environment holds nothing but `env` and a PATH. */
 export function runProgram(cwd: string, env: Record<string, string>, args: readonly string[] = []): Program {
   const { PATH = '' } = process.env
@@ -43,7 +51,7 @@ export function runProgram(cwd: string, env: Record<string, string>, args: reado
   })
   early.catch(() => undefined)
   const isRunning = (): boolean => child.exitCode === null && child.signalCode === null
-  return {
+  const program: Program = {
     pid: child.pid ?? 0,
     stdout: () => stdout,
     stderr: () => stderr,
@@ -55,6 +63,20 @@ export function runProgram(cwd: string, env: Record<string, string>, args: reado
       return ended
     },
   }
+  running.add(program)
+  const killed = (): void => void child.kill('SIGTERM')
+  process.once('exit', killed)
+  void ended.then(() => {
+    running.delete(program)
+    process.removeListener('exit', killed)
+  })
+  return program
+}
+
+/** A data directory with an embedded database that is made already, which saves seconds. */
+export function copyMadeDatabase(dataDir: string): void {
+  mkdirSync(dataDir, { recursive: true })
+  if (inject('database') === 'pglite') cpSync(inject('pgliteTemplate'), dataDir, { recursive: true })
 }
 
 /** What the environment says about the database, by the vitest project: nothing, or an empty database on Postgres. */

@@ -64,7 +64,12 @@ describe('Authenticator', () => {
     ['a disabled key', { enabled: false }, request(bearer), 'KEY_DISABLED'],
     ['an expired key', { expiresAtMs: NOW }, request(bearer), 'KEY_EXPIRED'],
     ['an address outside the list', { addresses: ['10.0.0.0/8'] }, request(bearer), 'ADDRESS_DENIED'],
-    ['a client outside the list', { clients: ['claude-cli/'] }, request({ ...bearer, 'user-agent': 'x' }), 'CLIENT_DENIED'],
+    [
+      'a client outside the list',
+      { clients: ['claude-cli/'] },
+      request({ ...bearer, 'user-agent': 'x' }),
+      'CLIENT_DENIED',
+    ],
   ] as const)('refuses %s', (_name, members, sent, code) => {
     const authenticator = authenticatorWith(secretKey, members as Partial<EntryKey>)
     expect(codeOf(() => authenticator.authenticate(sent, NOW))).toBe(code)

@@ -46,7 +46,11 @@ function scheduler(
 
 describe('Scheduler', () => {
   it('never gives more slots of a key than it has, over any history', () => {
-    const step = fc.record({ release: fc.boolean(), at: fc.nat(), random: fc.double({ min: 0, max: 0.99, noNaN: true }) })
+    const step = fc.record({
+      release: fc.boolean(),
+      at: fc.nat(),
+      random: fc.double({ min: 0, max: 0.99, noNaN: true }),
+    })
     fc.assert(
       fc.property(fc.array(step, { maxLength: 200 }), fc.integer({ min: 1, max: 5 }), (steps, capacity) => {
         let random = 0
@@ -113,7 +117,17 @@ describe('Scheduler', () => {
     const scheduling = scheduler(snapshot([provider('p', [upstreamKey('a')])], [target('p')]))
     const deployments = scheduling.deployments('m', 'openai-chat')
     const end = (kind: 'ok' | 'failed'): void => scheduling.acquire(deployments, NONE, NOW)?.release({ kind })
-    for (const kind of ['failed', 'failed', 'failed', 'failed', 'ok', 'failed', 'failed', 'failed', 'failed'] as const) {
+    for (const kind of [
+      'failed',
+      'failed',
+      'failed',
+      'failed',
+      'ok',
+      'failed',
+      'failed',
+      'failed',
+      'failed',
+    ] as const) {
       end(kind)
     }
     expect(scheduling.acquire(deployments, NONE, NOW)).not.toBeNull()

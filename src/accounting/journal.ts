@@ -1,4 +1,4 @@
-import { closeSync, fdatasync, ftruncateSync, mkdirSync, openSync, writeSync } from 'node:fs'
+import { closeSync, fdatasync, fdatasyncSync, ftruncateSync, mkdirSync, openSync, unlinkSync, writeSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Clock } from '../core/clock.ts'
 import type { JournalRecord } from '../core/request-record.ts'
@@ -96,7 +96,7 @@ export class Journal {
     this.#waiting = []
     if (this.#options.durability === 'disk') this.#sync(waiting)
     else for (const then of waiting) then(null)
-    if (this.#written >= this.#options.segmentMaxBytes) this.#rotate()
+    this.#rotateWhenFull()
   }
 
   /** All or nothing: half a write would leave a torn frame in the middle of the segment. */
@@ -127,35 +127,53 @@ export class Journal {
   /** One fdatasync for all that was written before it; what comes meanwhile waits for the next. */
   #sync(waiting: readonly Waiting[]): void {
     this.#awaitingSync.push(...waiting)
-    if (this.#syncing) return
+    if (this.#syncing || this.#awaitingSync.length === 0) return
     this.#syncing = true
     const served = this.#awaitingSync
     this.#awaitingSync = []
     fdatasync(this.#descriptor, (failure) => {
       this.#syncing = false
       for (const then of served) then(failure)
-      if (this.#awaitingSync.length > 0) this.#sync([])
+      if (this.#closed) return
+      this.#rotateWhenFull()
+      this.#sync([])
     })
   }
 
-  #rotate(): void {
+  /** Goes on in a new segment. One that cannot be made leaves things as they are: the old one just grows. */
+  #rotateWhenFull(): void {
+    if (this.#written < this.#options.segmentMaxBytes || this.#syncing) return
     const old = this.#descriptor
-    this.#sequence += 1
-    const { descriptor, written } = this.#openSegment(this.#sequence)
-    this.#descriptor = descriptor
-    this.#written = written
-    if (this.#options.durability === 'os') closeSync(old)
-    else
-      fdatasync(old, () => {
-        closeSync(old)
-      })
+    try {
+      // Whoever still waits for a sync waits for this file: the next sync is of another.
+      if (this.#awaitingSync.length > 0) fdatasyncSync(old)
+      const { descriptor, written } = this.#openSegment(this.#sequence + 1)
+      this.#sequence += 1
+      this.#descriptor = descriptor
+      this.#written = written
+    } catch (cause) {
+      this.#options.onFault(cause as Error)
+      return
+    }
+    const served = this.#awaitingSync
+    this.#awaitingSync = []
+    for (const then of served) then(null)
+    closeSync(old)
   }
 
   #openSegment(sequence: number): { descriptor: number; written: number } {
     const name = `${this.#options.header.writer}-${String(sequence).padStart(8, '0')}.seg`
-    const descriptor = openSync(join(this.#options.directory, name), 'ax', 0o600)
+    const path = join(this.#options.directory, name)
+    const descriptor = openSync(path, 'ax', 0o600)
     const writer = new FrameWriter(SEGMENT_HEADER_BYTES)
     writer.appendHeader(this.#options.header)
-    return { descriptor, written: writeSync(descriptor, writer.take()) }
+    try {
+      return { descriptor, written: writeSync(descriptor, writer.take()) }
+    } catch (cause) {
+      // A later segment seals the one before it: one that was never begun must not exist.
+      closeSync(descriptor)
+      unlinkSync(path)
+      throw cause
+    }
   }
 }

@@ -1,10 +1,11 @@
-import { mkdtempSync, readFileSync, readdirSync, rmSync } from 'node:fs'
+import { mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { Journal } from '../../../src/accounting/journal.ts'
 import { systemClock } from '../../../src/core/clock.ts'
 import type { BeginRecord } from '../../../src/core/request-record.ts'
+import { eventually } from '../../support/eventually.ts'
 import { readFrames, readSegmentHeader } from '../../../src/wire/journal-frames.ts'
 
 let directory: string
@@ -18,16 +19,20 @@ afterEach(() => {
 
 const HEADER = { writer: 'front0-test-1', pid: process.pid, startTicks: null, bootId: null, createdAtMs: 1 }
 
-function open(members: { segmentMaxBytes?: number; durability?: 'os' | 'disk' } = {}): Journal {
+function open(
+  members: { segmentMaxBytes?: number; durability?: 'os' | 'disk'; onFault?: (cause: Error) => void } = {},
+): Journal {
   return new Journal({
     directory,
     header: HEADER,
     segmentMaxBytes: members.segmentMaxBytes ?? 1024 * 1024,
     durability: members.durability ?? 'os',
     clock: systemClock,
-    onFault: (cause) => {
-      throw cause
-    },
+    onFault:
+      members.onFault ??
+      ((cause) => {
+        throw cause
+      }),
   })
 }
 
@@ -98,6 +103,33 @@ describe('Journal', () => {
     journal.close()
     expect(readdirSync(directory).length).toBeGreaterThan(3)
     expect(idsOnDisk()).toEqual(ids)
+  })
+
+  it('has what waited for a sync on disk when a segment fills up meanwhile', async () => {
+    const journal = open({ segmentMaxBytes: 1_000, durability: 'disk' })
+    const ids = Array.from({ length: 300 }, (_, index) => `r${index}`)
+    const done: string[] = []
+    for (let at = 0; at < ids.length; at += 10) {
+      const turn = ids.slice(at, at + 10).map((id) => append(journal, id).then(() => done.push(id)))
+      // The next turn of the loop begins while the sync of this one is under way.
+      await Promise.race(turn)
+    }
+    await eventually(() => {
+      expect(done.length).toBe(ids.length)
+    })
+    journal.close()
+    expect(idsOnDisk()).toEqual(ids)
+  })
+
+  it('goes on in the full segment when a new one cannot be made', async () => {
+    const faults: Error[] = []
+    const journal = open({ segmentMaxBytes: 200, onFault: (cause) => faults.push(cause) })
+    writeFileSync(join(directory, `${HEADER.writer}-00000002.seg`), '')
+    for (const id of ['a', 'b', 'c', 'd', 'e', 'f']) await append(journal, id)
+    journal.close()
+    rmSync(join(directory, `${HEADER.writer}-00000002.seg`))
+    expect(faults.length).toBeGreaterThan(0)
+    expect(idsOnDisk()).toEqual(['a', 'b', 'c', 'd', 'e', 'f'])
   })
 
   it('writes what is left when it is closed', () => {

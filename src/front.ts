@@ -12,6 +12,7 @@ import { InFlightLimit } from './gateway/in-flight.ts'
 import { ModelDirectory } from './gateway/models.ts'
 import { createPhases } from './gateway/phases.ts'
 import { createRefusal, createRoutes } from './gateway/routes.ts'
+import { AddressFailures } from './limits/address-failures.ts'
 import { KeyLimits } from './limits/key-limits.ts'
 import { FrontLink } from './link/front-link.ts'
 import { Scheduler } from './scheduling/scheduler.ts'
@@ -74,6 +75,7 @@ async function runFront(setup: ChildSetup): Promise<void> {
     deadlines,
     authenticator,
     limits: new KeyLimits(),
+    addressFailures: new AddressFailures(config.limits.addressFailuresPerMinute),
     scheduler,
     journal,
     accountant: new Accountant(journal, clock, (usage) => {

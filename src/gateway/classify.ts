@@ -25,21 +25,21 @@ const BY_STATUS: Readonly<Record<number, ErrorCode>> = {
 }
 
 /** Error types and codes that providers put into a 200, or into a stream. */
-const BY_TYPE: Readonly<Record<string, ErrorCode>> = {
-  invalid_request_error: 'UPSTREAM_INVALID_REQUEST',
-  authentication_error: 'UPSTREAM_AUTH',
-  permission_error: 'UPSTREAM_AUTH',
-  billing_error: 'UPSTREAM_AUTH',
-  insufficient_quota: 'UPSTREAM_AUTH',
-  not_found_error: 'UPSTREAM_NOT_FOUND',
-  request_too_large: 'UPSTREAM_BODY_TOO_LARGE',
-  rate_limit_error: 'UPSTREAM_RATE_LIMITED',
-  rate_limit_exceeded: 'UPSTREAM_RATE_LIMITED',
-  overloaded_error: 'UPSTREAM_OVERLOADED',
-  timeout_error: 'UPSTREAM_TIMEOUT',
-  invalid_event: 'UPSTREAM_INVALID_ANSWER',
-  invalid_answer: 'UPSTREAM_INVALID_ANSWER',
-}
+const BY_TYPE: ReadonlyMap<string, ErrorCode> = new Map([
+  ['invalid_request_error', 'UPSTREAM_INVALID_REQUEST'],
+  ['authentication_error', 'UPSTREAM_AUTH'],
+  ['permission_error', 'UPSTREAM_AUTH'],
+  ['billing_error', 'UPSTREAM_AUTH'],
+  ['insufficient_quota', 'UPSTREAM_AUTH'],
+  ['not_found_error', 'UPSTREAM_NOT_FOUND'],
+  ['request_too_large', 'UPSTREAM_BODY_TOO_LARGE'],
+  ['rate_limit_error', 'UPSTREAM_RATE_LIMITED'],
+  ['rate_limit_exceeded', 'UPSTREAM_RATE_LIMITED'],
+  ['overloaded_error', 'UPSTREAM_OVERLOADED'],
+  ['timeout_error', 'UPSTREAM_TIMEOUT'],
+  ['invalid_event', 'UPSTREAM_INVALID_ANSWER'],
+  ['invalid_answer', 'UPSTREAM_INVALID_ANSWER'],
+])
 
 /** An HTTP answer that is no success. The message of what is the request's fault is shown, cleaned by `redact`. */
 export function classifyStatus(
@@ -54,7 +54,7 @@ export function classifyStatus(
 
 /** An error inside a 200. */
 export function classifyFailure(failure: UpstreamFailure, redact: (text: string) => string): GatewayError {
-  return toError(BY_TYPE[failure.type] ?? 'UPSTREAM_ERROR', failure, redact, 'error in a 200', null)
+  return toError(BY_TYPE.get(failure.type) ?? 'UPSTREAM_ERROR', failure, redact, 'error in a 200', null)
 }
 
 /** What the scheduler may learn about the key from an attempt that failed. */

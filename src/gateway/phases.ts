@@ -5,8 +5,10 @@ import type { Clock } from '../core/clock.ts'
 import type { Dialect } from '../core/dialect.ts'
 import type { DialectName, EndpointName } from '../core/endpoint.ts'
 import { GatewayError } from '../core/errors.ts'
+import type { Principal } from '../core/principal.ts'
 import type { RequestBody } from '../core/request-body.ts'
 import type { RequestContext } from '../core/request-context.ts'
+import type { AddressFailures } from '../limits/address-failures.ts'
 import type { KeyLimits } from '../limits/key-limits.ts'
 import type { Scheduler } from '../scheduling/scheduler.ts'
 import type { Logger } from '../telemetry/logger.ts'
@@ -31,6 +33,7 @@ export interface PhaseParts extends AttemptOptions {
   readonly clock: Clock
   readonly authenticator: Authenticator
   readonly limits: KeyLimits
+  readonly addressFailures: AddressFailures
   readonly scheduler: Scheduler
   readonly journal: Journal
   readonly accountant: Accountant
@@ -48,11 +51,23 @@ const JSON_TYPE = /^\s*application\/(?:[a-z0-9.+-]+\+)?json\s*(?:;|$)/i
 
 export function createPhases(parts: PhaseParts): Phases {
   const { clock, accountant, scheduler, limits } = parts
+
+  const authenticated = (ctx: RequestContext): Principal => {
+    const { request } = ctx.exchange
+    try {
+      return parts.authenticator.authenticate(request, ctx.atMs)
+    } catch (cause) {
+      const refusal = GatewayError.from(cause)
+      if (refusal.type !== 'auth_error') throw refusal
+      throw parts.addressFailures.record(request.address, ctx.atMs) ?? refusal
+    }
+  }
+
   return {
     authenticate(ctx) {
       if (!parts.isReady()) throw new GatewayError('STARTING', { retryAfterSeconds: 1 })
       if (!parts.journal.writable) throw new GatewayError('JOURNAL_UNAVAILABLE', { retryAfterSeconds: 1 })
-      const principal = parts.authenticator.authenticate(ctx.exchange.request, ctx.atMs)
+      const principal = authenticated(ctx)
       ctx.principal = principal
       ctx.rateLimits = () => limits.state(principal, clock.now())
       ctx.times.authUs = clock.monotonicUs() - ctx.startUs

@@ -1,0 +1,30 @@
+import { LRUCache } from 'lru-cache'
+import { GatewayError } from '../core/errors.ts'
+import { SlidingWindow } from './sliding-window.ts'
+
+/** Addresses remembered; the one seen longest ago is forgotten first. */
+const MAX_ADDRESSES = 50_000
+
+/** Bounds how often one address may fail to authenticate. Callers with a valid key behind the same address are not affected. */
+export class AddressFailures {
+  readonly #perMinute: number
+  readonly #windows = new LRUCache<string, SlidingWindow>({ max: MAX_ADDRESSES })
+
+  constructor(perMinute: number) {
+    this.#perMinute = perMinute
+  }
+
+  /** Counts a failure; gives the refusal to answer with instead of it when there have been too many. */
+  record(address: string, nowMs: number): GatewayError | null {
+    let window = this.#windows.get(address)
+    if (window === undefined) {
+      window = new SlidingWindow()
+      this.#windows.set(address, window)
+    }
+    if (window.take(1, this.#perMinute, nowMs) !== null) return null
+    return new GatewayError('RPM_EXCEEDED', {
+      message: `Too many requests without a valid API key from this address; ${this.#perMinute} per minute are allowed.`,
+      retryAfterSeconds: window.secondsUntil(1, this.#perMinute, nowMs),
+    })
+  }
+}

@@ -37,17 +37,17 @@ export async function killChild(gateway: TestGateway, victim: 'front' | 'control
 }
 
 /**
- * Whether the death of a process explains the failure of a request: it was on a connection that the process had accepted,
- * or on one that nobody had answered on yet, made before the process was gone. Time-outs and whole answers are explained by
- * no death.
+ * Whether the death of a process explains the failure of a request: it was on a connection that the process had accepted
+ * (a client may send before it reads that the connection is gone), or on one that nobody had answered on yet, made before
+ * the process was gone. Time-outs and whole answers are explained by no death.
  */
 export function explains(kill: Kill, fate: Fate): boolean {
-  if (kill.victim === 'control' || fate.outcome !== 'broken') return false
-  if (fate.endedAtMs < kill.atMs || fate.startedAtMs > kill.goneAtMs) return false
+  if (kill.victim === 'control' || fate.outcome !== 'broken' || fate.endedAtMs < kill.atMs) return false
   const { connection } = fate
-  if (kill.clientPorts === null || connection === null) return true
+  if (kill.clientPorts === null || connection === null) return fate.startedAtMs <= kill.goneAtMs
+  if (connection.openedAtMs > kill.goneAtMs) return false
   const isUnanswered = connection.firstAnswerAtMs === null || connection.firstAnswerAtMs >= kill.atMs
-  return kill.clientPorts.has(connection.localPort) || (isUnanswered && connection.openedAtMs <= kill.goneAtMs)
+  return kill.clientPorts.has(connection.localPort) || (isUnanswered && fate.startedAtMs <= kill.goneAtMs)
 }
 
 /** Resolves when as many fronts as there should be listen, and a control process answers behind them. */

@@ -3,7 +3,7 @@ import { createServer } from 'node:net'
 import type { AddressInfo, Server } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterAll, afterEach, beforeAll, expect, inject, it, vi } from 'vitest'
+import { afterAll, afterEach, beforeEach, expect, inject, it, vi } from 'vitest'
 import { generateApiKey } from '../../../src/core/api-key.ts'
 import type { Program } from '../../support/program.ts'
 import { askChat, copyMadeDatabase, databaseEnv, runProgram, stopPrograms } from '../../support/program.ts'
@@ -14,7 +14,7 @@ vi.setConfig({ testTimeout: 240_000, hookTimeout: 240_000 })
 let env: Record<string, string>
 let directories = 0
 
-beforeAll(async () => {
+beforeEach(async () => {
   env = await databaseEnv()
 })
 

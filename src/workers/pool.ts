@@ -21,14 +21,17 @@ const WORKER_MEMORY_MB = 1_024
 export class WorkerPool {
   readonly #pool: Piscina
   readonly #bodyLimits: BodyLimits
+  /** Piscina's own bound is not for tasks that can be aborted: those wait in a queue without one. */
+  readonly #maxTasks: number
+  #tasks = 0
 
   constructor(options: PoolOptions) {
     this.#bodyLimits = options.bodyLimits
+    this.#maxTasks = options.threads + options.maxQueue
     this.#pool = new Piscina({
       filename: fileURLToPath(new URL(`./worker${extname(import.meta.url)}`, import.meta.url)),
       minThreads: 0,
       maxThreads: options.threads,
-      maxQueue: options.maxQueue,
       idleTimeout: 60_000,
       resourceLimits: { maxOldGenerationSizeMb: WORKER_MEMORY_MB },
     })
@@ -53,6 +56,8 @@ export class WorkerPool {
   }
 
   async #run(task: Task): Promise<TaskResult> {
+    if (this.#tasks >= this.#maxTasks) throw new GatewayError('WORKERS_BUSY', { retryAfterSeconds: 1 })
+    this.#tasks += 1
     try {
       return (await this.#pool.run(task, {
         name: 'run',
@@ -60,9 +65,9 @@ export class WorkerPool {
         signal: AbortSignal.timeout(TASK_TIMEOUT_MS),
       })) as TaskResult
     } catch (cause) {
-      const text = cause instanceof Error ? cause.message : ''
-      if (text.includes('queue')) throw new GatewayError('WORKERS_BUSY', { cause, retryAfterSeconds: 1 })
       throw new GatewayError('INTERNAL', { cause, detail: 'a worker failed' })
+    } finally {
+      this.#tasks -= 1
     }
   }
 }

@@ -1,0 +1,23 @@
+import { ENDPOINTS } from '../../../src/core/endpoint.ts'
+import type { Endpoint } from '../../../src/core/endpoint.ts'
+import type { RequestBody } from '../../../src/core/request-body.ts'
+import { RequestContext } from '../../../src/core/request-context.ts'
+import { FakeExchange } from '../../support/fake-exchange.ts'
+
+export const BODY: RequestBody = {
+  bytes: Buffer.from('{}'),
+  members: [],
+  model: 'm',
+  stream: true,
+  wantsUsage: false,
+  maxOutputTokens: null,
+  choices: 1,
+  estimatedPromptTokens: 40,
+}
+
+export function makeContext(endpoint: Endpoint = ENDPOINTS.chat): { ctx: RequestContext; exchange: FakeExchange } {
+  const exchange = new FakeExchange({ method: 'POST' })
+  const ctx = new RequestContext('req_1', 1_000, 5_000, endpoint, exchange)
+  ctx.body = BODY
+  return { ctx, exchange }
+}

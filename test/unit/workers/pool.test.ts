@@ -1,0 +1,126 @@
+import { randomBytes } from 'node:crypto'
+import { afterAll, afterEach, beforeAll, expect, it } from 'vitest'
+import type { DialectName } from '../../../src/core/endpoint.ts'
+import { dialectOf } from '../../../src/dialects/index.ts'
+import { createValidator } from '../../../src/validation/validate.ts'
+import type { WorkerPool } from '../../../src/workers/pool.ts'
+import { compileModule } from '../../support/compiled-module.ts'
+
+const LIMITS = { maxDepth: 64, maxElements: 1_000_000 }
+
+// Worker threads run plain JavaScript, and the pool looks for its worker beside itself.
+let compiled: ReturnType<typeof compileModule>
+let Pool: typeof WorkerPool
+const open: WorkerPool[] = []
+
+beforeAll(async () => {
+  compiled = compileModule('workers/pool.ts', 'workers/worker.ts')
+  ;({ WorkerPool: Pool } = (await import(compiled.url)) as { WorkerPool: typeof WorkerPool })
+}, 120_000)
+
+afterEach(async () => {
+  await Promise.all(open.splice(0).map((pool) => pool.close()))
+})
+
+afterAll(() => {
+  compiled.remove()
+})
+
+it('checks a body as the validator does, and hands its very bytes back', async () => {
+  const pool = makePool()
+  const validator = createValidator(LIMITS)
+  for (const size of [0, 1, 100, 5_000, 1_000_000]) {
+    const bytes = chatBody(size)
+    const copy = Buffer.from(bytes)
+    const { bytes: handedBack, ...checked } = await pool.checkBody('chat.completions', bytes)
+    expect(handedBack.equals(copy)).toBe(true)
+    const { bytes: _bytes, ...expected } = validator.validate('chat.completions', copy)
+    expect(checked).toEqual(expected)
+  }
+})
+
+it('takes no bytes with it that belong to others', async () => {
+  const pool = makePool()
+  // Small buffers of Node share their memory; a slice shares that of the whole.
+  const whole = Buffer.concat([Buffer.alloc(100, 1), chatBody(10), Buffer.alloc(100, 2)])
+  const neighbours = Array.from({ length: 20 }, () => Buffer.from('neighbour'))
+  await pool.checkBody('chat.completions', whole.subarray(100, whole.length - 100))
+  await pool.checkBody('chat.completions', Buffer.from(chatBody(10)))
+  expect(whole.subarray(0, 100).equals(Buffer.alloc(100, 1))).toBe(true)
+  expect(whole.subarray(-100).equals(Buffer.alloc(100, 2))).toBe(true)
+  for (const neighbour of neighbours) expect(neighbour.toString()).toBe('neighbour')
+})
+
+it('refuses a body as the validator does, with code, text and field', async () => {
+  const pool = makePool()
+  const validator = createValidator(LIMITS)
+  for (const text of [
+    '{',
+    '{"model":1,"messages":[]}',
+    `{"model":"m","x":${'['.repeat(70)}`,
+    '{"model":"m","model":"n"}',
+  ]) {
+    let expected: unknown
+    try {
+      validator.validate('chat.completions', Buffer.from(text))
+    } catch (error) {
+      expected = error
+    }
+    const { code, message, param } = expected as { code: string; message: string; param: string | null }
+    await expect(pool.checkBody('chat.completions', Buffer.from(text))).rejects.toMatchObject({ code, message, param })
+  }
+})
+
+it('reads an answer as the dialect does, and leaves its bytes alone', async () => {
+  const pool = makePool()
+  const usage = { prompt_tokens: 3, completion_tokens: 4, total_tokens: 7 }
+  const message = { role: 'assistant', content: randomBytes(20_000).toString('hex') }
+  const bytes = Buffer.from(JSON.stringify({ choices: [{ index: 0, message, finish_reason: 'stop' }], usage }))
+  const copy = Buffer.from(bytes)
+  expect(await pool.readAnswer('openai-chat', bytes)).toEqual(dialectOf('openai-chat').readAnswer(copy))
+  expect(bytes.equals(copy)).toBe(true)
+})
+
+it('says of an answer that is no JSON that the upstream is to blame', async () => {
+  await expect(makePool().readAnswer('openai-chat', Buffer.from('<html>'))).rejects.toMatchObject({
+    code: 'UPSTREAM_INVALID_ANSWER',
+  })
+})
+
+it('fails the one task whose worker failed, telling nothing of it, and goes on', async () => {
+  const pool = makePool()
+  const broken = pool.readAnswer('no-dialect' as DialectName, Buffer.from('{}'))
+  await expect(broken).rejects.toMatchObject({
+    code: 'INTERNAL',
+    message: 'Internal error.',
+    detail: 'a worker failed',
+  })
+  expect((await pool.checkBody('chat.completions', chatBody(10))).model).toBe('m')
+})
+
+it('refuses what has no room in the queue, with 503 and a time to come back, and finishes the rest', async () => {
+  const pool = makePool({ threads: 1, maxQueue: 2 })
+  const results = await Promise.allSettled(
+    Array.from({ length: 20 }, () => pool.checkBody('chat.completions', chatBody(500_000))),
+  )
+  const refused = results.flatMap((result) => (result.status === 'rejected' ? [result.reason as unknown] : []))
+  expect(refused.length).toBeGreaterThanOrEqual(15)
+  expect(refused.length).toBeLessThan(20)
+  for (const error of refused) {
+    expect(error).toMatchObject({ code: 'WORKERS_BUSY', status: 503 })
+    expect((error as { retryAfterSeconds: number }).retryAfterSeconds).toBeGreaterThanOrEqual(1)
+  }
+  for (const result of results) {
+    if (result.status === 'fulfilled') expect(result.value.bytes.equals(chatBody(500_000))).toBe(true)
+  }
+})
+
+function makePool(options: { threads?: number; maxQueue?: number } = {}): WorkerPool {
+  const pool = new Pool({ threads: 2, maxQueue: 16, ...options, bodyLimits: LIMITS })
+  open.push(pool)
+  return pool
+}
+
+function chatBody(size: number): Buffer {
+  return Buffer.from(JSON.stringify({ model: 'm', messages: [{ role: 'user', content: 'é'.repeat(size) }] }))
+}

@@ -19,18 +19,16 @@ export class DeadlineClock {
   readonly #clock: Clock
   readonly #tickMs: number
   readonly #watched = new Set<Deadline>()
-  #nowMs: number
   #timer: NodeJS.Timeout | null = null
 
   constructor(clock: Clock, tickMs = 50) {
     this.#clock = clock
     this.#tickMs = tickMs
-    this.#nowMs = clock.now()
   }
 
-  /** The time of the last tick: good enough to move a deadline by. */
+  /** The present. The last tick would do, but for an event loop held up: deadlines set from it expire early. */
   get nowMs(): number {
-    return this.#nowMs
+    return this.#clock.now()
   }
 
   watch(deadline: Deadline): void {
@@ -54,9 +52,9 @@ export class DeadlineClock {
   }
 
   tick(): void {
-    this.#nowMs = this.#clock.now()
+    const nowMs = this.#clock.now()
     for (const deadline of this.#watched) {
-      if (deadline.atMs <= this.#nowMs) {
+      if (deadline.atMs <= nowMs) {
         deadline.atMs = Infinity
         deadline.expire()
       }

@@ -4,12 +4,15 @@ import type { Simulator } from '../../../src/simulator/simulator.ts'
 import { startSimulator } from '../../../src/simulator/simulator.ts'
 import type { Answer } from '../../support/ai-calls.ts'
 import { call, eventsOf, expectNothingLeaked, HELLO, HELLO_MESSAGES, jsonOf } from '../../support/ai-calls.ts'
+import { eventually } from '../../support/eventually.ts'
 import type { LogRow, TestGateway, TestUpstream } from '../../support/gateway.ts'
 import { startGateway } from '../../support/gateway.ts'
 
 /** The first key has nearly all of the weight; the second is what is left when the first has failed. */
 const FIRST_WEIGHT = 1_000
 const SECOND_WEIGHT = 1e-9
+/** Cases under way at a time. */
+const SIDE_BY_SIDE = 12
 
 const STATUSES = [401, 402, 403, 404, 408, 409, 429, 500, 502, 503, 504, 529]
 const ANYWAY: ReadonlyArray<readonly [string, Behaviour]> = [
@@ -54,7 +57,7 @@ interface Case {
 
 interface Outcome {
   readonly answer: Answer
-  readonly row: LogRow
+  readonly row: LogRow | null
 }
 
 const cases: Case[] = (['openai-chat', 'anthropic-messages'] as const).flatMap((dialect) =>
@@ -71,13 +74,13 @@ const cases: Case[] = (['openai-chat', 'anthropic-messages'] as const).flatMap((
 
 let simulator: Simulator
 let gateway: TestGateway
-/** All cases run at once: each has an upstream of its own. */
-const outcomes = new Map<string, Promise<Outcome>>()
+/** Each case has an upstream of its own: they run side by side, and their rows are read in one go. */
+const outcomes = new Map<string, Outcome>()
 
 beforeAll(async () => {
   simulator = await startSimulator()
   gateway = await startGateway({
-    upstreams: cases.map(({ id, dialect }) => ({
+    upstreams: cases.map(({ id, dialect, behaviour }) => ({
       id,
       dialect,
       baseUrl: `${simulator.origin}/v1`,
@@ -86,29 +89,45 @@ beforeAll(async () => {
         { id: `${id}-first`, credential: `upstream-credential-first-${id}`, weight: FIRST_WEIGHT },
         { id: `${id}-second`, credential: `upstream-credential-second-${id}`, weight: SECOND_WEIGHT },
       ],
-      more: { timeouts: { first_byte_ms: 4_000, idle_ms: 4_000 } },
+      more: behaviour.fault?.startsWith('hang') === true ? { timeouts: { first_byte_ms: 5_000, idle_ms: 5_000 } } : {},
     })),
   })
-  for (const test of cases) {
-    simulator.configureKey(`upstream-credential-first-${test.id}`, test.behaviour)
-    const outcome = run(test)
-    outcome.catch(() => undefined)
-    outcomes.set(test.id, outcome)
+  for (const test of cases) simulator.configureKey(`upstream-credential-first-${test.id}`, test.behaviour)
+
+  const answers = new Map<string, Answer>()
+  const waiting = cases.values()
+  const work = async (): Promise<void> => {
+    for (const test of waiting) answers.set(test.id, await ask(test))
   }
-})
+  await Promise.all(Array.from({ length: SIDE_BY_SIDE }, work))
+  const rows = await eventually(
+    async () => {
+      const found = await gateway.logRows()
+      expect(found).toHaveLength(cases.length)
+      return new Map(found.map((row) => [row.id, row]))
+    },
+    { timeoutMs: 60_000, everyMs: 500 },
+  )
+  for (const [id, answer] of answers) outcomes.set(id, { answer, row: rows.get(answer.id) ?? null })
+}, 180_000)
 
 afterAll(async () => {
   await gateway.stop()
   await simulator.close()
 })
 
-async function run({ id, dialect, stream }: Case): Promise<Outcome> {
+function ask({ id, dialect, stream }: Case): Promise<Answer> {
   const chat = dialect === 'openai-chat'
-  const answer = await call(gateway, {
+  return call(gateway, {
     path: chat ? '/v1/chat/completions' : '/v1/messages',
     body: { ...(chat ? HELLO : HELLO_MESSAGES), model: id, stream },
   })
-  return { answer, row: await gateway.logRow(answer.id) }
+}
+
+function outcomeOf({ id }: Case): Outcome {
+  const outcome = outcomes.get(id)
+  if (outcome === undefined) throw new Error(`no outcome of ${id}`)
+  return outcome
 }
 
 function textOf({ text }: Answer, { dialect, stream }: Case): string {
@@ -132,8 +151,8 @@ function messageText(value: unknown): string {
 }
 
 describe('goes to the next key, and bills the one answer, after', () => {
-  it.each(cases.map((test) => [test.name, test] as const))('%s', async (_name, test) => {
-    const { answer, row } = await (outcomes.get(test.id) as Promise<Outcome>)
+  it.each(cases.map((test) => [test.name, test] as const))('%s', (_name, test) => {
+    const { answer, row } = outcomeOf(test)
     expect(answer.status, answer.text).toBe(200)
     expect(textOf(answer, test)).toBe('You said: Hello there')
     expectNothingLeaked(answer)
@@ -159,7 +178,7 @@ describe('goes to the next key, and bills the one answer, after', () => {
 
 it('tells in the detail of the log what became of each attempt', async () => {
   const test = cases.find(({ behaviour, stream }) => behaviour.status === 429 && stream) as Case
-  const { answer } = await (outcomes.get(test.id) as Promise<Outcome>)
+  const { answer } = outcomeOf(test)
   const headers = { authorization: `Bearer ${await gateway.adminToken()}` }
   const detail = await call(gateway, { path: `/v1/admin/logs/${answer.id}`, headers })
   expect(jsonOf(detail)).toMatchObject({

@@ -22,7 +22,9 @@ let simulator: Simulator
 let gateway: TestGateway
 
 /** Models whose keys are known to one test alone: what a key has done is remembered. */
-const GROUPS = { m: 2, five: 5, limited: 2, forbidden: 2, failing: 2 }
+const GROUPS = { m: 2, five: 5, limited: 2, forbidden: 2, failing: 2, hanging: 2 }
+/** Of the models for upstreams that hang, alone: a slow machine must not end what is alive. */
+const HASTY = { timeouts: { idle_ms: 4_000 } }
 
 beforeAll(async () => {
   simulator = await startSimulator()
@@ -33,12 +35,16 @@ beforeAll(async () => {
     baseUrl,
     models: [id],
     keys: Array.from({ length: keys }, (_, index) => ({ credential: `upstream-credential-${id}-${index}` })),
-    more: { timeouts: { idle_ms: 2_000 } },
+    more: id === 'hanging' ? HASTY : {},
   }))
   const keys = [{ credential: 'upstream-credential-c-0' }, { credential: 'upstream-credential-c-1' }]
-  const more = { timeouts: { idle_ms: 2_000 } }
+  const messagesUpstream = { dialect: 'anthropic-messages' as const, baseUrl, keys }
   gateway = await startGateway({
-    upstreams: [...upstreams, { id: 'c', dialect: 'anthropic-messages', baseUrl, models: ['c'], keys, more }],
+    upstreams: [
+      ...upstreams,
+      { ...messagesUpstream, id: 'c', models: ['c'] },
+      { ...messagesUpstream, id: 'hanging-c', models: ['hanging-c'], more: HASTY },
+    ],
   })
 })
 
@@ -172,7 +178,9 @@ const MID_STREAM: ReadonlyArray<readonly [name: string, behaviour: Behaviour, co
 describe('ends a begun stream with one error event and no good end, and asks no second key, after', () => {
   it.each(MID_STREAM)('%s, on chat', async (_name, behaviour, code) => {
     const mark = uniqueMark()
-    const answer = await chat(gateway, { messages: steering({ tokens: 40, ...behaviour }), user: mark, stream: true })
+    const model = behaviour.fault === 'hang-mid-stream' ? 'hanging' : 'm'
+    const steered = steering({ tokens: 40, ...behaviour })
+    const answer = await chat(gateway, { model, messages: steered, user: mark, stream: true })
     expect(answer.status).toBe(200)
     expect(answer.headers.get('content-type')).toMatch(/^text\/event-stream/)
     const events = eventsOf(answer.text).map(({ data }) => JSON.parse(data) as Record<string, unknown>)
@@ -194,8 +202,9 @@ describe('ends a begun stream with one error event and no good end, and asks no 
 
   it.each(MID_STREAM)('%s, on messages', async (_name, behaviour, code) => {
     const mark = uniqueMark()
-    const members = { messages: steering({ tokens: 40, ...behaviour }), metadata: { user_id: mark }, stream: true }
-    const answer = await messages(gateway, members)
+    const model = behaviour.fault === 'hang-mid-stream' ? 'hanging-c' : 'c'
+    const steered = steering({ tokens: 40, ...behaviour })
+    const answer = await messages(gateway, { model, messages: steered, metadata: { user_id: mark }, stream: true })
     expect(answer.status).toBe(200)
     const events = eventsOf(answer.text)
     const last = events.pop()

@@ -111,6 +111,8 @@ export class Attempt implements UpstreamListener, AttemptControl {
       })
       this.#receiver = new StreamRelay(answer, this)
     } else this.#receiver = new BufferedRelay(answer, this, this.#options.readAnswer, this.#options.maxAnswerBytes)
+    // Where the provider bills all the same, its answer may come after the client has gone.
+    if (this.#ctx.aborted) this.#receiver.clientLeft()
   }
 
   onData(chunk: Buffer): void {
@@ -157,8 +159,8 @@ export class Attempt implements UpstreamListener, AttemptControl {
     this.#ctx.aborted = true
     if (this.#ctx.status === 0) this.#ctx.status = 499
     this.#receiver?.clientLeft()
-    if (this.#slot.deployment.provider.billsAfterDisconnect && this.#receiver !== null) {
-      this.#call?.resume()
+    if (this.#slot.deployment.provider.billsAfterDisconnect && this.#call !== null) {
+      if (this.#receiver !== null) this.#call.resume()
       this.#watch(DRAIN_MS)
       return
     }

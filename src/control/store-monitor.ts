@@ -41,10 +41,7 @@ export class StoreMonitor {
   }
 
   async check(): Promise<StoreHealth> {
-    const [database, cache] = await Promise.all([
-      ask(this.#database),
-      this.#cache === null ? UNUSED : ask(this.#cache),
-    ])
+    const [database, cache] = await Promise.all([ask(this.#database), this.#cache === null ? UNUSED : ask(this.#cache)])
     return { database, cache, atMs: this.#clock.now() }
   }
 }

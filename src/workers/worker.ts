@@ -43,7 +43,7 @@ function refused(error: GatewayError): Performed {
 /** Piscina looks for what it may transfer at the result itself, not inside of it. */
 function transferred(performed: Performed, bytes: Uint8Array): TaskResult {
   const result = { ...performed, bytes }
-  return move({ [transferableSymbol]: [bytes.buffer], [valueSymbol]: result } as never) as unknown as TaskResult
+  return move({ [transferableSymbol]: [bytes.buffer], [valueSymbol]: result }) as unknown as TaskResult
 }
 
 /** Compiled once per worker and limits. */

@@ -161,7 +161,7 @@ export class TestGateway {
     do {
       const query: URLSearchParams = new URLSearchParams({ limit: '100', ...filter })
       if (cursor !== null) query.set('cursor', cursor)
-      const response = await fetch(`${this.url}/v1/admin/logs?${query}`, {
+      const response = await fetch(`${this.url}/v1/admin/logs?${query.toString()}`, {
         headers: { authorization: `Bearer ${await this.adminToken()}` },
       })
       if (!response.ok) throw new Error(`the log cannot be read: ${response.status} ${await response.text()}`)

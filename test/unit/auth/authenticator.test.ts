@@ -71,7 +71,7 @@ describe('Authenticator', () => {
       'CLIENT_DENIED',
     ],
   ] as const)('refuses %s', (_name, members, sent, code) => {
-    const authenticator = authenticatorWith(secretKey, members as Partial<EntryKey>)
+    const authenticator = authenticatorWith(secretKey, members)
     expect(codeOf(() => authenticator.authenticate(sent, NOW))).toBe(code)
   })
 

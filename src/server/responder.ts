@@ -6,6 +6,11 @@ import { isHeaderName, safeHeaderValue, statusLine } from './response-headers.ts
 
 /** A reader that takes nothing for this long is cut. */
 const STALL_MS = 15_000
+/**
+ * The server has a timer of its own, which cuts 8 to 12 s after a refused write, also a reader that is merely slow: the
+ * kernel tells of room only when a third of its buffer, often more than a megabyte, is free. It is wound up this often.
+ */
+const REWIND_MS = 5_000
 /** Larger whole answers go out as the reader takes them, instead of into the server's unbounded buffer. */
 const WHOLE_ANSWER_BYTES = 65_536
 /** One piece of an answer; below the 16 KiB cork buffer a write and the end may share a cork. */
@@ -23,7 +28,7 @@ export interface ResponderOptions {
   readonly onOver: () => void
 }
 
-type State = 'idle' | 'head' | 'deferred' | 'streaming' | 'sending' | 'over'
+type State = 'idle' | 'head' | 'deferred' | 'streaming' | 'sending' | 'ending' | 'over'
 
 /**
  * The only code that writes to a uWebSockets.js response. Holds its rules: nothing after the end or an abort, one write per
@@ -38,7 +43,9 @@ export class UwsResponder implements Responder {
   #status = 200
   #headers: HeaderList = []
   #chunk: Buffer = EMPTY
+  /** False from a refused write until the reader has caught up. */
   #accepted = true
+  #cutAtMs = Infinity
   #closeAfter: boolean
   #onAbort: (() => void) | null = null
   #onDrain: (() => void) | null = null
@@ -51,7 +58,7 @@ export class UwsResponder implements Responder {
     this.#options = options
     this.#closeAfter = options.closeAfter
     this.#stall = new Deadline(() => {
-      this.destroy()
+      this.#stalled()
     })
   }
 
@@ -121,16 +128,18 @@ export class UwsResponder implements Responder {
 
   end(lastChunk: Buffer = EMPTY): void {
     if (this.#isWhole()) return
-    if (this.#state !== 'streaming') this.write(lastChunk)
-    else if (lastChunk.length > LAST_CHUNK_BYTES) this.write(lastChunk)
-    else {
-      this.#chunk = lastChunk
-      this.#over()
-      this.#res.cork(this.#corkedEnd)
+    let rest = lastChunk
+    if (this.#state !== 'streaming' || lastChunk.length > LAST_CHUNK_BYTES) {
+      this.write(lastChunk)
+      if (this.#aborted) return
+      rest = EMPTY
+    }
+    this.#chunk = rest
+    if (!this.#accepted) {
+      // Once ended, the answer has the server's patience alone, which is too short for its tail.
+      this.#state = 'ending'
       return
     }
-    if (this.#aborted) return
-    this.#chunk = EMPTY
     const neverStarted = this.#state === 'head' || this.#state === 'idle'
     this.#over()
     this.#res.cork(neverStarted ? this.#corkedSend : this.#corkedEnd)
@@ -152,7 +161,7 @@ export class UwsResponder implements Responder {
 
   /** Nothing can be added to the answer. */
   #isWhole(): boolean {
-    return this.#state === 'over' || this.#state === 'sending' || this.#state === 'deferred'
+    return this.#state !== 'idle' && this.#state !== 'head' && this.#state !== 'streaming'
   }
 
   #over(): void {
@@ -197,29 +206,49 @@ export class UwsResponder implements Responder {
   }
 
   #awaitDrain(): void {
-    const { deadlines } = this.#options
-    if (this.#stall.atMs === Infinity) deadlines.watch(this.#stall)
-    this.#stall.atMs = deadlines.nowMs + STALL_MS
+    this.#expectProgress()
     this.#res.onWritable(this.#drained)
   }
 
   readonly #drained = (): boolean => {
-    if (this.#state !== 'streaming') return true
+    if (this.#state !== 'streaming' && this.#state !== 'ending') return true
     this.#options.deadlines.forget(this.#stall)
-    this.#onDrain?.()
+    this.#accepted = true
+    if (this.#state === 'streaming') this.#onDrain?.()
+    else {
+      this.#over()
+      this.#res.cork(this.#corkedEnd)
+    }
     return true
+  }
+
+  /** From now on the reader has `STALL_MS` to take something. */
+  #expectProgress(): void {
+    const { deadlines } = this.#options
+    this.#cutAtMs = deadlines.nowMs + STALL_MS
+    this.#stall.atMs = deadlines.nowMs + REWIND_MS
+    deadlines.watch(this.#stall)
+  }
+
+  #stalled(): void {
+    const { nowMs } = this.#options.deadlines
+    if (nowMs >= this.#cutAtMs) {
+      this.destroy()
+      return
+    }
+    // What winds up the server's timer; nothing is read or left unread because of it.
+    this.#res.pause()
+    this.#res.resume()
+    this.#stall.atMs = Math.min(this.#cutAtMs, nowMs + REWIND_MS)
   }
 
   #sendInPieces(body: Buffer): void {
     this.#state = 'sending'
-    const { deadlines } = this.#options
     this.#res.cork(() => {
       this.#writeHead()
       if (this.#closeAfter) this.#res.writeHeader('Connection', 'close')
     })
     this.#sending = { body, base: this.#res.getWriteOffset() }
-    deadlines.watch(this.#stall)
-    this.#stall.atMs = deadlines.nowMs + STALL_MS
     this.#res.onWritable((offset) => this.#sendFrom(offset))
     this.#sendFrom(this.#sending.base)
   }
@@ -228,8 +257,7 @@ export class UwsResponder implements Responder {
   #sendFrom(offset: number): boolean {
     const sending = this.#sending
     if (sending === null) return true
-    const { deadlines } = this.#options
-    this.#stall.atMs = deadlines.nowMs + STALL_MS
+    this.#expectProgress()
     let accepted = true
     let complete = false
     this.#res.cork(() => {

@@ -1,12 +1,13 @@
 import { once } from 'node:events'
 import { request } from 'node:http'
 import type { IncomingMessage } from 'node:http'
-import { existsSync, mkdtempSync, rmSync } from 'node:fs'
+import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, expect, it } from 'vitest'
 import type { Simulator } from '../../src/simulator/simulator.ts'
 import { startSimulator } from '../../src/simulator/simulator.ts'
+import { isAlive, processIdentity } from '../../src/store/data-directory.ts'
 import { eventually } from '../support/eventually.ts'
 import type { GatewayOptions, TestGateway } from '../support/gateway.ts'
 import { spawnGateway, startGateway } from '../support/gateway.ts'
@@ -65,7 +66,7 @@ it.each(['SIGTERM', 'SIGINT'] as const)(
       await again.stop()
     }
   },
-  120_000,
+  240_000,
 )
 
 it('cuts a stream that outlasts drain_timeout_ms, records it, and leaves its upstream', async () => {
@@ -84,7 +85,7 @@ it('cuts a stream that outlasts drain_timeout_ms, records it, and leaves its ups
   expect(rows[0]?.settlement).not.toBe('interrupted')
   expect(rows[0]?.completion_tokens).toBeGreaterThan(0)
   expect({ open, segments }).toEqual({ open: 0, segments: [] })
-}, 60_000)
+}, 180_000)
 
 it('takes further signals for what they are: impatience', async () => {
   const [running] = await start({ drain_announce_ms: 300, drain_timeout_ms: 60_000 })
@@ -99,7 +100,7 @@ it('takes further signals for what they are: impatience', async () => {
   const { text, isWhole } = await whole
   expect(text).toContain('data: [DONE]')
   expect(isWhole).toBe(true)
-}, 60_000)
+}, 180_000)
 
 it('lets a slow reader have the whole of its answer', async () => {
   const [running] = await start({ drain_announce_ms: 10, drain_timeout_ms: 30_000 })
@@ -115,7 +116,7 @@ it('lets a slow reader have the whole of its answer', async () => {
   expect(text.trimEnd().endsWith('data: [DONE]')).toBe(true)
   expect(isWhole).toBe(true)
   expect(await running.end('SIGTERM')).toBe(0)
-}, 60_000)
+}, 180_000)
 
 it('ends at once when it is told to before it is ready', async () => {
   const dataDir = mkdtempSync(join(tmpdir(), 'sluice-early-'))
@@ -127,7 +128,29 @@ it('ends at once when it is told to before it is ready', async () => {
   expect(await exited).toEqual([0, null])
   expect(output()).not.toContain('Sluice is ready')
   rmSync(dataDir, { recursive: true, force: true })
-}, 60_000)
+}, 180_000)
+
+it('leaves no process behind when the supervisor is killed, ready or not', async () => {
+  const dataDir = mkdtempSync(join(tmpdir(), 'sluice-orphans-'))
+  const { child } = spawnGateway([], { PORT: '0', HOST: '127.0.0.1', SLUICE_DATA_DIR: dataDir })
+  await eventually(() => expect(existsSync(join(dataDir, 'control'))).toBe(true), { everyMs: 5, timeoutMs: 60_000 })
+  const early = childrenOf(child.pid ?? 0).map(processIdentity)
+  child.kill('SIGKILL')
+  const [running] = await start({})
+  const late = running.children().map(({ pid }) => processIdentity(pid))
+  await running.end('SIGKILL')
+
+  expect(early.length).toBeGreaterThanOrEqual(2)
+  expect(late).toHaveLength(FRONTS + 1)
+  await eventually(() => expect([...early, ...late].filter(isAlive)).toEqual([]), {
+    timeoutMs: 60_000,
+  })
+  rmSync(dataDir, { recursive: true, force: true })
+}, 180_000)
+
+function childrenOf(pid: number): number[] {
+  return readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').trim().split(' ').map(Number)
+}
 
 async function start(server: Record<string, number>): Promise<[TestGateway, Simulator]> {
   simulator = await startSimulator()

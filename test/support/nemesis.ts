@@ -8,7 +8,7 @@ export interface Kill {
   readonly victim: 'front' | 'control' | 'supervisor'
   /** Just before the signal. */
   readonly atMs: number
-  /** When the process was seen to be gone. */
+  /** When the process and its listening socket were seen to be gone. */
   readonly goneAtMs: number
   /** Ports, on the clients' side, of the connections it had accepted just before; null: any may have been its own. */
   readonly clientPorts: ReadonlySet<number> | null
@@ -28,10 +28,13 @@ export function seededRandom(seed: number): () => number {
 /** Kills one process under the supervisor with SIGKILL and waits for its end. */
 export async function killChild(gateway: TestGateway, victim: 'front' | 'control', pid: number): Promise<Kill> {
   const clientPorts = new Set(victim === 'front' ? connectionsOf(pid, gateway.port) : [])
+  const listeners = victim === 'front' ? socketInodes(pid) : new Set<string>()
   const atMs = Date.now()
   process.kill(pid, 'SIGKILL')
   await eventually(() => {
     if (gateway.children().some((child) => child.pid === pid)) throw new Error(`${victim} ${pid} is still there`)
+    // Its sockets go with the last of its threads, which may be after the first: until then it is given connections.
+    if (hasSocket(LISTEN, gateway.port, listeners)) throw new Error(`the sockets of ${victim} ${pid} are still there`)
   })
   return { victim, atMs, goneAtMs: Date.now(), clientPorts }
 }
@@ -76,8 +79,11 @@ function connectionsOf(pid: number, port: number): number[] {
 }
 
 function isListening(pid: number, port: number): boolean {
-  const inodes = socketInodes(pid)
-  return tcpTable().some((entry) => entry.localPort === port && entry.state === LISTEN && inodes.has(entry.inode))
+  return hasSocket(LISTEN, port, socketInodes(pid))
+}
+
+function hasSocket(state: string, port: number, inodes: ReadonlySet<string>): boolean {
+  return tcpTable().some((entry) => entry.localPort === port && entry.state === state && inodes.has(entry.inode))
 }
 
 const ESTABLISHED = '01'

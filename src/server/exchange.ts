@@ -61,9 +61,11 @@ export class UwsExchange implements Exchange {
   }
 
   #take(bytes: ArrayBuffer, isLast: boolean): void {
+    if (this.#failure !== null && isLast) this.response.bodyIsOver()
     if (this.#failure !== null || this.#closed) return
     this.#received += bytes.byteLength
     if (this.#received > this.#limits.maxBytes) {
+      this.#complete = isLast
       this.#fail(this.#tooLarge())
       return
     }
@@ -80,7 +82,7 @@ export class UwsExchange implements Exchange {
     this.#pieces = []
     this.#deadlines.forget(this.#deadline)
     // What is still coming cannot be told from a next request by everyone on the way.
-    if (!this.#complete) this.response.closeAfterwards()
+    if (!this.#complete) this.response.closeAfterBody()
     this.#settle()
   }
 

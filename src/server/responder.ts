@@ -13,6 +13,11 @@ const STALL_MS = 15_000
 const REWIND_MS = 5_000
 /** Larger whole answers go out as the reader takes them, instead of into the server's unbounded buffer. */
 const WHOLE_ANSWER_BYTES = 65_536
+/**
+ * How long the rest of a body that was refused is still taken: closing with unread bytes makes the kernel reset the
+ * connection, and a client that is sending never reads the refusal (RFC 9112 §9.6).
+ */
+const LINGER_MS = 2_000
 /** One piece of an answer; below the 16 KiB cork buffer a write and the end may share a cork. */
 const LAST_CHUNK_BYTES = 8_192
 
@@ -28,7 +33,7 @@ export interface ResponderOptions {
   readonly onOver: () => void
 }
 
-type State = 'idle' | 'head' | 'deferred' | 'streaming' | 'sending' | 'ending' | 'over'
+type State = 'idle' | 'head' | 'deferred' | 'lingering' | 'streaming' | 'sending' | 'ending' | 'over'
 
 /**
  * The only code that writes to a uWebSockets.js response. Holds its rules: nothing after the end or an abort, one write per
@@ -40,6 +45,8 @@ export class UwsResponder implements Responder {
   readonly #stall: Deadline
   #state: State = 'idle'
   #aborted = false
+  /** The server has taken its response back. */
+  #gone = false
   #status = 200
   #headers: HeaderList = []
   #chunk: Buffer = EMPTY
@@ -47,6 +54,8 @@ export class UwsResponder implements Responder {
   #accepted = true
   #cutAtMs = Infinity
   #closeAfter: boolean
+  /** The client is still sending. */
+  #bodyIsComing = false
   #onAbort: (() => void) | null = null
   #onDrain: (() => void) | null = null
   /** Set while a whole answer leaves piece by piece. */
@@ -58,7 +67,8 @@ export class UwsResponder implements Responder {
     this.#options = options
     this.#closeAfter = options.closeAfter
     this.#stall = new Deadline(() => {
-      this.#stalled()
+      if (this.#state === 'lingering') this.#endChunks()
+      else this.#stalled()
     })
   }
 
@@ -73,6 +83,20 @@ export class UwsResponder implements Responder {
   /** The connection is closed behind this answer. */
   closeAfterwards(): void {
     this.#closeAfter = true
+  }
+
+  /** As above, once the rest of the body has come; see `bodyIsOver`. */
+  closeAfterBody(): void {
+    this.#closeAfter = true
+    this.#bodyIsComing = true
+  }
+
+  bodyIsOver(): void {
+    this.#bodyIsComing = false
+    // Not in the parser's turn; see `send`.
+    setImmediate(() => {
+      if (this.#state === 'lingering') this.#endChunks()
+    })
   }
 
   onAbort(listener: () => void): void {
@@ -93,19 +117,23 @@ export class UwsResponder implements Responder {
       // An answer given while the server is still parsing does not close: it serves what stands behind the request first.
       this.#state = 'deferred'
       setImmediate(() => {
-        if (this.#state === 'deferred') this.#sendWhole(bytes)
+        if (this.#state !== 'deferred') return
+        if (this.#bodyIsComing) this.#linger(bytes)
+        else this.#sendWhole(bytes)
       })
     } else this.#sendWhole(bytes)
   }
 
   #sendWhole(bytes: Buffer): void {
     if (bytes.length > WHOLE_ANSWER_BYTES && !this.#options.headOnly) {
-      this.#sendInPieces(bytes)
+      if (this.#closeAfter) this.#sendInChunks(bytes)
+      else this.#sendInPieces(bytes)
       return
     }
     this.#chunk = bytes
     this.#over()
     this.#res.cork(this.#corkedSend)
+    if (this.#options.headOnly && this.#closeAfter && bytes.length > 0) this.#hangUp()
   }
 
   start(status: number, headers: HeaderList): void {
@@ -116,7 +144,7 @@ export class UwsResponder implements Responder {
   }
 
   write(chunk: Buffer): boolean {
-    if (this.#isWhole() || chunk.length === 0) return true
+    if (this.#isWhole() || chunk.length === 0 || this.#options.headOnly) return true
     const first = this.#state !== 'streaming'
     this.#state = 'streaming'
     this.#chunk = chunk
@@ -140,9 +168,8 @@ export class UwsResponder implements Responder {
       this.#state = 'ending'
       return
     }
-    const neverStarted = this.#state === 'head' || this.#state === 'idle'
-    this.#over()
-    this.#res.cork(neverStarted ? this.#corkedSend : this.#corkedEnd)
+    if (this.#state === 'streaming') this.#endChunks()
+    else this.#sendWhole(rest)
   }
 
   destroy(): void {
@@ -151,6 +178,7 @@ export class UwsResponder implements Responder {
 
   /** The connection is gone. */
   markAborted(): void {
+    this.#gone = true
     if (this.#state === 'over') return
     this.#aborted = true
     this.#over()
@@ -174,9 +202,21 @@ export class UwsResponder implements Responder {
 
   readonly #corkedSend = (): void => {
     this.#writeHead()
-    if (this.#options.headOnly) this.#res.endWithoutBody(this.#chunk.length, this.#closeAfter)
+    if (this.#options.headOnly) this.#endHead(this.#chunk.length)
     else this.#res.end(this.#chunk, this.#closeAfter)
     this.#chunk = EMPTY
+  }
+
+  /** `endWithoutBody` with a length waits for that body for ever: neither a next request nor a close comes of it. */
+  #endHead(length: number): void {
+    if (this.#closeAfter && length > 0) {
+      this.#res.writeHeader('Connection', 'close')
+      this.#res.tryEnd(EMPTY, length)
+    } else if (this.#closeAfter) this.#res.endWithoutBody(0, true)
+    else {
+      if (length > 0) this.#res.writeHeader('Content-Length', String(length))
+      this.#res.endWithoutBody()
+    }
   }
 
   readonly #corkedFirstWrite = (): void => {
@@ -192,9 +232,24 @@ export class UwsResponder implements Responder {
   }
 
   readonly #corkedEnd = (): void => {
-    if (this.#chunk.length === 0) this.#res.end(undefined, this.#closeAfter)
-    else this.#res.end(this.#chunk, this.#closeAfter)
+    if (this.#closeAfter) {
+      // Told to close, `end` writes a header line between the chunks, where clients choke on it; without that the
+      // response is gone before it can be closed. So the last chunk is written here, with an empty trailer.
+      if (this.#chunk.length > 0) this.#res.write(this.#chunk)
+      this.#res.writeHeader('\r\n0\r\nX-End', '1\r\n')
+    } else if (this.#chunk.length === 0) this.#res.end()
+    else this.#res.end(this.#chunk)
     this.#chunk = EMPTY
+  }
+
+  #endChunks(): void {
+    this.#over()
+    this.#res.cork(this.#corkedEnd)
+    if (this.#closeAfter) this.#hangUp()
+  }
+
+  #hangUp(): void {
+    if (!this.#gone) this.#res.close()
   }
 
   #writeHead(): void {
@@ -215,10 +270,7 @@ export class UwsResponder implements Responder {
     this.#options.deadlines.forget(this.#stall)
     this.#accepted = true
     if (this.#state === 'streaming') this.#onDrain?.()
-    else {
-      this.#over()
-      this.#res.cork(this.#corkedEnd)
-    }
+    else this.#endChunks()
     return true
   }
 
@@ -242,11 +294,36 @@ export class UwsResponder implements Responder {
     this.#stall.atMs = Math.min(this.#cutAtMs, nowMs + REWIND_MS)
   }
 
+  /** Sends all but the end. */
+  #linger(bytes: Buffer): void {
+    this.#state = 'lingering'
+    const { deadlines } = this.#options
+    this.#stall.atMs = deadlines.nowMs + LINGER_MS
+    deadlines.watch(this.#stall)
+    this.#chunk = bytes
+    this.#res.cork(this.#corkedFirstWrite)
+  }
+
+  /** A response is gone with the last byte of its length: one that is to be closed behind goes without length. */
+  #sendInChunks(body: Buffer): void {
+    this.#state = 'head'
+    let at = 0
+    const send = (): void => {
+      while (at < body.length) {
+        const piece = body.subarray(at, at + WHOLE_ANSWER_BYTES)
+        at += piece.length
+        if (!this.write(piece)) return
+      }
+      this.end()
+    }
+    this.#onDrain = send
+    send()
+  }
+
   #sendInPieces(body: Buffer): void {
     this.#state = 'sending'
     this.#res.cork(() => {
       this.#writeHead()
-      if (this.#closeAfter) this.#res.writeHeader('Connection', 'close')
     })
     this.#sending = { body, base: this.#res.getWriteOffset() }
     this.#res.onWritable((offset) => this.#sendFrom(offset))
@@ -266,7 +343,6 @@ export class UwsResponder implements Responder {
     })
     if (complete && !this.#aborted) {
       this.#over()
-      if (this.#closeAfter) this.#res.close()
     }
     return accepted
   }

@@ -4,7 +4,13 @@ import type { DeadlineClock } from '../core/deadlines.ts'
 import { Deadline } from '../core/deadlines.ts'
 import { GatewayError } from '../core/errors.ts'
 import { createCachedLookup } from './dns-cache.ts'
-import type { UpstreamCall, UpstreamClient, UpstreamHeaders, UpstreamListener, UpstreamRequest } from './upstream-client.ts'
+import type {
+  UpstreamCall,
+  UpstreamClient,
+  UpstreamHeaders,
+  UpstreamListener,
+  UpstreamRequest,
+} from './upstream-client.ts'
 
 export interface UndiciClientOptions {
   readonly deadlines: DeadlineClock
@@ -126,11 +132,7 @@ class UndiciCall implements UpstreamCall, Dispatcher.DispatchHandler {
     if (this.#over) controller.abort(new Error('hung up'))
   }
 
-  onResponseStart(
-    _controller: Dispatcher.DispatchController,
-    statusCode: number,
-    headers: UpstreamHeaders,
-  ): void {
+  onResponseStart(_controller: Dispatcher.DispatchController, statusCode: number, headers: UpstreamHeaders): void {
     if (this.#over || statusCode < 200) return
     this.#headSeen = true
     this.#touch()

@@ -91,6 +91,11 @@ export class WireClient {
     )
   }
 
+  /** Drops what has come so far: what comes next is read anew. */
+  forget(): void {
+    this.#received = Buffer.alloc(0)
+  }
+
   close(): void {
     this.socket.destroy()
   }
@@ -150,6 +155,7 @@ function readChunks(bytes: Buffer): { body: Buffer; rest: Buffer } | null {
     const end = bytes.indexOf('\r\n', at)
     if (end === -1) return null
     const size = Number.parseInt(bytes.toString('latin1', at, end), 16)
+    if (Number.isNaN(size)) throw new Error(`not a chunk size: ${JSON.stringify(bytes.toString('latin1', at, end))}`)
     const next = end + 2 + size + 2
     if (bytes.length < next) return null
     if (size === 0) return { body: Buffer.concat(pieces), rest: bytes.subarray(next) }

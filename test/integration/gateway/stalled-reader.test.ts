@@ -1,0 +1,195 @@
+import { afterAll, beforeAll, expect, it } from 'vitest'
+import type { RequestRecord } from '../../../src/simulator/ledger.ts'
+import type { Simulator } from '../../../src/simulator/simulator.ts'
+import { startSimulator } from '../../../src/simulator/simulator.ts'
+import { eventually } from '../../support/eventually.ts'
+import type { TestGateway } from '../../support/gateway.ts'
+import { startGateway } from '../../support/gateway.ts'
+import { largestSocketBuffers, residentBytes } from '../../support/process-memory.ts'
+import { BrokenOffError, RawClient, inLanes } from '../../support/raw-client.ts'
+import type { RawPost } from '../../support/raw-client.ts'
+import { steeredRequest } from '../../support/steered-request.ts'
+
+const STALLED = 200
+const WARM_LANES = 8
+const MOST_BYTES_PER_STREAM = 256 * 1024
+/** Nobody could ever read all of it. */
+const ENDLESS_TOKENS = 100_000_000
+/** The gateway gives a reader 15 s; the coarse clock may be two ticks ahead. */
+const LEAST_PATIENCE_MS = 14_800
+const MOST_PATIENCE_MS = 30_000
+
+let simulator: Simulator
+let gateway: TestGateway
+let front = 0
+
+beforeAll(async () => {
+  simulator = await startSimulator()
+  gateway = await startGateway({
+    upstreams: [
+      {
+        dialect: 'openai-chat',
+        baseUrl: `${simulator.origin}/v1`,
+        models: ['m'],
+        keys: [{ credential: 'a', max_concurrency: 10_000 }],
+      },
+    ],
+  })
+  front = gateway.children().find(({ kind }) => kind === 'front')?.pid ?? 0
+})
+
+afterAll(async () => {
+  await gateway.stop()
+  await simulator.close()
+})
+
+it('costs 256 KiB at most, holds the upstream back, and is cut', { timeout: 300_000 }, async () => {
+  await warmUp()
+  const before = residentBytes(front)
+  const watch = watchUpstream()
+  const stalled: Stalled[] = []
+  await inLanes(
+    Array.from({ length: STALLED }, (_, n) => n),
+    20,
+    async (n) => {
+      stalled.push(await stall(n))
+    },
+  )
+
+  // Until the last of them is gone the memory is looked at again and again.
+  await eventually(
+    () => {
+      expect(watch.cut().length).toBe(STALLED)
+    },
+    { timeoutMs: 120_000, everyMs: 200 },
+  )
+  watch.stop()
+
+  const cut = watch.cut()
+  const costs = watch.samples.filter(({ streams }) => streams >= STALLED / 2)
+  const perStream = costs.map(({ bytes, streams }) => (bytes - before) / streams)
+  const most = Math.max(...perStream)
+  const pausedAt = new Map(stalled.map((one) => [one.user, one.pausedAt]))
+  const patience = cut.map(({ user, abortSeenAt }) => (abortSeenAt ?? 0) - (pausedAt.get(user ?? '') ?? 0))
+  const bytesOut = cut.map((record) => record.bytesOut)
+  console.log(
+    `stalled readers: ${STALLED} streams, front ${kib(before)} KiB before, at most ${kib(most)} KiB more per stream ` +
+      `(${costs.length} samples); upstream wrote ${kib(Math.min(...bytesOut))} to ${kib(Math.max(...bytesOut))} KiB per ` +
+      `stream (the kernel may keep ${kib(2 * largestSocketBuffers())}); cut ${Math.min(...patience)} to ` +
+      `${Math.max(...patience)} ms after the reader stopped, ${watch.lastProgressAt - Math.min(...pausedAt.values())} ms ` +
+      'of them to fill the kernel',
+  )
+  expect(costs.length).toBeGreaterThan(10)
+  expect(most).toBeLessThanOrEqual(MOST_BYTES_PER_STREAM)
+  // Two hops, each with a sender's and a receiver's buffer, and what two processes hold in their hands.
+  expect(Math.max(...bytesOut)).toBeLessThanOrEqual(2 * largestSocketBuffers() + 1024 * 1024)
+  expect(Math.min(...patience)).toBeGreaterThanOrEqual(LEAST_PATIENCE_MS)
+  const lastCutAt = Math.max(...cut.map(({ abortSeenAt }) => abortSeenAt ?? 0))
+  expect(lastCutAt - watch.lastProgressAt).toBeLessThanOrEqual(MOST_PATIENCE_MS)
+
+  await expectBrokenOff(stalled)
+  await expectRows(stalled)
+})
+
+it('is forgotten afterwards: the next request is served, no slot is left', async () => {
+  const client = await RawClient.connect(gateway.port)
+  const answer = await client.post(requestOf('short', 5))
+  client.close()
+  expect(answer.status).toBe(200)
+  expect(answer.body.toString()).toMatch(/data: \[DONE\]\n\n$/)
+  expect(simulator.ledger.totals.inFlight).toBe(0)
+})
+
+interface Stalled {
+  readonly user: string
+  readonly client: RawClient
+  readonly answer: Promise<unknown>
+  readonly pausedAt: number
+}
+
+/** Reads the first bytes of an endless answer, then nothing more. */
+async function stall(n: number): Promise<Stalled> {
+  const user = `stalled-${n}`
+  const client = await RawClient.connect(gateway.port, { readBytes: 1024 })
+  const begun = new Promise<number>((resolve) => {
+    client.onRead(() => {
+      if (client.bodyBytes === 0) return
+      client.pause()
+      resolve(Date.now())
+    })
+  })
+  const answer = client.post(requestOf(user, ENDLESS_TOKENS), () => undefined).catch((cause: unknown) => cause)
+  return { user, client, answer, pausedAt: await begun }
+}
+
+/** As many bytes as the kernel will take for the stalled, but few streams at a time: what remains in memory is not theirs. */
+async function warmUp(): Promise<void> {
+  await inLanes(
+    Array.from({ length: 200 }, (_, n) => n),
+    WARM_LANES,
+    async (n) => {
+      const client = await RawClient.connect(gateway.port)
+      await client.post(requestOf(`warm-${n}`, 20_000), () => undefined)
+      client.close()
+    },
+  )
+}
+
+/** Looks at the front's memory, at how many streams have been open at once, and at when the upstream last got on. */
+function watchUpstream(): {
+  samples: Array<{ bytes: number; streams: number }>
+  cut(): RequestRecord[]
+  lastProgressAt: number
+  stop(): void
+} {
+  let written = -1
+  let streams = 0
+  const watch = {
+    samples: [] as Array<{ bytes: number; streams: number }>,
+    lastProgressAt: 0,
+    cut: () => simulator.ledger.records().filter(({ user }) => user?.startsWith('stalled') === true),
+    stop: () => {
+      clearInterval(timer)
+    },
+  }
+  const timer = setInterval(() => {
+    const { inFlight, bytesWritten } = simulator.ledger.totals
+    streams = Math.max(streams, inFlight)
+    watch.samples.push({ bytes: residentBytes(front), streams })
+    if (bytesWritten !== written) watch.lastProgressAt = Date.now()
+    written = bytesWritten
+  }, 100)
+  return watch
+}
+
+/** Whoever reads on finds the rest of what the kernel kept, and then the end of the connection instead of the answer's. */
+async function expectBrokenOff(stalled: readonly Stalled[]): Promise<void> {
+  for (const { client, answer } of stalled) {
+    client.onRead(() => undefined)
+    client.resume()
+    expect(await answer).toBeInstanceOf(BrokenOffError)
+  }
+}
+
+async function expectRows(stalled: readonly Stalled[]): Promise<void> {
+  await eventually(
+    async () => {
+      const rows = new Map((await gateway.logRows()).map((row) => [row.id, row]))
+      for (const { client } of stalled) {
+        const row = rows.get(client.head?.headers.get('x-request-id') ?? '')
+        expect(row).toMatchObject({ status: 200, aborted: true, stream: true, settlement: 'observed', attempts: 1 })
+        expect(row?.completion_tokens).toBeGreaterThan(0)
+      }
+    },
+    { timeoutMs: 60_000, everyMs: 500 },
+  )
+}
+
+function requestOf(user: string, tokens: number): RawPost {
+  const { apiKey } = gateway
+  return steeredRequest({ apiKey, dialect: 'openai-chat', model: 'm', user, stream: true, behaviour: { tokens } })
+}
+
+function kib(bytes: number): number {
+  return Math.round(bytes / 1024)
+}

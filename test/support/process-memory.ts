@@ -1,0 +1,15 @@
+import { readFileSync } from 'node:fs'
+
+/** Resident memory of a process, in bytes. */
+export function residentBytes(pid: number): number {
+  const kilobytes = /^VmRSS:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]
+  if (kilobytes === undefined) throw new Error(`no memory of process ${pid}`)
+  return Number(kilobytes) * 1024
+}
+
+/** Most that the kernel keeps for one TCP connection: what was written and not read, on both sides. */
+export function largestSocketBuffers(): number {
+  return ['tcp_wmem', 'tcp_rmem']
+    .map((name) => Number(readFileSync(`/proc/sys/net/ipv4/${name}`, 'utf8').trim().split(/\s+/)[2]))
+    .reduce((sum, bytes) => sum + bytes, 0)
+}

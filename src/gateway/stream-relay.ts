@@ -10,6 +10,8 @@ import { settleUsage } from './settle-usage.ts'
 const MAX_HELD_BYTES = 65_536
 const COLON = 0x3a
 const LINE_FEED = 0x0a
+const CARRIAGE_RETURN = 0x0d
+const NO_LINE_END = Buffer.alloc(0)
 const ONE_LINE_END = Buffer.from('\n')
 const TWO_LINE_ENDS = Buffer.from('\n\n')
 
@@ -52,10 +54,10 @@ export class StreamRelay implements AnswerReceiver {
 
   end(): void {
     if (this.#over) return
-    // A last event without its blank line is no event to a strict reader, and would run into the one behind it.
     const rest = this.#splitter.rest()
-    if (rest.length > 0)
-      this.#splitter.split(rest[rest.length - 1] === LINE_FEED ? ONE_LINE_END : TWO_LINE_ENDS, this.#onEvent)
+    if (rest.length > 0) this.data(missingLineEnds(rest))
+    if (this.#isOver()) return
+    this.#splitter.finish(this.#onEvent)
     this.#flushRun()
     if (this.#isOver()) return
     if (this.#inspector.finished) this.#complete(this.#answer.dialect.terminalEvent)
@@ -178,4 +180,13 @@ export class StreamRelay implements AnswerReceiver {
   #isOver(): boolean {
     return this.#over
   }
+}
+
+/** A last event without its blank line is no event to a strict reader, and would run into the one behind it. */
+function missingLineEnds(rest: Buffer): Buffer {
+  const last = rest[rest.length - 1]
+  const before = rest[rest.length - 2]
+  // Lines that end in a lone CR: the blank line is there, only what follows it is not.
+  if (last === CARRIAGE_RETURN && (before === CARRIAGE_RETURN || before === LINE_FEED)) return NO_LINE_END
+  return last === LINE_FEED ? ONE_LINE_END : TWO_LINE_ENDS
 }

@@ -125,6 +125,8 @@ it('stops the upstream within 100 ms of the client leaving, at whatever stage', 
   )
   expect(delays.length).toBe((ABORTS * (STAGES.length - 1)) / STAGES.length)
   expect(at(delays, 0.99)).toBeLessThanOrEqual(P99_MS)
+  // However busy the machine: a delay of the gateway's own would be there every time.
+  expect(at(raw, 0.5)).toBeLessThanOrEqual(P99_MS)
 })
 
 it('records each of them once, as left by the client', { timeout: 60_000 }, async () => {

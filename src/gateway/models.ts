@@ -35,7 +35,8 @@ export class ModelDirectory {
 
   /** Throws MODEL_NOT_FOUND, also for models that exist but are not this key's. */
   readonly get = (ctx: RequestContext): void => {
-    const id = decoded(ctx.exchange.request.path.slice(MODEL_PATH.length))
+    const { path } = ctx.exchange.request
+    const id = decoded(path.slice(path.indexOf(MODEL_PATH) + MODEL_PATH.length))
     const model = this.#find(id)
     ctx.model = id
     if (model === undefined || !mayUse(ctx.principal, id)) {

@@ -95,6 +95,8 @@ export function createRoutes(parts: RouteParts): readonly GatewayRoute[] {
     local('/v1/models', ENDPOINTS.modelList, models.list),
     // Ids may hold slashes, which not every client encodes.
     local(`${MODEL_PATH}*`, ENDPOINTS.model, models.get),
+    local(`/${vendor}/v1/models`, ENDPOINTS.modelList, models.list),
+    local(`/${vendor}${MODEL_PATH}*`, ENDPOINTS.model, models.get),
     probe('/health', health.overall),
     probe('/health/live', health.live),
     probe('/health/ready', health.ready),

@@ -123,3 +123,10 @@ it('answers HEAD with the headers alone', async () => {
   expect(answer.status).toBe(200)
   expect(answer.text).toBe('')
 })
+
+it('serves both under the vendor path too, for clients that take it as their base', async () => {
+  const client = new Anthropic({ baseURL: `${gateway.url}/anthropic`, apiKey: gateway.apiKey })
+  const listed = await client.models.list()
+  expect(listed.data.map(({ id }) => id)).toContain('c')
+  expect((await client.models.retrieve('maker/big-model')).id).toBe('maker/big-model')
+})

@@ -13,6 +13,8 @@ import { createTestDatabase } from './test-database.ts'
 const MAIN = fileURLToPath(new URL('../../dist/main.js', import.meta.url))
 const READY = /Sluice is ready at (\S+)/
 const START_TIMEOUT_MS = 60_000
+/** Rows are booked at low priority: on a busy machine they take their time. */
+const ROW_PATIENCE = { timeoutMs: 40_000 }
 
 /** One upstream of a test gateway: a simulator, or anything else that listens. */
 export interface TestUpstream {
@@ -178,7 +180,7 @@ export class TestGateway {
       const [row] = await this.logRows({ request_id: requestId })
       if (row === undefined) throw new Error(`no row for ${requestId}`)
       return row
-    })
+    }, ROW_PATIENCE)
   }
 }
 

@@ -77,18 +77,30 @@ export class Attempt implements UpstreamListener, AttemptControl {
         this.#clientLeft()
       })
       if (exchange.response.aborted) return
-      const { stream } = this.#body
-      const body = this.#dialect.prepareBody(this.#body, { model: deployment.upstreamModel, stream })
-      const request = buildUpstreamRequest({
+      try {
+        this.#send()
+      } catch (cause) {
+        // The slot is ours already: it goes back whatever kept the call from beginning.
+        this.failed(GatewayError.from(cause))
+      }
+    })
+  }
+
+  #send(): void {
+    const { deployment } = this.#slot
+    const { request } = this.#ctx.exchange
+    const { stream } = this.#body
+    this.#call = this.#options.upstream.send(
+      buildUpstreamRequest({
         deployment,
         endpoint: this.#ctx.endpoint.name,
         vendor: this.#options.vendor,
-        request: exchange.request,
-        body,
+        request,
+        body: this.#dialect.prepareBody(this.#body, { model: deployment.upstreamModel, stream }),
         stream,
-      })
-      this.#call = this.#options.upstream.send(request, this)
-    })
+      }),
+      this,
+    )
   }
 
   onHead(status: number, headers: UpstreamHeaders): void {

@@ -58,6 +58,10 @@ export class Journal {
 
   /** Adds a record; `then` is called once it is durable, or with the failure when it cannot be made so in time. */
   append(record: JournalRecord, then: Waiting): void {
+    if (this.#heldBytes() > MAX_PENDING_BYTES) {
+      then(new Error('the journal holds back too much already'))
+      return
+    }
     this.#frames.append(record)
     this.#waiting.push(then)
     this.#schedule()
@@ -69,6 +73,10 @@ export class Journal {
     this.#flush()
     this.#closed = true
     closeSync(this.#descriptor)
+  }
+
+  #heldBytes(): number {
+    return (this.#pending?.length ?? 0) + this.#frames.pendingBytes
   }
 
   #schedule(): void {
@@ -115,7 +123,7 @@ export class Journal {
     const nowMs = this.#options.clock.now()
     if (this.#failingSinceMs === null) this.#options.onFault(cause)
     this.#failingSinceMs ??= nowMs
-    this.#pending = bytes.length > MAX_PENDING_BYTES ? this.#pending : Buffer.from(bytes)
+    this.#pending = Buffer.from(bytes)
     if (nowMs - this.#failingSinceMs >= GIVE_UP_MS) {
       const waiting = this.#waiting
       this.#waiting = []

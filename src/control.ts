@@ -11,6 +11,7 @@ import { SnapshotPublisher } from './control/snapshot-publisher.ts'
 import { becomeSoleControl } from './control/sole-control.ts'
 import { StoreMonitor } from './control/store-monitor.ts'
 import { systemClock } from './core/clock.ts'
+import { InProcessAuthority } from './leases/in-process-authority.ts'
 import { ControlLink } from './link/control-link.ts'
 import type { ControlToFront } from './link/messages.ts'
 import { authRoutes } from './management/auth-routes.ts'
@@ -34,6 +35,8 @@ import type { Logger } from './telemetry/logger.ts'
 const LOW_PRIORITY = 10
 const HEALTH_EVERY_MS = 1_000
 const RETRY_MS = 1_000
+/** How long the fronts may take to tell what they hold, after a restart. */
+const RESUME_GRACE_MS = 2_000
 const MAX_MANAGEMENT_BODY_BYTES = 4 * 1024 * 1024
 
 /** The control process: everything that waits, at low priority. Fronts go on without it. */
@@ -75,14 +78,24 @@ async function runControl(setup: ChildSetup): Promise<void> {
   }
   const router = new ManagementRouter([...authRoutes(database, tokens), ...logRoutes(database)], tokens, onFault)
   let health: ControlToFront | null = null
+  const authority = new InProcessAuthority({
+    clock,
+    holders: config.server.fronts,
+    closed: setup.isRestart,
+    reply: (front, reply) => {
+      link.send(front, reply)
+    },
+  })
   const link = new ControlLink({
     socketPath: setup.socketPath,
     maxBodyBytes: MAX_MANAGEMENT_BODY_BYTES,
     greet: () => {
       const { current } = publisher
       const snapshot: ControlToFront[] = current === null ? [] : [{ type: 'snapshot', snapshot: current }]
-      return health === null ? snapshot : [...snapshot, health]
+      const epoch: ControlToFront = { type: 'lease-epoch', epoch: authority.epoch }
+      return [epoch, ...snapshot, ...(health === null ? [] : [health])]
     },
+    leases: authority,
     serve: (request) => router.serve(request),
     onUsage: (share) => {
       monitor.addUsage(share)
@@ -100,6 +113,9 @@ async function runControl(setup: ChildSetup): Promise<void> {
 
   await publisher.start()
   await link.listen()
+  setTimeout(() => {
+    authority.open()
+  }, RESUME_GRACE_MS).unref()
   settler.start()
   let checking = false
   const checkHealth = async (): Promise<void> => {

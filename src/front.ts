@@ -13,7 +13,8 @@ import { ModelDirectory } from './gateway/models.ts'
 import { createPhases } from './gateway/phases.ts'
 import { createRefusal, createRoutes } from './gateway/routes.ts'
 import { AddressFailures } from './limits/address-failures.ts'
-import { KeyLimits } from './limits/key-limits.ts'
+import { Admissions } from './limits/admissions.ts'
+import { LeaseBook } from './limits/lease-book.ts'
 import { FrontLink } from './link/front-link.ts'
 import { Scheduler } from './scheduling/scheduler.ts'
 import { createClientAddresses } from './server/client-address.ts'
@@ -28,6 +29,9 @@ import { WorkerPool } from './workers/pool.ts'
 
 /** How long requests that were cut by the end of a drain may take to be recorded. */
 const LAST_RECORDS_MS = 2_000
+
+/** How often fronts tell what they used of their leases. */
+const LEASE_REPORT_MS = 50
 
 /** A front process: owns client and upstream sockets, and nothing else that waits. */
 async function runFront(setup: ChildSetup): Promise<void> {
@@ -60,7 +64,17 @@ async function runFront(setup: ChildSetup): Promise<void> {
     connectionsPerOrigin: config.upstream.connectionsPerOrigin,
     connectTimeoutMs: config.upstream.timeouts.connectMs,
   })
-  const authenticator = new Authenticator(secrets.keyHash, config.limits.keyDefaults)
+  const authenticator = new Authenticator(secrets.keyHash, {
+    key: config.limits.keyDefaults,
+    user: config.limits.userDefaults,
+    enterprise: config.limits.enterpriseDefaults,
+  })
+  const leases: LeaseBook = new LeaseBook({
+    clock,
+    processes: config.server.fronts,
+    send: (message) => link.sendLease(message),
+    soon: setImmediate,
+  })
   const scheduler = new Scheduler({ processes: config.server.fronts, random: Math.random, clock })
   const models = new ModelDirectory(clock)
   let snapshot: Snapshot | null = null
@@ -74,8 +88,8 @@ async function runFront(setup: ChildSetup): Promise<void> {
     clock,
     deadlines,
     authenticator,
-    limits: new KeyLimits(),
-    addressFailures: new AddressFailures(config.limits.addressFailuresPerMinute),
+    limits: new Admissions(leases),
+    addressFailures: new AddressFailures(config.limits.addressFailuresPerMinute, config.server.fronts),
     scheduler,
     journal,
     accountant: new Accountant(journal, clock, (usage) => {
@@ -111,6 +125,7 @@ async function runFront(setup: ChildSetup): Promise<void> {
     onHealth: (news) => {
       health.update(news)
     },
+    leases,
   })
   const server = createHttpServer({
     routes: createRoutes({
@@ -141,6 +156,9 @@ async function runFront(setup: ChildSetup): Promise<void> {
   })
   await server.listen(config.server.host, setup.port)
   tellSupervisor({ type: 'ready' })
+  const leaseReport = setInterval(() => {
+    leases.tick()
+  }, LEASE_REPORT_MS)
   const usageReport = setInterval(() => {
     link.reportUsage({ ...cacheShare })
     cacheShare.promptTokens = 0
@@ -154,6 +172,7 @@ async function runFront(setup: ChildSetup): Promise<void> {
     server.stopListening()
     await until(() => server.openExchanges === 0 && server.openHandlers === 0, config.server.drainTimeoutMs)
     clearInterval(usageReport)
+    clearInterval(leaseReport)
     link.stop()
     server.close()
     await upstream.close()

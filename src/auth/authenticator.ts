@@ -4,13 +4,13 @@ import { digestApiKey, isApiKey } from '../core/api-key.ts'
 import { GatewayError } from '../core/errors.ts'
 import type { IncomingRequest } from '../core/exchange.ts'
 import type { Principal } from '../core/principal.ts'
-import type { EntryKey, Snapshot } from '../core/snapshot.ts'
+import type { EntryKey, KeyLimits, Snapshot } from '../core/snapshot.ts'
 
-/** The limits of keys that have none of their own. */
-export interface KeyDefaults {
-  readonly requestsPerMinute: number
-  readonly tokensPerMinute: number
-  readonly concurrency: number
+/** The limits of those that have none of their own. */
+export interface LimitDefaults {
+  readonly key: Principal['limits']
+  readonly user: KeyLimits
+  readonly enterprise: KeyLimits
 }
 
 interface KnownKey {
@@ -24,11 +24,11 @@ const REMEMBERED_DIGESTS = 50_000
 /** Tells who calls, from the snapshot alone: never waits. */
 export class Authenticator {
   readonly #secret: Buffer
-  readonly #defaults: KeyDefaults
+  readonly #defaults: LimitDefaults
   readonly #digests = new LRUCache<string, string>({ max: REMEMBERED_DIGESTS })
   #known: ReadonlyMap<string, KnownKey> = new Map()
 
-  constructor(secret: Buffer, defaults: KeyDefaults) {
+  constructor(secret: Buffer, defaults: LimitDefaults) {
     this.#secret = secret
     this.#defaults = defaults
   }
@@ -69,19 +69,29 @@ export class Authenticator {
   }
 
   #prepare(key: EntryKey): KnownKey {
-    const { limits } = key
+    const { key: keyDefaults, user, enterprise } = this.#defaults
     return {
       principal: {
         key,
         limits: {
-          requestsPerMinute: limits.requestsPerMinute ?? this.#defaults.requestsPerMinute,
-          tokensPerMinute: limits.tokensPerMinute ?? this.#defaults.tokensPerMinute,
-          concurrency: limits.concurrency ?? this.#defaults.concurrency,
+          requestsPerMinute: key.limits.requestsPerMinute ?? keyDefaults.requestsPerMinute,
+          tokensPerMinute: key.limits.tokensPerMinute ?? keyDefaults.tokensPerMinute,
+          concurrency: key.limits.concurrency ?? keyDefaults.concurrency,
         },
+        userLimits: key.userId === null ? null : withDefaults(key.userLimits, user),
+        enterpriseLimits: key.enterpriseId === null ? null : withDefaults(key.enterpriseLimits, enterprise),
         models: key.models === null ? null : new Set(key.models),
       },
       addresses: key.addresses === null ? null : new AddressList(key.addresses),
     }
+  }
+}
+
+function withDefaults(limits: KeyLimits, defaults: KeyLimits): KeyLimits {
+  return {
+    requestsPerMinute: limits.requestsPerMinute ?? defaults.requestsPerMinute,
+    tokensPerMinute: limits.tokensPerMinute ?? defaults.tokensPerMinute,
+    concurrency: limits.concurrency ?? defaults.concurrency,
   }
 }
 

@@ -28,6 +28,7 @@ export function resolveEntryKeys(entries: readonly EntryKeyEntry[], fail: Fail):
         name: entry.name,
         key: entry.key,
         enabled: entry.enabled,
+        enterpriseId: entry.enterprise ?? null,
         expiresAtMs: entry.expires_at === undefined ? null : expiry(entry.expires_at, path, at, fail),
         limits: {
           requestsPerMinute: entry.rpm ?? null,

@@ -6,6 +6,7 @@ import type { Env } from './env.ts'
 import { resolveEntryKeys } from './entry-keys.ts'
 import { pathText, type Path } from './config-error.ts'
 import { deepFreeze, redacting } from './redact.ts'
+import type { KeyLimits } from '../core/snapshot.ts'
 import type { ConfigFile } from './schema.ts'
 import type { Config, ServerConfig } from './shape.ts'
 import { environmentUpstreams, resolveUpstreams, type Fail } from './upstreams.ts'
@@ -43,6 +44,8 @@ export function resolveConfig(raw: ConfigFile, { file, env, cwd, cores, fail }: 
         tokensPerMinute: limits.key_defaults.tokens_per_minute,
         concurrency: limits.key_defaults.concurrency,
       },
+      userDefaults: groupLimits(limits.user_defaults),
+      enterpriseDefaults: groupLimits(limits.enterprise_defaults),
       defaultOutputTokens: limits.default_output_tokens,
       addressFailuresPerMinute: limits.address_failures_per_minute,
     },
@@ -73,6 +76,14 @@ export function resolveConfig(raw: ConfigFile, { file, env, cwd, cores, fail }: 
     simulator: { enabled: simulator.enabled ?? upstreams.length === 0 },
     file,
   })
+}
+
+function groupLimits(raw: ConfigFile['limits']['user_defaults']): KeyLimits {
+  return {
+    requestsPerMinute: raw.requests_per_minute ?? null,
+    tokensPerMinute: raw.tokens_per_minute ?? null,
+    concurrency: raw.concurrency ?? null,
+  }
 }
 
 function resolveServer(raw: ConfigFile['server'], cwd: string, cores: number, fail: Fail): ServerConfig {

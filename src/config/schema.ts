@@ -77,6 +77,16 @@ const server = section('The public port and the processes behind it.', {
   cors_origins: texts('Origins browsers may call from ("*": all). Empty: CORS is off.'),
 })
 
+const limit = (description: string) => Type.Integer({ description, minimum: 1, maximum: Number.MAX_SAFE_INTEGER })
+
+/** Limits over several keys: none but those given. */
+const groupDefaults = (description: string) =>
+  section(description, {
+    requests_per_minute: Type.Optional(limit('Requests per minute.')),
+    tokens_per_minute: Type.Optional(limit('Tokens per minute.')),
+    concurrency: Type.Optional(limit('Requests at the same time.')),
+  })
+
 const limits = section('What one request, one key and one process may take.', {
   max_body_bytes: Type.Integer({
     description: 'Largest request body.',
@@ -98,6 +108,10 @@ const limits = section('What one request, one key and one process may take.', {
     tokens_per_minute: positive('Tokens per minute.', 6_000_000_000),
     concurrency: positive('Requests at the same time.', 10_000),
   }),
+  user_defaults: groupDefaults('Limits over all keys of a user, for users that have none of their own.'),
+  enterprise_defaults: groupDefaults(
+    'Limits over all keys of an enterprise, for enterprises that have none of their own.',
+  ),
   default_output_tokens: positive('Answer tokens reserved for a request that sets no maximum.', 4096),
   address_failures_per_minute: positive('Failed authentications per minute and address; beyond that 429.', 600),
 })
@@ -142,8 +156,6 @@ const upstream = section('How upstreams are called.', {
     default: 3,
   }),
 })
-
-const limit = (description: string) => Type.Integer({ description, minimum: 1, maximum: Number.MAX_SAFE_INTEGER })
 
 const weight = Type.Number({
   description: 'Share of the traffic, relative to its siblings.',
@@ -222,6 +234,7 @@ const entryKey = entry('An entry API key that clients use at this gateway.', {
   name: text('For people.'),
   key: secret('"sk-" and 40 characters, as the gateway issues them.'),
   enabled: Type.Boolean({ description: 'Whether it is accepted.', default: true }),
+  enterprise: Type.Optional(id('The enterprise it belongs to.')),
   expires_at: Type.Optional(
     text('Time after which it is refused, ISO 8601 with a time zone, e.g. 2027-01-31T00:00:00Z.'),
   ),

@@ -51,6 +51,9 @@ export interface LimitsConfig {
     readonly tokensPerMinute: number
     readonly concurrency: number
   }
+  /** Over all keys of a user, and of an enterprise, that set none of their own; null: none. */
+  readonly userDefaults: KeyLimits
+  readonly enterpriseDefaults: KeyLimits
   readonly defaultOutputTokens: number
   readonly addressFailuresPerMinute: number
 }
@@ -90,6 +93,7 @@ export interface DeclaredKey {
   readonly name: string
   readonly key: string
   readonly enabled: boolean
+  readonly enterpriseId: string | null
   readonly expiresAtMs: number | null
   readonly limits: KeyLimits
   readonly models: readonly string[] | null

@@ -1,5 +1,6 @@
 import type { DeclaredKey } from '../config/shape.ts'
 import { digestApiKey, maskApiKey } from '../core/api-key.ts'
+import { NO_LIMITS } from '../core/snapshot.ts'
 import type { EntryKey } from '../core/snapshot.ts'
 
 const ID_LENGTH = 24
@@ -15,10 +16,12 @@ export function declaredEntryKey(declared: DeclaredKey, secret: Buffer): EntryKe
     enabled: declared.enabled,
     expiresAtMs: declared.expiresAtMs,
     userId: null,
-    enterpriseId: null,
+    enterpriseId: declared.enterpriseId,
     departmentId: null,
     memberId: null,
     limits: declared.limits,
+    userLimits: NO_LIMITS,
+    enterpriseLimits: NO_LIMITS,
     models: declared.models,
     addresses: declared.addresses,
     clients: declared.clients,

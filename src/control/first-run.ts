@@ -2,6 +2,7 @@ import { randomBytes, randomUUID } from 'node:crypto'
 import { readFileSync, renameSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { digestApiKey, generateApiKey, maskApiKey } from '../core/api-key.ts'
+import { NO_LIMITS } from '../core/snapshot.ts'
 import { hashPassword } from '../management/passwords.ts'
 import type { Database } from '../store/database.ts'
 import { DatabaseError } from '../store/database.ts'
@@ -54,7 +55,9 @@ export async function firstRun(
         enterpriseId: null,
         departmentId: null,
         memberId: null,
-        limits: { requestsPerMinute: null, tokensPerMinute: null, concurrency: null },
+        limits: NO_LIMITS,
+        userLimits: NO_LIMITS,
+        enterpriseLimits: NO_LIMITS,
         models: null,
         addresses: null,
         clients: null,

@@ -9,8 +9,8 @@ import { emptyUsage } from './usage.ts'
 
 /** Tokens and a place held under the limits of one key; settled and released once, by accounting. */
 export interface Reservation {
-  /** Holds tokens until the truth is known. Throws TPM_EXCEEDED. */
-  reserve(tokens: number, nowMs: number): void
+  /** Holds tokens until the truth is known. Throws, or rejects with, TPM_EXCEEDED. */
+  reserve(tokens: number, nowMs: number): void | Promise<void>
   /** Books the truth in place of what was reserved, and gives the place back. Later calls do nothing. */
   settle(actualTokens: number, nowMs: number): void
 }

@@ -1,11 +1,13 @@
 import type { DialectName } from './endpoint.ts'
 
-/** Per-minute and at-a-time limits; null means the configured default. */
+/** Per-minute and at-a-time limits; null means the configured default, or none where there is no default. */
 export interface KeyLimits {
   readonly requestsPerMinute: number | null
   readonly tokensPerMinute: number | null
   readonly concurrency: number | null
 }
+
+export const NO_LIMITS: KeyLimits = { requestsPerMinute: null, tokensPerMinute: null, concurrency: null }
 
 /** An entry API key as the data plane sees it. The secret itself is nowhere; `digest` is its HMAC-SHA-256 in hex. */
 export interface EntryKey {
@@ -21,6 +23,9 @@ export interface EntryKey {
   readonly departmentId: string | null
   readonly memberId: string | null
   readonly limits: KeyLimits
+  /** Of all keys of its user, and of its enterprise, together. */
+  readonly userLimits: KeyLimits
+  readonly enterpriseLimits: KeyLimits
   /** Model ids this key may use; null: all. */
   readonly models: readonly string[] | null
   /** Addresses and CIDR ranges it may be used from; null: all. */

@@ -9,7 +9,7 @@ import type { Principal } from '../core/principal.ts'
 import type { RequestBody } from '../core/request-body.ts'
 import type { RequestContext } from '../core/request-context.ts'
 import type { AddressFailures } from '../limits/address-failures.ts'
-import type { KeyLimits } from '../limits/key-limits.ts'
+import type { Admission, Admissions } from '../limits/admissions.ts'
 import type { Scheduler } from '../scheduling/scheduler.ts'
 import type { Logger } from '../telemetry/logger.ts'
 import { validateVersionHeader } from '../validation/version-header.ts'
@@ -20,9 +20,10 @@ import type { AttemptOptions } from './attempt.ts'
 /** The steps of `pipeline.ts`, each with what it needs. */
 export interface Phases {
   authenticate(ctx: RequestContext): void
-  admit(ctx: RequestContext): void
+  /** A promise only where the control process has to be asked; so is `reserve`. */
+  admit(ctx: RequestContext): void | Promise<void>
   validate(ctx: RequestContext): Promise<void>
-  reserve(ctx: RequestContext): void
+  reserve(ctx: RequestContext): void | Promise<void>
   begin(ctx: RequestContext): Promise<void>
   attempt(ctx: RequestContext): Promise<void>
   fail(ctx: RequestContext, error: GatewayError): void
@@ -32,7 +33,7 @@ export interface Phases {
 export interface PhaseParts extends AttemptOptions {
   readonly clock: Clock
   readonly authenticator: Authenticator
-  readonly limits: KeyLimits
+  readonly limits: Admissions
   readonly addressFailures: AddressFailures
   readonly scheduler: Scheduler
   readonly journal: Journal
@@ -76,8 +77,13 @@ export function createPhases(parts: PhaseParts): Phases {
     admit(ctx) {
       const startUs = clock.monotonicUs()
       if (ctx.principal === null) throw new GatewayError('INTERNAL')
-      ctx.reservation = limits.admit(ctx.principal, ctx.atMs)
-      ctx.times.limitUs = clock.monotonicUs() - startUs
+      const admitted = (admission: Admission): void => {
+        ctx.reservation = admission
+        ctx.times.limitUs = clock.monotonicUs() - startUs
+      }
+      const admission = limits.admit(ctx.principal, ctx.atMs)
+      if (admission instanceof Promise) return admission.then(admitted)
+      admitted(admission)
     },
 
     async validate(ctx) {
@@ -104,7 +110,7 @@ export function createPhases(parts: PhaseParts): Phases {
       const { body, reservation } = ctx
       if (body === null || ctx.endpoint.name === 'messages.count_tokens') return
       const output = (body.maxOutputTokens ?? parts.defaultOutputTokens) * body.choices
-      reservation?.reserve(body.estimatedPromptTokens + output, clock.now())
+      return reservation?.reserve(body.estimatedPromptTokens + output, clock.now())
     },
 
     begin: (ctx) => accountant.begin(ctx),

@@ -6,9 +6,9 @@ import type { Phases } from './phases.ts'
 export async function handle(ctx: RequestContext, phases: Phases): Promise<void> {
   try {
     phases.authenticate(ctx)
-    phases.admit(ctx)
+    await phases.admit(ctx)
     await phases.validate(ctx)
-    phases.reserve(ctx)
+    await phases.reserve(ctx)
     await phases.begin(ctx)
     await phases.attempt(ctx) // schedule, translate, call the upstream, relay; the next key before the first byte
   } catch (cause) {
@@ -19,10 +19,14 @@ export async function handle(ctx: RequestContext, phases: Phases): Promise<void>
 }
 
 /** The life of a request that the gateway answers by itself. */
-export function handleLocally(ctx: RequestContext, phases: Phases, answer: (ctx: RequestContext) => void): void {
+export async function handleLocally(
+  ctx: RequestContext,
+  phases: Phases,
+  answer: (ctx: RequestContext) => void,
+): Promise<void> {
   try {
     phases.authenticate(ctx)
-    phases.admit(ctx)
+    await phases.admit(ctx)
     answer(ctx)
   } catch (cause) {
     phases.fail(ctx, GatewayError.from(cause))

@@ -64,9 +64,7 @@ export function createRoutes(parts: RouteParts): readonly GatewayRoute[] {
   const local = (path: string, endpoint: Endpoint, answer: (ctx: RequestContext) => void): GatewayRoute => ({
     method: 'GET',
     path,
-    handle: (exchange) => {
-      handleLocally(context(endpoint, exchange), phases, answer)
-    },
+    handle: (exchange) => handleLocally(context(endpoint, exchange), phases, answer),
     refuse: refuseAs(endpoint),
   })
   const refuse = createRefusal(parts)

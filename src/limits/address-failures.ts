@@ -1,6 +1,6 @@
 import { LRUCache } from 'lru-cache'
 import { GatewayError } from '../core/errors.ts'
-import { SlidingWindow } from './sliding-window.ts'
+import { SlidingWindow } from '../core/sliding-window.ts'
 
 /** Addresses remembered; the one seen longest ago is forgotten first. */
 const MAX_ADDRESSES = 50_000
@@ -10,8 +10,9 @@ export class AddressFailures {
   readonly #perMinute: number
   readonly #windows = new LRUCache<string, SlidingWindow>({ max: MAX_ADDRESSES })
 
-  constructor(perMinute: number) {
-    this.#perMinute = perMinute
+  /** @param processes that share the bound: each has its part, so that all together keep it */
+  constructor(perMinute: number, processes: number) {
+    this.#perMinute = Math.max(1, Math.floor(perMinute / processes))
   }
 
   /** Counts a failure; gives the refusal to answer with instead of it when there have been too many. */

@@ -1,6 +1,7 @@
 import { chmodSync, rmSync } from 'node:fs'
 import { createServer } from 'node:net'
 import type { Server, Socket } from 'node:net'
+import type { LeaseRequest, LeaseResume } from '../core/allowance.ts'
 import type { CacheShare } from '../core/health.ts'
 import { FrameDecoder, createFrameEncoder } from '../wire/link-frames.ts'
 import type { ControlToFront, FrontToControl, TunnelRequest } from './messages.ts'
@@ -26,6 +27,12 @@ export interface ControlLinkOptions {
   readonly greet: () => readonly ControlToFront[]
   readonly serve: (request: ManagementRequest) => Promise<ManagementResponse>
   readonly onUsage: (share: CacheShare) => void
+  /** The authority's side of the talk about leases; fronts are told apart by their connection. */
+  readonly leases: {
+    resume(front: string, message: LeaseResume): void
+    exchange(front: string, message: LeaseRequest): void
+    gone(front: string): void
+  }
   readonly onFault: (cause: unknown) => void
 }
 
@@ -34,16 +41,21 @@ const FRAME_BYTES = 65_536
 /** The control process's end of the channel: greets fronts, tells them all news, serves their management requests. */
 export class ControlLink {
   readonly #options: ControlLinkOptions
-  readonly #fronts = new Set<FrontConnection>()
+  readonly #fronts = new Map<string, FrontConnection>()
+  #connections = 0
   readonly #server: Server
   readonly #encode = createFrameEncoder()
 
   constructor(options: ControlLinkOptions) {
     this.#options = options
     this.#server = createServer((socket) => {
-      const front = new FrontConnection(socket, options)
-      this.#fronts.add(front)
-      socket.on('close', () => this.#fronts.delete(front))
+      this.#connections += 1
+      const name = `front-connection-${this.#connections}`
+      this.#fronts.set(name, new FrontConnection(name, socket, options))
+      socket.on('close', () => {
+        this.#fronts.delete(name)
+        options.leases.gone(name)
+      })
     })
   }
 
@@ -64,12 +76,17 @@ export class ControlLink {
   /** Encoded once, sent to all. */
   broadcast(message: ControlToFront): void {
     const frame = this.#encode(message)
-    for (const front of this.#fronts) front.sendFrame(frame)
+    for (const front of this.#fronts.values()) front.sendFrame(frame)
+  }
+
+  /** To one front, named as in the messages about leases. Nothing happens when it is gone. */
+  send(front: string, message: ControlToFront): void {
+    this.#fronts.get(front)?.send(message)
   }
 
   close(): void {
     this.#server.close()
-    for (const front of this.#fronts) front.close()
+    for (const front of this.#fronts.values()) front.close()
   }
 }
 
@@ -82,13 +99,15 @@ interface Passage {
 }
 
 class FrontConnection {
+  readonly #name: string
   readonly #socket: Socket
   readonly #options: ControlLinkOptions
   readonly #encode = createFrameEncoder()
   readonly #decoder = new FrameDecoder()
   readonly #passages = new Map<number, Passage & { readonly request: TunnelRequest }>()
 
-  constructor(socket: Socket, options: ControlLinkOptions) {
+  constructor(name: string, socket: Socket, options: ControlLinkOptions) {
+    this.#name = name
     this.#socket = socket
     this.#options = options
     socket.on('data', (chunk) => {
@@ -115,14 +134,20 @@ class FrontConnection {
     this.#socket.destroy()
   }
 
-  #send(message: ControlToFront): void {
+  send(message: ControlToFront): void {
     this.#socket.write(this.#encode(message))
   }
 
   #receive(message: FrontToControl): void {
     switch (message.type) {
       case 'hello':
-        for (const greeting of this.#options.greet()) this.#send(greeting)
+        for (const greeting of this.#options.greet()) this.send(greeting)
+        return
+      case 'lease-resume':
+        this.#options.leases.resume(this.#name, message)
+        return
+      case 'lease-request':
+        this.#options.leases.exchange(this.#name, message)
         return
       case 'usage':
         this.#options.onUsage(message)
@@ -161,20 +186,20 @@ class FrontConnection {
     if (passage === undefined) return
     passage.bytes += bytes.byteLength
     if (passage.bytes > this.#options.maxBodyBytes) {
-      this.#send({ type: 'cancel', id })
+      this.send({ type: 'cancel', id })
       this.#passages.delete(id)
       return
     }
     passage.chunks.push(Buffer.from(bytes))
     if (!last) {
-      this.#send({ type: 'credit', id, bytes: bytes.byteLength })
+      this.send({ type: 'credit', id, bytes: bytes.byteLength })
       return
     }
     const { type, id: passageId, ...request } = passage.request
     this.#answer(id, passage, { ...request, body: Buffer.concat(passage.chunks), signal: passage.abort.signal }).catch(
       (cause: unknown) => {
         this.#options.onFault(cause)
-        if (this.#passages.delete(id)) this.#send({ type: 'cancel', id })
+        if (this.#passages.delete(id)) this.send({ type: 'cancel', id })
       },
     )
   }
@@ -182,7 +207,7 @@ class FrontConnection {
   async #answer(id: number, passage: Passage, request: ManagementRequest): Promise<void> {
     const response = await this.#options.serve(request)
     if (!this.#passages.has(id)) return
-    this.#send({ type: 'response', id, status: response.status, headers: response.headers })
+    this.send({ type: 'response', id, status: response.status, headers: response.headers })
     const chunks = Buffer.isBuffer(response.body) ? [response.body] : response.body
     for await (const chunk of chunks) {
       for (let at = 0; at < chunk.length; at += FRAME_BYTES) {
@@ -192,11 +217,11 @@ class FrontConnection {
         }
         if (passage.abort.signal.aborted) return
         passage.credit -= bytes.length
-        this.#send({ type: 'body', id, bytes, last: false })
+        this.send({ type: 'body', id, bytes, last: false })
       }
     }
     this.#passages.delete(id)
-    this.#send({ type: 'body', id, bytes: new Uint8Array(0), last: true })
+    this.send({ type: 'body', id, bytes: new Uint8Array(0), last: true })
   }
 }
 

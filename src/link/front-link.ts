@@ -1,5 +1,6 @@
 import { connect } from 'node:net'
 import type { Socket } from 'node:net'
+import type { LeaseEpoch, LeaseReply, LeaseRequest, LeaseResume } from '../core/allowance.ts'
 import type { DeadlineClock } from '../core/deadlines.ts'
 import type { Snapshot } from '../core/snapshot.ts'
 import type { CacheShare, StoreHealth } from '../core/health.ts'
@@ -13,6 +14,12 @@ export interface FrontLinkOptions {
   readonly deadlines: DeadlineClock
   readonly onSnapshot: (snapshot: Snapshot) => void
   readonly onHealth: (health: StoreHealth & { readonly cacheShare: CacheShare }) => void
+  /** The front's side of the talk about leases. */
+  readonly leases: {
+    greeted(epoch: LeaseEpoch): void
+    receive(reply: LeaseReply): void
+    lost(): void
+  }
 }
 
 const FIRST_RETRY_MS = 20
@@ -55,12 +62,18 @@ export class FrontLink {
     socket.on('close', () => {
       this.#socket = null
       this.tunnel.lost()
+      this.#options.leases.lost()
       if (this.#stopped) return
       this.#retry = setTimeout(() => {
         this.start()
       }, this.#retryMs)
       this.#retryMs = Math.min(this.#retryMs * 2, LAST_RETRY_MS)
     })
+  }
+
+  /** False when there is no connection; the message is gone then. */
+  sendLease(message: LeaseRequest | LeaseResume): boolean {
+    return this.#send(message)
   }
 
   reportUsage(share: CacheShare): void {
@@ -74,9 +87,22 @@ export class FrontLink {
   }
 
   #receive(message: ControlToFront): void {
-    if (message.type === 'snapshot') this.#options.onSnapshot(message.snapshot)
-    else if (message.type === 'health') this.#options.onHealth(message)
-    else this.tunnel.receive(message)
+    switch (message.type) {
+      case 'snapshot':
+        this.#options.onSnapshot(message.snapshot)
+        return
+      case 'health':
+        this.#options.onHealth(message)
+        return
+      case 'lease-epoch':
+        this.#options.leases.greeted(message)
+        return
+      case 'lease-reply':
+        this.#options.leases.receive(message)
+        return
+      default:
+        this.tunnel.receive(message)
+    }
   }
 
   /** @returns false when there is no connection; the message is gone then */

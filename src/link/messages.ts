@@ -1,9 +1,12 @@
+import type { LeaseEpoch, LeaseReply, LeaseRequest, LeaseResume } from '../core/allowance.ts'
 import type { CacheShare, StoreHealth } from '../core/health.ts'
 import type { Snapshot } from '../core/snapshot.ts'
 
 export type FrontToControl =
   | { readonly type: 'hello'; readonly front: string; readonly pid: number }
   | ({ readonly type: 'usage' } & CacheShare)
+  | LeaseResume
+  | LeaseRequest
   | TunnelRequest
   | { readonly type: 'body'; readonly id: number; readonly bytes: Uint8Array; readonly last: boolean }
   | { readonly type: 'cancel'; readonly id: number }
@@ -12,6 +15,8 @@ export type FrontToControl =
 export type ControlToFront =
   | { readonly type: 'snapshot'; readonly snapshot: Snapshot }
   | ({ readonly type: 'health'; readonly cacheShare: CacheShare } & StoreHealth)
+  | LeaseEpoch
+  | LeaseReply
   | {
       readonly type: 'response'
       readonly id: number

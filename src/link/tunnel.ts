@@ -11,7 +11,8 @@ const MAX_IN_FLIGHT = 256
 const SILENCE_MS = 60_000
 const FRAME_BYTES = 65_536
 
-type Reply = Exclude<ControlToFront, { type: 'snapshot' | 'health' }>
+/** What the control process says of one passage. */
+export type PassageReply = Extract<ControlToFront, { readonly id: number }>
 
 interface Passage {
   readonly id: number
@@ -86,7 +87,7 @@ export class Tunnel {
     this.#sendBody(passage)
   }
 
-  receive(message: Reply): void {
+  receive(message: PassageReply): void {
     const passage = this.#passages.get(message.id)
     if (passage === undefined) return
     passage.deadline.atMs = this.#deadlines.nowMs + SILENCE_MS

@@ -57,14 +57,27 @@ export async function upsertEntryKeyByDigest(queryable: Queryable, key: EntryKey
   )
 }
 
+/** What the joins of a snapshot add to a key. */
+interface JoinedRow extends EntryKeyRow {
+  readonly user_is_active: boolean
+  readonly user_rpm: number | null
+  readonly user_tpm: number | null
+  readonly user_concurrency: number | null
+  readonly enterprise_rpm: number | null
+  readonly enterprise_tpm: number | null
+  readonly enterprise_concurrency: number | null
+}
+
 /** All keys but the deleted ones, as the data plane sees them; disabled ones too, so that the refusal can say so. */
 export async function listEntryKeysForSnapshot(queryable: Queryable): Promise<EntryKey[]> {
-  const rows = await queryable.query<EntryKeyRow & { user_is_active: boolean }>(
-    `SELECT ${COLUMNS.replace(/\w+/g, 'k.$&')}, u.status IS NULL OR u.status = 'active' AS user_is_active
-      FROM entry_keys k LEFT JOIN users u ON u.id = k.user_id
+  const rows = await queryable.query<JoinedRow>(
+    `SELECT ${COLUMNS.replace(/\w+/g, 'k.$&')}, u.status IS NULL OR u.status = 'active' AS user_is_active,
+        u.rpm AS user_rpm, u.tpm AS user_tpm, u.max_concurrency AS user_concurrency,
+        e.rpm AS enterprise_rpm, e.tpm AS enterprise_tpm, e.max_concurrency AS enterprise_concurrency
+      FROM entry_keys k LEFT JOIN users u ON u.id = k.user_id LEFT JOIN enterprises e ON e.id = k.enterprise_id
       WHERE k.status <> 'deleted' ORDER BY k.id`,
   )
-  return rows.map((row) => toEntryKey(row, row.user_is_active))
+  return rows.map(toEntryKey)
 }
 
 /** False when there is no such key. Deleted keys stay deleted. */
@@ -108,19 +121,29 @@ function toParameters(key: EntryKey): unknown[] {
 }
 
 /** The key of a disabled user is a disabled key. */
-function toEntryKey(row: EntryKeyRow, userIsActive: boolean): EntryKey {
+function toEntryKey(row: JoinedRow): EntryKey {
   return {
     id: row.id,
     digest: row.digest,
     masked: row.masked,
     name: row.name,
-    enabled: row.status === 'enabled' && userIsActive,
+    enabled: row.status === 'enabled' && row.user_is_active,
     expiresAtMs: row.expires_at?.getTime() ?? null,
     userId: row.user_id,
     enterpriseId: row.enterprise_id,
     departmentId: row.department_id,
     memberId: row.member_id,
     limits: { requestsPerMinute: row.rpm, tokensPerMinute: row.tpm, concurrency: row.max_concurrency },
+    userLimits: {
+      requestsPerMinute: row.user_rpm,
+      tokensPerMinute: row.user_tpm,
+      concurrency: row.user_concurrency,
+    },
+    enterpriseLimits: {
+      requestsPerMinute: row.enterprise_rpm,
+      tokensPerMinute: row.enterprise_tpm,
+      concurrency: row.enterprise_concurrency,
+    },
     models: row.models,
     addresses: row.ip_allow,
     clients: row.client_allow,

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { NO_LIMITS } from '../../src/core/snapshot.ts'
 import type { EntryKey } from '../../src/core/snapshot.ts'
 import { rowOfEnd } from '../../src/settlement/rows.ts'
 import type { Database } from '../../src/store/database.ts'
@@ -39,6 +40,8 @@ const KEY: EntryKey = {
   departmentId: null,
   memberId: null,
   limits: { requestsPerMinute: 60, tokensPerMinute: 10_000_000_000, concurrency: null },
+  userLimits: NO_LIMITS,
+  enterpriseLimits: NO_LIMITS,
   models: ['gpt-4o', 'with "quotes", {braces}'],
   addresses: ['10.0.0.0/8'],
   clients: null,

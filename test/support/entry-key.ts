@@ -1,3 +1,4 @@
+import { NO_LIMITS } from '../../src/core/snapshot.ts'
 import type { EntryKey } from '../../src/core/snapshot.ts'
 
 /** An entry key without restrictions, but for what is given. */
@@ -13,7 +14,9 @@ export function entryKey(members: Partial<EntryKey> = {}): EntryKey {
     enterpriseId: null,
     departmentId: null,
     memberId: null,
-    limits: { requestsPerMinute: null, tokensPerMinute: null, concurrency: null },
+    limits: NO_LIMITS,
+    userLimits: NO_LIMITS,
+    enterpriseLimits: NO_LIMITS,
     models: null,
     addresses: null,
     clients: null,

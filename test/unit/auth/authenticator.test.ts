@@ -5,12 +5,17 @@ import { digestApiKey, generateApiKey, isApiKey, maskApiKey } from '../../../src
 import type { ErrorCode } from '../../../src/core/errors.ts'
 import { GatewayError } from '../../../src/core/errors.ts'
 import type { IncomingRequest } from '../../../src/core/exchange.ts'
+import { NO_LIMITS } from '../../../src/core/snapshot.ts'
 import type { EntryKey } from '../../../src/core/snapshot.ts'
 import { entryKey } from '../../support/entry-key.ts'
 
 const SECRET = randomBytes(32)
 const NOW = 1_700_000_000_000
-const DEFAULTS = { requestsPerMinute: 60, tokensPerMinute: 1000, concurrency: 5 }
+const DEFAULTS = {
+  key: { requestsPerMinute: 60, tokensPerMinute: 1000, concurrency: 5 },
+  user: NO_LIMITS,
+  enterprise: NO_LIMITS,
+}
 
 function request(headers: Record<string, string>, address = '203.0.113.9'): IncomingRequest {
   return { method: 'POST', path: '/v1/chat/completions', query: '', headers, address, params: [] }

@@ -4,7 +4,7 @@ import { AddressFailures } from '../../../src/limits/address-failures.ts'
 const NOW = 1_700_000_000_000
 
 it('lets an address fail so often in a minute, and says when it may again', () => {
-  const failures = new AddressFailures(3)
+  const failures = new AddressFailures(12, 4)
   for (let i = 0; i < 3; i++) expect(failures.record('192.0.2.1', NOW)).toBeNull()
   const refusal = failures.record('192.0.2.1', NOW)
   expect(refusal).toMatchObject({ code: 'RPM_EXCEEDED', status: 429, retryAfterSeconds: 61 })

@@ -48,6 +48,7 @@ export class LinkPair {
       onHealth: () => {
         this.greeted += 1
       },
+      leases: { greeted: () => undefined, receive: () => undefined, lost: () => undefined },
     })
   }
 
@@ -106,6 +107,7 @@ export class LinkPair {
           : this.serve(request)
       },
       onUsage: () => undefined,
+      leases: { resume: () => undefined, exchange: () => undefined, gone: () => undefined },
       onFault: (cause) => this.faults.push(cause),
     })
   }

@@ -1,4 +1,5 @@
-const WINDOW_SECONDS = 60
+import { WINDOW_SECONDS } from './allowance.ts'
+
 /**
  * One bucket more than the window has seconds: a charge made at the end of its second is still held when the same moment
  * of that second comes round, so that no real 60-second window ever sees more than the limit. It costs 1 % of what an exact
@@ -26,10 +27,10 @@ export class SlidingWindow {
     return this.#second
   }
 
-  /** Books `delta` more (or less) under an earlier second; nothing when that second has left the window. */
+  /** Books `delta` more (or less) under a second; nothing when that second has left the window. A second to come moves it on. */
   correct(second: number, delta: number, nowMs: number): void {
-    this.#advance(nowMs)
-    if (second > this.#second - BUCKETS && second <= this.#second) this.#add(second, delta)
+    this.#advance(Math.max(nowMs, second * 1000))
+    if (second > this.#second - BUCKETS) this.#add(second, delta)
   }
 
   /** Seconds until `amount` fits under `limit`; 0 when it fits now, Infinity when it never will. */
@@ -53,6 +54,18 @@ export class SlidingWindow {
       }
     }
     return 0
+  }
+
+  /** The seconds in the window that hold something, oldest first. */
+  charges(nowMs: number): Array<readonly [second: number, amount: number]> {
+    this.#advance(nowMs)
+    const charges: Array<readonly [number, number]> = []
+    for (let age = BUCKETS - 1; age >= 0; age--) {
+      const second = this.#second - age
+      const amount = second < 0 ? 0 : (this.#amounts[second % BUCKETS] ?? 0)
+      if (amount > 0) charges.push([second, amount])
+    }
+    return charges
   }
 
   #add(second: number, amount: number): void {

@@ -1,0 +1,82 @@
+/** `window`: so much in any 60 seconds. `places`: so many at the same time. */
+export type AllowanceKind = 'window' | 'places'
+
+/**
+ * The messages by which the fronts of a machine share allowances. A front holds a *lease* on a slice of an allowance and
+ * takes from it in memory; the authority knows what every front holds and what was used in which second, and never hands
+ * out more than what is left. Tuples, because a busy front sends many.
+ */
+export interface LeaseRequest {
+  readonly type: 'lease-request'
+  /** Numbers the charges of a front; the reply names it. */
+  readonly sequence: number
+  /** What was used. `drawn` was leased before and is not held any more; `correction` (positive or negative) never was. */
+  readonly charges: ReadonlyArray<readonly [allowance: string, second: number, drawn: number, correction: number]>
+  /** Leased, and not needed. */
+  readonly returns: ReadonlyArray<readonly [allowance: string, amount: number]>
+  /** Recalls that have been carried out: what was free is among the returns. */
+  readonly recalled: readonly string[]
+  /** Asks that nobody waits for any more. */
+  readonly cancels: readonly string[]
+  readonly asks: readonly LeaseAsk[]
+}
+
+export interface LeaseAsk {
+  readonly allowance: string
+  readonly kind: AllowanceKind
+  readonly limit: number
+  /** The least that helps. 0: whatever can be spared, answered at once. */
+  readonly need: number
+  readonly wanted: number
+  /** Places only: the ask stands until it is met or cancelled. Otherwise it is refused when the need cannot be met. */
+  readonly patient: boolean
+}
+
+export interface LeaseReply {
+  readonly type: 'lease-reply'
+  /** The charges that have been booked, and how the allowances stand since. */
+  readonly sequence: number | null
+  readonly states: readonly AllowanceState[]
+  readonly grants: readonly LeaseGrant[]
+  /** Hand back what is free, and what becomes free as long as more than `keep` is held. */
+  readonly recalls: ReadonlyArray<readonly [allowance: string, keep: number]>
+  /** Nobody waits for these any more. */
+  readonly calms: readonly string[]
+}
+
+export interface AllowanceState {
+  readonly allowance: string
+  /** Used in the window that ends now, leases not counted. */
+  readonly used: number
+  /** When nothing is left in the window, Unix milliseconds. */
+  readonly emptyAtMs: number
+}
+
+export interface LeaseGrant extends AllowanceState {
+  /** 0 with a need: refused. */
+  readonly amount: number
+  /** When the need may fit, Unix milliseconds; 0 when it was met. */
+  readonly retryAtMs: number
+}
+
+/** Said by the authority to each front that connects: what it remembers began with this epoch. */
+export interface LeaseEpoch {
+  readonly type: 'lease-epoch'
+  readonly epoch: string
+}
+
+/** A front's answer: what it holds and, to an authority that does not remember, what it used in the last minute. */
+export interface LeaseResume {
+  readonly type: 'lease-resume'
+  readonly holdings: readonly HoldingState[]
+}
+
+export interface HoldingState {
+  readonly allowance: string
+  readonly kind: AllowanceKind
+  readonly limit: number
+  readonly held: number
+  readonly used: ReadonlyArray<readonly [second: number, amount: number]>
+}
+
+export const WINDOW_SECONDS = 60

@@ -1,0 +1,20 @@
+import type { LeaseReply, LeaseRequest, LeaseResume } from '../core/allowance.ts'
+
+/**
+ * Hands slices of allowances out to holders, and never more than what is left. What a holder holds counts as used until the
+ * holder says what it used, and when, or gives it back.
+ */
+export interface Authority {
+  /** What this authority remembers began with it; a holder that knows another epoch tells what it used before. */
+  readonly epoch: string
+  /** A holder is there, again or for the first time. */
+  resume(holder: string, state: LeaseResume): void
+  /** Books charges, takes back returns, then serves the asks; every reply goes through {@link AuthorityOptions.reply}. */
+  exchange(holder: string, request: LeaseRequest): void
+  /** A holder is gone: its places are free, what it held of windows counts as used at this moment. */
+  gone(holder: string): void
+}
+
+export interface AuthorityOptions {
+  readonly reply: (holder: string, reply: LeaseReply) => void
+}

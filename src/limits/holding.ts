@@ -1,0 +1,397 @@
+import type { AllowanceKind, AllowanceState, HoldingState, LeaseAsk, LeaseGrant } from '../core/allowance.ts'
+import { WINDOW_SECONDS } from '../core/allowance.ts'
+import type { Clock } from '../core/clock.ts'
+import { SlidingWindow } from '../core/sliding-window.ts'
+
+/** What a holding wants to be said to the authority; said with the next message. */
+export interface Desk {
+  readonly clock: Clock
+  /** How many processes there are: each has its share when the authority cannot be asked. */
+  readonly processes: number
+  readonly connected: boolean
+  ask(holding: Holding, ask: LeaseAsk): void
+  cancel(holding: Holding): void
+  giveBack(holding: Holding, amount: number): void
+  /** The holding has charges to tell. */
+  dirty(holding: Holding): void
+  /** Somebody waits at the holding: it wants to be ticked. */
+  waiting(holding: Holding): void
+}
+
+/** Why something was not to be had, and when it may be, Unix milliseconds. */
+export interface Refusal {
+  readonly retryAtMs: number
+}
+
+/** What was taken of a window counts in this second. */
+export interface Taken {
+  readonly second: number
+}
+
+interface Waiter {
+  readonly need: number
+  readonly deadlineMs: number
+  readonly resolve: (result: Taken | Refusal) => void
+}
+
+/** A refusal is believed for this long: what others give back may make it untrue sooner than it said. */
+const BELIEVED_MS = 100
+/** Places come back by themselves, one by one. */
+const PLACES_BELIEVED_MS = 20
+/** How long the authority may take to answer before the process decides by its own share. */
+const PATIENCE_MS = 1_000
+/** Asks in quick succession ask for twice as much each time, asks that are rare for half. */
+const BUSY_MS = 100
+const QUIET_MS = 1_000
+const MOST_AHEAD = 65_536
+
+/** One allowance as a front holds it: the slice it has leased, and what it used of it. */
+export class Holding {
+  readonly id: string
+  readonly kind: AllowanceKind
+  limit: number
+  lastUsedMs: number
+  /** Keeps what it holds when idle, until somebody else needs it. */
+  isPermanent = false
+  readonly #desk: Desk
+  /** Leased and free. Of places it may be below 0: taken by the process's own share while nobody could be asked. */
+  #free = 0
+  #inUse = 0
+  #used: SlidingWindow | null
+  /** Second → what was drawn from leases, and corrections, since the last report. */
+  #charges = new Map<number, [drawn: number, correction: number]>()
+  #unacknowledged = 0
+  #known: AllowanceState | null = null
+  #asking = false
+  #askedMs = 0
+  /** How many times `unit`, the need of those who asked last, is wanted at once. */
+  #ahead = 1
+  #unit = 1
+  #waiters: Waiter[] = []
+  #refusal: (Refusal & { readonly need: number; readonly untilMs: number }) | null = null
+  #keep: number | null = null
+  #contended = false
+
+  constructor(id: string, kind: AllowanceKind, limit: number, desk: Desk) {
+    this.id = id
+    this.kind = kind
+    this.limit = limit
+    this.#desk = desk
+    this.#used = kind === 'window' ? new SlidingWindow() : null
+    this.lastUsedMs = desk.clock.now()
+  }
+
+  get free(): number {
+    return Math.max(0, this.#free)
+  }
+
+  get inUse(): number {
+    return this.#inUse
+  }
+
+  /** Leased, used places included. */
+  get held(): number {
+    return this.#free + this.#inUse
+  }
+
+  /** Takes `need` at once where it is held, or learns at once that it is not to be had; otherwise somebody must be asked. */
+  take(need: number, nowMs: number): 'taken' | 'ask' | Refusal {
+    this.lastUsedMs = nowMs
+    if (this.#waiters.length === 0 && this.#free >= need) {
+      this.#draw(need, nowMs)
+      return 'taken'
+    }
+    const refusal = this.#refusal
+    if (refusal !== null && nowMs < refusal.untilMs && need >= refusal.need) return refusal
+    if (!this.#desk.connected) return this.#takeOfShare(need, nowMs)
+    return 'ask'
+  }
+
+  /** As `take`, asking the authority. Decides by this process's share when no answer comes within a second. */
+  obtain(need: number, nowMs: number): Promise<Taken | Refusal> {
+    const taken = this.take(need, nowMs)
+    if (taken === 'taken') return Promise.resolve({ second: secondOf(nowMs) })
+    if (taken !== 'ask') return Promise.resolve(taken)
+    return new Promise((resolve) => {
+      this.#waiters.push({ need, deadlineMs: nowMs + PATIENCE_MS, resolve })
+      this.#desk.waiting(this)
+      this.askFor(need)
+    })
+  }
+
+  /** Begins to ask for what a request is about to need, if nobody does already. */
+  askFor(need: number): void {
+    if (this.#asking || this.#free >= need || !this.#desk.connected) return
+    const nowMs = this.#desk.clock.now()
+    const sinceMs = nowMs - this.#askedMs
+    if (sinceMs < BUSY_MS) this.#ahead = Math.min(this.#ahead * 2, MOST_AHEAD)
+    else if (sinceMs > QUIET_MS) this.#ahead = 1
+    this.#unit = Math.max(need, this.#waitingNeed())
+    const wanted = this.#unit * this.#ahead
+    this.ask(need - this.free, wanted, false)
+  }
+
+  /** One ask at a time; `patient` ones stand until they are met or cancelled. */
+  ask(need: number, wanted: number, patient: boolean): void {
+    this.#asking = true
+    this.#askedMs = this.#desk.clock.now()
+    const { id: allowance, kind, limit } = this
+    this.#desk.ask(this, { allowance, kind, limit, need, wanted, patient })
+  }
+
+  get asking(): boolean {
+    return this.#asking
+  }
+
+  cancelAsk(): void {
+    if (!this.#asking) return
+    this.#asking = false
+    this.#desk.cancel(this)
+  }
+
+  /** Gives a place back. True when it stays here, free. */
+  give(isWantedHere: boolean): boolean {
+    this.#inUse -= 1
+    this.#free += 1
+    this.#refusal = null
+    this.lastUsedMs = this.#desk.clock.now()
+    this.#serveWaiters(this.lastUsedMs)
+    if (this.#free <= 0) return false
+    const tooMany = this.#keep !== null && this.held > this.#keep
+    if (!this.#desk.connected || !(tooMany || (this.#contended && !isWantedHere))) return true
+    this.#giveBack(1)
+    return false
+  }
+
+  /** Undoes a `take` of the same second. */
+  undo(need: number, second: number): void {
+    if (this.kind === 'places') {
+      this.give(false)
+      return
+    }
+    const charge = this.#charges.get(second)
+    if (charge !== undefined && charge[0] >= need) {
+      charge[0] -= need
+      this.#free += need
+      this.#used?.correct(second, -need, this.#desk.clock.now())
+    } else this.correct(second, -need)
+  }
+
+  /** Books more (or less) than was taken, under the second it was taken in. */
+  correct(second: number, delta: number): void {
+    if (delta === 0) return
+    this.#used?.correct(second, delta, this.#desk.clock.now())
+    this.#charge(second, 0, delta)
+  }
+
+  /** What is left for everybody, as far as is known here. */
+  remaining(nowMs: number): number {
+    if (this.kind === 'places') return Math.max(0, this.limit - this.#inUse)
+    const mine = this.#used?.used(nowMs) ?? 0
+    const used = Math.max(mine, (this.#known?.used ?? 0) + this.#unacknowledged + this.#unreported())
+    return Math.max(0, this.limit - used)
+  }
+
+  /** Seconds until nothing is left in the window. */
+  secondsUntilEmpty(nowMs: number): number {
+    const mine = this.#used?.secondsUntilEmpty(nowMs) ?? 0
+    const others = ((this.#known?.emptyAtMs ?? 0) - nowMs) / 1000
+    return Math.max(0, mine, others)
+  }
+
+  granted(grant: LeaseGrant, nowMs: number): void {
+    this.#asking = false
+    this.#known = grant
+    this.#free += grant.amount
+    // Where less is to be had than was wanted, it is no use to ask for more.
+    if (grant.amount < this.#unit * this.#ahead) this.#ahead = Math.max(1, Math.floor(grant.amount / this.#unit))
+    if (grant.amount > 0) this.#refusal = null
+    this.#serveWaiters(nowMs)
+    if (grant.amount === 0 && grant.retryAtMs > 0) this.#refuseWaiters(grant.retryAtMs, nowMs)
+    const next = this.#waiters[0]
+    if (next !== undefined) this.askFor(next.need)
+  }
+
+  acknowledged(amount: number, state: AllowanceState | null): void {
+    this.#unacknowledged -= amount
+    if (state !== null) this.#known = state
+  }
+
+  /** Others wait: hands back what is free, and from now on what becomes free beyond `keep`. */
+  recalled(keep: number): void {
+    if (this.kind === 'places') {
+      this.#keep = keep
+      this.#contended = true
+    }
+    this.returnFree()
+  }
+
+  calm(): void {
+    this.#contended = false
+    this.#keep = null
+  }
+
+  returnFree(): void {
+    if (this.#free > 0) this.#giveBack(this.#free)
+  }
+
+  /** Lets those go whose patience is over; false when nobody waits any more. */
+  tick(nowMs: number): boolean {
+    while (this.#waiters[0] !== undefined && this.#waiters[0].deadlineMs <= nowMs) this.#decideAlone(nowMs)
+    return this.#waiters.length > 0
+  }
+
+  /** The charges since the last report, which is now made. */
+  takeCharges(): Array<readonly [string, number, number, number]> {
+    const charges = [...this.#charges].map(([second, [drawn, correction]]) => {
+      this.#unacknowledged += drawn + correction
+      return [this.id, second, drawn, correction] as const
+    })
+    this.#charges.clear()
+    return charges
+  }
+
+  /** The authority is away. Leases stay: it will be told of them. */
+  lost(nowMs: number): void {
+    this.#asking = false
+    this.#keep = null
+    this.#contended = false
+    this.#refusal = null
+    this.#unacknowledged = 0
+    while (this.#waiters.length > 0) this.#decideAlone(nowMs)
+  }
+
+  /**
+   * What an authority must know of this holding. One that remembers has booked, when the connection broke, what was leased
+   * of a window as used.
+   */
+  resume(remembers: boolean, nowMs: number): HoldingState {
+    if (this.kind === 'window') {
+      if (remembers) {
+        this.#free = 0
+        for (const charge of this.#charges.values()) charge[0] = 0
+      } else this.#charges.clear()
+    } else if (this.#free < 0) this.#free = 0
+    return {
+      allowance: this.id,
+      kind: this.kind,
+      limit: this.limit,
+      held: this.held,
+      used: remembers ? [] : (this.#used?.charges(nowMs) ?? []),
+    }
+  }
+
+  /** Nothing is held, used or awaited. */
+  isIdle(nowMs: number): boolean {
+    return (
+      this.#free === 0 &&
+      this.#inUse === 0 &&
+      !this.#asking &&
+      this.#charges.size === 0 &&
+      this.#waiters.length === 0 &&
+      nowMs - this.lastUsedMs > 2 * WINDOW_SECONDS * 1000
+    )
+  }
+
+  #draw(need: number, nowMs: number): void {
+    this.#free -= need
+    if (this.kind === 'places') {
+      this.#inUse += 1
+      return
+    }
+    const second = secondOf(nowMs)
+    this.#used?.correct(second, need, nowMs)
+    this.#charge(second, need, 0)
+    // Before it runs out: who comes next should not have to wait.
+    if (this.#ahead > 1 && this.#free < (need * this.#ahead) / 4) this.#askAhead(need, nowMs)
+  }
+
+  #askAhead(need: number, nowMs: number): void {
+    if (this.#asking || !this.#desk.connected) return
+    if (this.#refusal !== null && nowMs < this.#refusal.untilMs) return
+    if (nowMs - this.#askedMs < BUSY_MS) this.#ahead = Math.min(this.#ahead * 2, MOST_AHEAD)
+    this.#unit = need
+    this.ask(0, need * this.#ahead, false)
+  }
+
+  #charge(second: number, drawn: number, correction: number): void {
+    const charge = this.#charges.get(second)
+    if (charge === undefined) this.#charges.set(second, [drawn, correction])
+    else {
+      charge[0] += drawn
+      charge[1] += correction
+    }
+    this.#desk.dirty(this)
+  }
+
+  #unreported(): number {
+    let sum = 0
+    for (const [drawn, correction] of this.#charges.values()) sum += drawn + correction
+    return sum
+  }
+
+  #waitingNeed(): number {
+    let sum = 0
+    for (const { need } of this.#waiters) sum += need
+    return sum
+  }
+
+  #giveBack(amount: number): void {
+    this.#free -= amount
+    this.#desk.giveBack(this, amount)
+  }
+
+  /** First come, first served. */
+  #serveWaiters(nowMs: number): void {
+    for (let waiter = this.#waiters[0]; waiter !== undefined && this.#free >= waiter.need; waiter = this.#waiters[0]) {
+      this.#waiters.shift()
+      this.#draw(waiter.need, nowMs)
+      waiter.resolve({ second: secondOf(nowMs) })
+    }
+  }
+
+  /** What was refused to the first is refused to all that need as much. */
+  #refuseWaiters(retryAtMs: number, nowMs: number): void {
+    const first = this.#waiters[0]
+    if (first === undefined) return
+    const { need } = first
+    const untilMs = this.kind === 'places' ? nowMs + PLACES_BELIEVED_MS : Math.min(retryAtMs, nowMs + BELIEVED_MS)
+    this.#refusal = { need, retryAtMs, untilMs }
+    for (const waiter of this.#waiters) if (waiter.need >= need) waiter.resolve({ retryAtMs })
+    this.#waiters = this.#waiters.filter((waiter) => waiter.need < need)
+  }
+
+  #decideAlone(nowMs: number): void {
+    const waiter = this.#waiters.shift()
+    if (waiter === undefined) return
+    const taken = this.#takeOfShare(waiter.need, nowMs)
+    waiter.resolve(taken === 'taken' ? { second: secondOf(nowMs) } : taken)
+  }
+
+  /**
+   * Nobody can be asked: this process may use what it leased, and its share of the limit, also of what was last known to be left.
+   */
+  #takeOfShare(need: number, nowMs: number): 'taken' | Refusal {
+    const share = this.limit / this.#desk.processes
+    if (this.kind === 'places') {
+      if (this.#free <= 0 && this.#inUse + 1 > Math.max(1, Math.floor(share))) return { retryAtMs: nowMs }
+      this.#free -= 1
+      this.#inUse += 1
+      return 'taken'
+    }
+    const used = this.#used
+    if (used === null) return { retryAtMs: nowMs }
+    if (this.#free >= need) {
+      this.#draw(need, nowMs)
+      return 'taken'
+    }
+    const seconds = used.secondsUntil(need, share, nowMs)
+    if (seconds > 0) return { retryAtMs: nowMs + Math.min(seconds, WINDOW_SECONDS + 1) * 1000 }
+    this.correct(secondOf(nowMs), need)
+    return 'taken'
+  }
+}
+
+export function secondOf(nowMs: number): number {
+  return Math.floor(nowMs / 1000)
+}

@@ -1,0 +1,195 @@
+import type { AllowanceKind, LeaseAsk, LeaseEpoch, LeaseReply, LeaseRequest, LeaseResume } from '../core/allowance.ts'
+import type { Clock } from '../core/clock.ts'
+import { Holding } from './holding.ts'
+import type { Desk } from './holding.ts'
+
+export interface LeaseBookOptions {
+  readonly clock: Clock
+  readonly processes: number
+  /** False when there is no connection. */
+  readonly send: (message: LeaseRequest | LeaseResume) => boolean
+  /** Runs `flush` when the present turn is over, so that all its asks leave in one message. */
+  readonly soon: (flush: () => void) => void
+}
+
+/** What is free and was not used for this long goes back to the authority. */
+const IDLE_MS = 2_000
+const SWEEP_MS = 1_000
+
+/** All that a front holds of allowances, and its side of the conversation with the authority. */
+export class LeaseBook implements Desk {
+  readonly clock: Clock
+  readonly processes: number
+  readonly #options: LeaseBookOptions
+  readonly #holdings = new Map<string, Holding>()
+  /** Reports under way, oldest first: what each charged. */
+  readonly #sent: Array<{ readonly sequence: number; readonly amounts: ReadonlyMap<string, number> }> = []
+  readonly #dirty = new Set<Holding>()
+  readonly #asks = new Map<Holding, LeaseAsk>()
+  readonly #cancels = new Set<string>()
+  #returns: Array<readonly [string, number]> = []
+  #recalled: string[] = []
+  #connected = false
+  #epoch: string | null = null
+  #sequence = 0
+  #flushing = false
+  #sweptMs = 0
+  /** Holdings at which somebody waits. */
+  readonly #waited = new Set<Holding>()
+  readonly #onGranted: Array<(holding: Holding) => void> = []
+  readonly #onConnected: Array<() => void> = []
+
+  constructor(options: LeaseBookOptions) {
+    this.clock = options.clock
+    this.processes = options.processes
+    this.#options = options
+  }
+
+  get connected(): boolean {
+    return this.#connected
+  }
+
+  holding(id: string, kind: AllowanceKind, limit: number): Holding {
+    let holding = this.#holdings.get(id)
+    if (holding === undefined) {
+      holding = new Holding(id, kind, limit, this)
+      this.#holdings.set(id, holding)
+    }
+    holding.limit = limit
+    return holding
+  }
+
+  /** Called whenever the authority has granted some of a holding, after those who waited for it were served. */
+  onGranted(listener: (holding: Holding) => void): void {
+    this.#onGranted.push(listener)
+  }
+
+  /** The authority is there, again or for the first time. */
+  greeted({ epoch }: LeaseEpoch): void {
+    const nowMs = this.clock.now()
+    const remembers = epoch === this.#epoch
+    this.#epoch = epoch
+    this.#connected = true
+    const holdings = [...this.#holdings.values()].map((holding) => holding.resume(remembers, nowMs))
+    this.#options.send({ type: 'lease-resume', holdings })
+    for (const listener of this.#onConnected) listener()
+  }
+
+  /** Called when the authority is there and has been told what is held. */
+  onConnected(listener: () => void): void {
+    this.#onConnected.push(listener)
+  }
+
+  lost(): void {
+    if (!this.#connected) return
+    this.#connected = false
+    this.#asks.clear()
+    this.#cancels.clear()
+    this.#returns = []
+    this.#recalled = []
+    this.#sent.length = 0
+    const nowMs = this.clock.now()
+    for (const holding of this.#holdings.values()) holding.lost(nowMs)
+  }
+
+  receive(reply: LeaseReply): void {
+    const nowMs = this.clock.now()
+    if (reply.sequence !== null) this.#acknowledge(reply)
+    for (const grant of reply.grants) {
+      const holding = this.#holdings.get(grant.allowance)
+      if (holding === undefined) {
+        // Forgotten meanwhile: nobody here needs it.
+        if (grant.amount > 0) this.#returns.push([grant.allowance, grant.amount])
+        continue
+      }
+      holding.granted(grant, nowMs)
+      for (const listener of this.#onGranted) listener(holding)
+    }
+    for (const [id, keep] of reply.recalls) {
+      this.#recalled.push(id)
+      this.#holdings.get(id)?.recalled(keep)
+    }
+    for (const id of reply.calms) this.#holdings.get(id)?.calm()
+    if (this.#recalled.length > 0 || this.#returns.length > 0) this.#flushSoon()
+  }
+
+  /** Reports what was used, gives back what is idle. To be called every few dozen milliseconds. */
+  tick(): void {
+    const nowMs = this.clock.now()
+    for (const holding of this.#waited) if (!holding.tick(nowMs)) this.#waited.delete(holding)
+    this.flush()
+    if (nowMs - this.#sweptMs < SWEEP_MS) return
+    this.#sweptMs = nowMs
+    for (const [id, holding] of this.#holdings) {
+      if (holding.isIdle(nowMs)) this.#holdings.delete(id)
+      else if (!holding.isPermanent && nowMs - holding.lastUsedMs > IDLE_MS && this.#connected) holding.returnFree()
+    }
+  }
+
+  ask(holding: Holding, ask: LeaseAsk): void {
+    this.#cancels.delete(holding.id)
+    this.#asks.set(holding, ask)
+    this.#flushSoon()
+  }
+
+  cancel(holding: Holding): void {
+    if (!this.#asks.delete(holding)) this.#cancels.add(holding.id)
+    this.#flushSoon()
+  }
+
+  giveBack(holding: Holding, amount: number): void {
+    this.#returns.push([holding.id, amount])
+    this.#flushSoon()
+  }
+
+  dirty(holding: Holding): void {
+    this.#dirty.add(holding)
+  }
+
+  waiting(holding: Holding): void {
+    this.#waited.add(holding)
+  }
+
+  flush(): void {
+    this.#flushing = false
+    if (!this.#connected) return
+    const charges = [...this.#dirty].flatMap((holding) => holding.takeCharges())
+    this.#dirty.clear()
+    const asks = [...this.#asks.values()]
+    const cancels = [...this.#cancels]
+    if (charges.length + asks.length + cancels.length + this.#returns.length + this.#recalled.length === 0) return
+    this.#sequence += 1
+    if (charges.length > 0) this.#sent.push({ sequence: this.#sequence, amounts: amountsOf(charges) })
+    const returns = this.#returns
+    const recalled = this.#recalled
+    this.#returns = []
+    this.#recalled = []
+    this.#cancels.clear()
+    this.#asks.clear()
+    this.#options.send({ type: 'lease-request', sequence: this.#sequence, charges, returns, recalled, cancels, asks })
+  }
+
+  #flushSoon(): void {
+    if (this.#flushing) return
+    this.#flushing = true
+    this.#options.soon(() => {
+      this.flush()
+    })
+  }
+
+  #acknowledge(reply: LeaseReply): void {
+    const states = new Map(reply.states.map((state) => [state.allowance, state]))
+    const sent = this.#sent[0]
+    if (sent === undefined || sent.sequence !== reply.sequence) return
+    this.#sent.shift()
+    for (const [id, amount] of sent.amounts) {
+      this.#holdings.get(id)?.acknowledged(amount, states.get(id) ?? null)
+    }
+  }
+}
+
+function amountsOf(charges: LeaseRequest['charges']): ReadonlyMap<string, number> {
+  const amounts = new Map<string, number>()
+  for (const [id, , drawn, correction] of charges) amounts.set(id, (amounts.get(id) ?? 0) + drawn + correction)
+  return amounts
+}

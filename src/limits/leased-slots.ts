@@ -1,0 +1,101 @@
+import type { Holding } from './holding.ts'
+import type { LeaseBook } from './lease-book.ts'
+
+/**
+ * The slots of upstream keys, shared by the front processes of a machine: each front holds its even part of them while nobody
+ * else needs it, and borrows from the others what they do not use. What the scheduler takes from.
+ */
+export class LeasedSlots {
+  readonly #book: LeaseBook
+  readonly #holdings = new Map<string, Holding>()
+  readonly #keyIds = new Map<Holding, string>()
+  readonly #wanted = new Set<string>()
+  readonly #listeners: Array<(keyId: string) => void> = []
+
+  constructor(book: LeaseBook) {
+    this.#book = book
+    book.onGranted((holding) => {
+      const keyId = this.#keyIds.get(holding)
+      if (keyId === undefined) return
+      if (holding.free > 0) this.#supplied(keyId)
+      if (this.#wanted.has(keyId)) this.want(keyId)
+    })
+    book.onConnected(() => {
+      for (const holding of this.#holdings.values()) askForShare(holding)
+      for (const keyId of this.#wanted) this.want(keyId)
+    })
+  }
+
+  /** The keys there are and their slots. Slots of keys that are gone go back as they become free. */
+  declare(keys: ReadonlyArray<{ readonly id: string; readonly slots: number }>): void {
+    const declared = new Set<string>()
+    for (const { id, slots } of keys) {
+      declared.add(id)
+      const known = this.#holdings.get(id)
+      const before = known?.limit
+      const holding = this.#book.holding(`slot:${id}`, 'places', slots)
+      if (known === holding && before === slots) continue
+      holding.isPermanent = true
+      this.#holdings.set(id, holding)
+      this.#keyIds.set(holding, id)
+      askForShare(holding)
+    }
+    for (const [id, holding] of this.#holdings) {
+      if (declared.has(id)) continue
+      holding.isPermanent = false
+      holding.returnFree()
+      this.#wanted.delete(id)
+      if (holding.inUse > 0) continue
+      this.#holdings.delete(id)
+      this.#keyIds.delete(holding)
+    }
+  }
+
+  /** Slots of the key that this process holds and nobody uses. */
+  free(keyId: string): number {
+    return this.#holdings.get(keyId)?.free ?? 0
+  }
+
+  /** Slots of the key that this process holds, used ones included. */
+  held(keyId: string): number {
+    return this.#holdings.get(keyId)?.held ?? 0
+  }
+
+  /** Takes a free one; false when there is none. */
+  take(keyId: string): boolean {
+    const holding = this.#holdings.get(keyId)
+    if (holding === undefined || holding.free < 1) return false
+    return holding.take(1, this.#book.clock.now()) === 'taken'
+  }
+
+  give(keyId: string): void {
+    const holding = this.#holdings.get(keyId)
+    if (holding?.give(this.#wanted.has(keyId)) === true) this.#supplied(keyId)
+  }
+
+  /** Somebody waits for a slot of this key; listeners are told when one may be free. */
+  want(keyId: string): void {
+    const holding = this.#holdings.get(keyId)
+    if (holding === undefined) return
+    this.#wanted.add(keyId)
+    if (!holding.asking && this.#book.connected) holding.ask(1, 1, true)
+  }
+
+  /** Nobody does any more. */
+  unwant(keyId: string): void {
+    if (!this.#wanted.delete(keyId)) return
+    this.#holdings.get(keyId)?.cancelAsk()
+  }
+
+  onSupply(listener: (keyId: string) => void): void {
+    this.#listeners.push(listener)
+  }
+
+  #supplied(keyId: string): void {
+    for (const listener of this.#listeners) listener(keyId)
+  }
+}
+
+function askForShare(holding: Holding): void {
+  if (!holding.asking) holding.ask(0, holding.limit, false)
+}

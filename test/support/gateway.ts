@@ -43,6 +43,7 @@ export interface GatewayOptions {
 
 export interface LogRow {
   readonly id: string
+  readonly time: string
   readonly status: number | null
   readonly model: string | null
   readonly endpoint: string

@@ -6,6 +6,7 @@ import { Admissions } from '../../../src/limits/admissions.ts'
 import { LeasedSlots } from '../../../src/limits/leased-slots.ts'
 import { entryKey } from '../../support/entry-key.ts'
 import { LeaseWorld } from '../../support/lease-world.ts'
+import { mostInAWindow } from '../../support/most-in-a-window.ts'
 import { SeededRandom } from '../../support/seeded-random.ts'
 
 const FRONTS = 4
@@ -19,22 +20,6 @@ function principal(limits: Partial<Principal['limits']>): Principal {
     enterpriseLimits: null,
     models: null,
   }
-}
-
-/** The most that was admitted in any 60 seconds; `charges` in order of time. */
-function mostInAMinute(charges: ReadonlyArray<readonly [atMs: number, amount: number]>): number {
-  let most = 0
-  let sum = 0
-  let from = 0
-  for (const [atMs, amount] of charges) {
-    sum += amount
-    for (let oldest = charges[from]; oldest !== undefined && oldest[0] <= atMs - 60_000; oldest = charges[from]) {
-      sum -= oldest[1]
-      from += 1
-    }
-    most = Math.max(most, sum)
-  }
-  return most
 }
 
 interface Load {
@@ -99,7 +84,7 @@ describe('limits over several fronts', () => {
     await fc.assert(
       fc.asyncProperty(loads, async (load) => {
         const { admitted, asked } = await requests(load)
-        expect(mostInAMinute(admitted)).toBeLessThanOrEqual(load.limit)
+        expect(mostInAWindow(admitted)).toBeLessThanOrEqual(load.limit)
         const minutes = load.seconds / 61
         expect(admitted.length).toBeGreaterThanOrEqual(Math.min(asked, Math.floor(minutes) * load.limit) * 0.97)
       }),
@@ -111,7 +96,7 @@ describe('limits over several fronts', () => {
     await fc.assert(
       fc.asyncProperty(loads, async (load) => {
         const { admitted } = await requests({ ...load, faults: true })
-        expect(mostInAMinute(admitted)).toBeLessThanOrEqual(load.limit)
+        expect(mostInAWindow(admitted)).toBeLessThanOrEqual(load.limit)
       }),
       { numRuns: 15 },
     )
@@ -154,7 +139,7 @@ describe('limits over several fronts', () => {
         }
         world.after(50, one)
         await world.run(125_000)
-        expect(mostInAMinute(charges)).toBeLessThanOrEqual(limit)
+        expect(mostInAWindow(charges)).toBeLessThanOrEqual(limit)
         const total = charges.reduce((sum, [, amount]) => sum + amount, 0)
         // What is under way is held at its reservation: some of the limit is always in the air.
         expect(total).toBeGreaterThanOrEqual(Math.min(asked, 2 * (limit - 30 * 500)) * 0.95)
@@ -227,9 +212,9 @@ describe('limits over several fronts', () => {
     // Leases were gone or small: what was admitted came of the shares.
     expect(admitted.length).toBeGreaterThan(300)
     await world.run(50_000)
-    expect(mostInAMinute(admitted)).toBeLessThanOrEqual(400)
+    expect(mostInAWindow(admitted)).toBeLessThanOrEqual(400)
     await world.run(70_000)
-    expect(mostInAMinute(admitted)).toBeLessThanOrEqual(400)
+    expect(mostInAWindow(admitted)).toBeLessThanOrEqual(400)
   })
 })
 

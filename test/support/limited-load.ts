@@ -1,0 +1,68 @@
+import { setMaxListeners } from 'node:events'
+import { Agent, request } from 'undici'
+
+export interface LimitedLoadOptions {
+  readonly url: string
+  readonly apiKey: string
+  readonly clients: number
+  /** Longest wait after a refusal, whatever it says: the next window is not to be missed. */
+  readonly maxWaitMs: number
+  readonly body: Record<string, unknown>
+}
+
+/** Ids of the requests that were admitted, and how many were refused. */
+export interface LimitedOutcome {
+  readonly admitted: string[]
+  refused: number
+  /** Answers that are neither. */
+  readonly others: string[]
+}
+
+/** Clients that ask again and again until they are stopped, waiting as long as a refusal tells them but for the bound. */
+export function startLimitedLoad(options: LimitedLoadOptions): { stop: () => Promise<LimitedOutcome> } {
+  const dispatcher = new Agent({ connections: options.clients, pipelining: 1 })
+  const stopping = new AbortController()
+  setMaxListeners(options.clients, stopping.signal)
+  const outcome: LimitedOutcome = { admitted: [], refused: 0, others: [] }
+  const body = JSON.stringify(options.body)
+
+  const client = async (): Promise<void> => {
+    while (!stopping.signal.aborted) {
+      const answer = await request(`${options.url}/v1/chat/completions`, {
+        dispatcher,
+        method: 'POST',
+        headers: { authorization: `Bearer ${options.apiKey}`, 'content-type': 'application/json' },
+        body,
+      })
+      const text = await answer.body.text()
+      if (answer.statusCode === 200) outcome.admitted.push(String(answer.headers['x-request-id']))
+      else if (answer.statusCode === 429) {
+        outcome.refused += 1
+        await pause(Math.min(options.maxWaitMs, Number(answer.headers['retry-after']) * 1000), stopping.signal)
+      } else outcome.others.push(`${answer.statusCode} ${text}`)
+    }
+  }
+  const clients = Array.from({ length: options.clients }, client)
+  return {
+    stop: async () => {
+      stopping.abort()
+      await Promise.all(clients)
+      await dispatcher.close()
+      return outcome
+    },
+  }
+}
+
+/** As a client would wait; ends at once when the load is stopped. */
+function pause(ms: number, signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    const end = (): void => {
+      clearTimeout(timer)
+      signal.removeEventListener('abort', end)
+      resolve()
+    }
+    const timer = setTimeout(end, ms)
+    signal.addEventListener('abort', end)
+    if (signal.aborted) end()
+  })
+}

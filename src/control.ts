@@ -7,6 +7,7 @@ import type { Config } from './config/shape.ts'
 import { simulatorUpstreams, toSnapshotParts } from './config/upstreams.ts'
 import { declaredEntryKey } from './control/declared-keys.ts'
 import { firstRun } from './control/first-run.ts'
+import { KeyNewsBoard } from './control/key-news-board.ts'
 import { SnapshotPublisher } from './control/snapshot-publisher.ts'
 import { becomeSoleControl } from './control/sole-control.ts'
 import { StoreMonitor } from './control/store-monitor.ts'
@@ -78,6 +79,7 @@ async function runControl(setup: ChildSetup): Promise<void> {
   }
   const router = new ManagementRouter([...authRoutes(database, tokens), ...logRoutes(database)], tokens, onFault)
   let health: ControlToFront | null = null
+  const keyNews = new KeyNewsBoard(clock)
   const authority = new InProcessAuthority({
     clock,
     holders: config.server.fronts,
@@ -93,9 +95,13 @@ async function runControl(setup: ChildSetup): Promise<void> {
       const { current } = publisher
       const snapshot: ControlToFront[] = current === null ? [] : [{ type: 'snapshot', snapshot: current }]
       const epoch: ControlToFront = { type: 'lease-epoch', epoch: authority.epoch }
-      return [epoch, ...snapshot, ...(health === null ? [] : [health])]
+      const news = keyNews.current().map((one): ControlToFront => ({ type: 'key-news', news: one }))
+      return [epoch, ...snapshot, ...news, ...(health === null ? [] : [health])]
     },
     leases: authority,
+    onKeyNews: (news) => {
+      keyNews.add(news)
+    },
     serve: (request) => router.serve(request),
     onUsage: (share) => {
       monitor.addUsage(share)

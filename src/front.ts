@@ -125,6 +125,7 @@ async function runFront(setup: ChildSetup): Promise<void> {
     onHealth: (news) => {
       health.update(news)
     },
+    onKeyNews: () => undefined,
     leases,
   })
   const server = createHttpServer({

@@ -149,18 +149,23 @@ export class Holding {
     this.#desk.cancel(this)
   }
 
-  /** Gives a place back. True when it stays here, free. */
-  give(isWantedHere: boolean): boolean {
+  /** Gives a place back; it stays here, free, unless others need it more. */
+  give(isWantedHere: boolean): void {
     this.#inUse -= 1
     this.#free += 1
     this.#refusal = null
     this.lastUsedMs = this.#desk.clock.now()
     this.#serveWaiters(this.lastUsedMs)
-    if (this.#free <= 0) return false
+    if (this.#free <= 0 || !this.#desk.connected) return
     const tooMany = this.#keep !== null && this.held > this.#keep
-    if (!this.#desk.connected || !(tooMany || (this.#contended && !isWantedHere))) return true
-    this.#giveBack(1)
-    return false
+    if (tooMany || (this.#contended && !isWantedHere)) this.#giveBack(1)
+    else if (!this.#contended) this.#keep = null
+  }
+
+  /** There are fewer places than before: hands back what is held beyond `keep`, now or when it becomes free. */
+  shrinkTo(keep: number): void {
+    this.#keep = keep
+    this.returnFree()
   }
 
   /** Undoes a `take` of the same second. */

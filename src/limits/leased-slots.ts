@@ -10,14 +10,14 @@ export class LeasedSlots {
   readonly #holdings = new Map<string, Holding>()
   readonly #keyIds = new Map<Holding, string>()
   readonly #wanted = new Set<string>()
-  readonly #listeners: Array<(keyId: string) => void> = []
+  #listener: (keyId: string) => void = () => undefined
 
   constructor(book: LeaseBook) {
     this.#book = book
     book.onGranted((holding) => {
       const keyId = this.#keyIds.get(holding)
       if (keyId === undefined) return
-      if (holding.free > 0) this.#supplied(keyId)
+      if (holding.free > 0) this.#listener(keyId)
       if (this.#wanted.has(keyId)) this.want(keyId)
     })
     book.onConnected(() => {
@@ -36,6 +36,7 @@ export class LeasedSlots {
       const holding = this.#book.holding(`slot:${id}`, 'places', slots)
       if (known === holding && before === slots) continue
       holding.isPermanent = true
+      if (before !== undefined && slots < before) holding.shrinkTo(Math.floor(slots / this.#book.processes))
       this.#holdings.set(id, holding)
       this.#keyIds.set(holding, id)
       askForShare(holding)
@@ -69,11 +70,10 @@ export class LeasedSlots {
   }
 
   give(keyId: string): void {
-    const holding = this.#holdings.get(keyId)
-    if (holding?.give(this.#wanted.has(keyId)) === true) this.#supplied(keyId)
+    this.#holdings.get(keyId)?.give(this.#wanted.has(keyId))
   }
 
-  /** Somebody waits for a slot of this key; listeners are told when one may be free. */
+  /** Somebody waits for a slot of this key; the listener is told when one may have come. */
   want(keyId: string): void {
     const holding = this.#holdings.get(keyId)
     if (holding === undefined) return
@@ -87,12 +87,9 @@ export class LeasedSlots {
     this.#holdings.get(keyId)?.cancelAsk()
   }
 
+  /** The one listener. Called when slots of a key came from elsewhere, not by `give`. */
   onSupply(listener: (keyId: string) => void): void {
-    this.#listeners.push(listener)
-  }
-
-  #supplied(keyId: string): void {
-    for (const listener of this.#listeners) listener(keyId)
+    this.#listener = listener
   }
 }
 

@@ -3,6 +3,7 @@ import { createServer } from 'node:net'
 import type { Server, Socket } from 'node:net'
 import type { LeaseRequest, LeaseResume } from '../core/allowance.ts'
 import type { CacheShare } from '../core/health.ts'
+import type { KeyNews } from '../core/key-news.ts'
 import { FrameDecoder, createFrameEncoder } from '../wire/link-frames.ts'
 import type { ControlToFront, FrontToControl, TunnelRequest } from './messages.ts'
 import { CREDIT_BYTES } from './messages.ts'
@@ -27,6 +28,8 @@ export interface ControlLinkOptions {
   readonly greet: () => readonly ControlToFront[]
   readonly serve: (request: ManagementRequest) => Promise<ManagementResponse>
   readonly onUsage: (share: CacheShare) => void
+  /** A front has learned something about an upstream key; the other fronts have been told. */
+  readonly onKeyNews: (news: KeyNews) => void
   /** The authority's side of the talk about leases; fronts are told apart by their connection. */
   readonly leases: {
     resume(front: string, message: LeaseResume): void
@@ -51,7 +54,11 @@ export class ControlLink {
     this.#server = createServer((socket) => {
       this.#connections += 1
       const name = `front-connection-${this.#connections}`
-      this.#fronts.set(name, new FrontConnection(name, socket, options))
+      const front = new FrontConnection(name, socket, options, (news) => {
+        options.onKeyNews(news)
+        for (const other of this.#fronts.values()) if (other !== front) other.send({ type: 'key-news', news })
+      })
+      this.#fronts.set(name, front)
       socket.on('close', () => {
         this.#fronts.delete(name)
         options.leases.gone(name)
@@ -100,14 +107,16 @@ interface Passage {
 
 class FrontConnection {
   readonly #name: string
+  readonly #onKeyNews: (news: KeyNews) => void
   readonly #socket: Socket
   readonly #options: ControlLinkOptions
   readonly #encode = createFrameEncoder()
   readonly #decoder = new FrameDecoder()
   readonly #passages = new Map<number, Passage & { readonly request: TunnelRequest }>()
 
-  constructor(name: string, socket: Socket, options: ControlLinkOptions) {
+  constructor(name: string, socket: Socket, options: ControlLinkOptions, onKeyNews: (news: KeyNews) => void) {
     this.#name = name
+    this.#onKeyNews = onKeyNews
     this.#socket = socket
     this.#options = options
     socket.on('data', (chunk) => {
@@ -142,6 +151,9 @@ class FrontConnection {
     switch (message.type) {
       case 'hello':
         for (const greeting of this.#options.greet()) this.send(greeting)
+        return
+      case 'key-news':
+        this.#onKeyNews(message.news)
         return
       case 'lease-resume':
         this.#options.leases.resume(this.#name, message)

@@ -3,6 +3,7 @@ import type { Socket } from 'node:net'
 import type { LeaseEpoch, LeaseReply, LeaseRequest, LeaseResume } from '../core/allowance.ts'
 import type { DeadlineClock } from '../core/deadlines.ts'
 import type { Snapshot } from '../core/snapshot.ts'
+import type { KeyNews } from '../core/key-news.ts'
 import type { CacheShare, StoreHealth } from '../core/health.ts'
 import { FrameDecoder, createFrameEncoder } from '../wire/link-frames.ts'
 import type { ControlToFront, FrontToControl } from './messages.ts'
@@ -14,6 +15,8 @@ export interface FrontLinkOptions {
   readonly deadlines: DeadlineClock
   readonly onSnapshot: (snapshot: Snapshot) => void
   readonly onHealth: (health: StoreHealth & { readonly cacheShare: CacheShare }) => void
+  /** What another front has learned about an upstream key. */
+  readonly onKeyNews: (news: KeyNews) => void
   /** The front's side of the talk about leases. */
   readonly leases: {
     greeted(epoch: LeaseEpoch): void
@@ -76,6 +79,11 @@ export class FrontLink {
     return this.#send(message)
   }
 
+  /** Tells the other fronts. */
+  announce(news: KeyNews): void {
+    this.#send({ type: 'key-news', news })
+  }
+
   reportUsage(share: CacheShare): void {
     this.#send({ type: 'usage', ...share })
   }
@@ -99,6 +107,9 @@ export class FrontLink {
         return
       case 'lease-reply':
         this.#options.leases.receive(message)
+        return
+      case 'key-news':
+        this.#options.onKeyNews(message.news)
         return
       default:
         this.tunnel.receive(message)

@@ -1,5 +1,6 @@
 import type { LeaseEpoch, LeaseReply, LeaseRequest, LeaseResume } from '../core/allowance.ts'
 import type { CacheShare, StoreHealth } from '../core/health.ts'
+import type { KeyNews } from '../core/key-news.ts'
 import type { Snapshot } from '../core/snapshot.ts'
 
 export type FrontToControl =
@@ -7,6 +8,7 @@ export type FrontToControl =
   | ({ readonly type: 'usage' } & CacheShare)
   | LeaseResume
   | LeaseRequest
+  | { readonly type: 'key-news'; readonly news: KeyNews }
   | TunnelRequest
   | { readonly type: 'body'; readonly id: number; readonly bytes: Uint8Array; readonly last: boolean }
   | { readonly type: 'cancel'; readonly id: number }
@@ -17,6 +19,7 @@ export type ControlToFront =
   | ({ readonly type: 'health'; readonly cacheShare: CacheShare } & StoreHealth)
   | LeaseEpoch
   | LeaseReply
+  | { readonly type: 'key-news'; readonly news: KeyNews }
   | {
       readonly type: 'response'
       readonly id: number

@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect } from 'vitest'
 import { DeadlineClock } from '../../../src/core/deadlines.ts'
+import type { KeyNews } from '../../../src/core/key-news.ts'
 import type { GatewayError } from '../../../src/core/errors.ts'
 import type { ManagementRequest, ManagementResponse } from '../../../src/link/control-link.ts'
 import { ControlLink } from '../../../src/link/control-link.ts'
@@ -33,6 +34,7 @@ export class LinkPair {
   })
   /** How often the front has heard news. */
   greeted = 0
+  readonly heard: KeyNews[] = []
   readonly #directory = mkdtempSync(join(tmpdir(), 'sluice-link-'))
   readonly #deadlines: DeadlineClock
   #nowMs = 1_000_000
@@ -48,6 +50,9 @@ export class LinkPair {
       onHealth: () => {
         this.greeted += 1
       },
+      onKeyNews: (news) => {
+        this.heard.push(news)
+      },
       leases: { greeted: () => undefined, receive: () => undefined, lost: () => undefined },
     })
   }
@@ -57,6 +62,29 @@ export class LinkPair {
     this.front.start()
     await this.connected(1)
     return this
+  }
+
+  /** A second front on the same channel. */
+  anotherFront(): { readonly heard: KeyNews[]; readonly greeted: number; stop: () => void } {
+    const other = { heard: [] as KeyNews[], greeted: 0, stop: () => undefined as void }
+    const front = new FrontLink({
+      socketPath: join(this.#directory, 'link'),
+      front: 'front-1',
+      deadlines: this.#deadlines,
+      onSnapshot: () => undefined,
+      onHealth: () => {
+        other.greeted += 1
+      },
+      onKeyNews: (news) => {
+        other.heard.push(news)
+      },
+      leases: { greeted: () => undefined, receive: () => undefined, lost: () => undefined },
+    })
+    other.stop = () => {
+      front.stop()
+    }
+    front.start()
+    return other
   }
 
   close(): void {
@@ -107,6 +135,7 @@ export class LinkPair {
           : this.serve(request)
       },
       onUsage: () => undefined,
+      onKeyNews: () => undefined,
       leases: { resume: () => undefined, exchange: () => undefined, gone: () => undefined },
       onFault: (cause) => this.faults.push(cause),
     })

@@ -50,6 +50,21 @@ describe('the channel', () => {
     await link.connected(2)
   })
 
+  it('passes what a front learned about a key on to the others, not back to it', async () => {
+    const other = link.anotherFront()
+    await eventually(() => {
+      expect(other.greeted).toBe(1)
+    })
+    const news = { keyId: 'key-1', kind: 'cooling', untilMs: 5, reason: 'HTTP 429' } as const
+    link.front.announce(news)
+    await eventually(() => {
+      expect(other.heard).toEqual([news])
+    })
+    await link.quick()
+    expect(link.heard).toEqual([])
+    other.stop()
+  })
+
   it('stays down once it is stopped', async () => {
     link.front.stop()
     await eventually(async () => {

@@ -1,46 +1,93 @@
 import { execFileSync } from 'node:child_process'
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { cpus } from 'node:os'
+import { dirname } from 'node:path'
 import { parseArgs } from 'node:util'
-import type { Measured, RelayOptions } from './scenarios/relay.ts'
-import { measureRelay } from './scenarios/relay.ts'
+import type { Relayed } from './scenarios/relay.ts'
+import { relay } from './scenarios/relay.ts'
+import type { Row, Scenario } from './scenarios/table.ts'
+import { scenarios } from './scenarios/table.ts'
+import { checkAnswer } from './support/check.ts'
+import { nginxVersion, startNginx } from './support/nginx.ts'
+import type { Program } from './support/programs.ts'
 import { startGateway, startSimulator } from './support/programs.ts'
 
 const { values } = parseArgs({
   options: {
-    seconds: { type: 'string', default: '8' },
-    connections: { type: 'string', default: '64' },
+    /** Of load per target and round. */
+    seconds: { type: 'string', default: '4' },
+    rounds: { type: 'string', default: '3' },
+    /** Only scenarios whose name begins so. */
+    only: { type: 'string', default: '' },
+    /** Leaves the other programs out. */
+    alone: { type: 'boolean', default: false },
+    /** A directory for a CPU profile of each process of the gateway. */
     profile: { type: 'string' },
     out: { type: 'string', default: 'test-results/bench.json' },
   },
 })
-const load = { seconds: Number(values.seconds), connections: Number(values.connections) }
-const SCENARIOS: Readonly<Record<string, RelayOptions>> = {
-  buffered: { ...load, stream: false, tokens: 60 },
-  streamed: { ...load, stream: true, tokens: 50 },
-}
 
-/** The gateway beside its own upstream, in one run: figures of different runs do not compare. */
+const NO_NGINX = 'nginx is not installed and left out; on Debian: apt-get install nginx-light'
+
+/** Sluice beside nginx as a plain proxy, before the same upstream and in one run: figures of different runs do not compare. */
 async function main(): Promise<void> {
+  const nginx = nginxVersion()
+  console.log(nginx === null ? NO_NGINX : `beside ${nginx}, plain proxy, one worker`)
   const simulator = await startSimulator()
-  const gateway = await startGateway(simulator.baseUrl, values.profile ?? null)
-  const results: Record<string, Measured[]> = {}
+  const started: Program[] = [simulator]
+  const results: Record<string, Record<string, Row>> = {}
   try {
-    for (const [name, options] of Object.entries(SCENARIOS)) {
-      console.log(`\n${name}, ${options.connections} connections, ${options.tokens} tokens`)
-      const direct = await measureRelay('simulator, direct', simulator, options)
-      const relayed = await measureRelay('sluice', gateway, options)
-      results[name] = [direct, relayed]
-      console.table(results[name])
+    const gateway = await startGateway(simulator.baseUrl, values.profile ?? null)
+    started.unshift(gateway)
+    for (const scenario of scenarios(Number(values.seconds))) {
+      if (!scenario.name.startsWith(values.only)) continue
+      const targets: Record<string, Program> = { sluice: gateway }
+      if (!values.alone) targets['the simulator itself'] = simulator
+      if (nginx !== null && !values.alone) {
+        const proxy = await startNginx(simulator.baseUrl, scenario.unit === 'event' ? 'off' : 'on')
+        started.unshift(proxy)
+        targets['nginx'] = proxy
+      }
+      results[scenario.name] = await compare(scenario, targets, simulator)
     }
   } finally {
-    await gateway.stop()
-    await simulator.stop()
+    for (const program of started) await program.stop()
   }
-  mkdirSync('test-results', { recursive: true })
-  const machine = { node: process.version, cpus: cpus().length, model: cpus()[0]?.model, commit: commit() }
-  writeFileSync(values.out, `${JSON.stringify({ machine, results }, null, 2)}\n`)
+  mkdirSync(dirname(values.out), { recursive: true })
+  const machine = { node: process.version, nginx, cpus: cpus().length, model: cpus()[0]?.model, commit: commit() }
+  writeFileSync(values.out, `${JSON.stringify({ at: new Date().toISOString(), machine, results }, null, 2)}\n`)
   console.log(`\nwritten to ${values.out}`)
+}
+
+/** One after the other, round by round, so that what else the machine does hits all of them. */
+async function compare(
+  scenario: Scenario,
+  targets: Readonly<Record<string, Program>>,
+  simulator: Program,
+): Promise<Record<string, Row>> {
+  console.log(`\n${scenario.name}`)
+  for (const target of Object.values(targets)) await checkAnswer(simulator, target, scenario.load.body)
+  const rounds: Record<string, Relayed[]> = Object.fromEntries(Object.keys(targets).map((name) => [name, []]))
+  for (let round = 0; round < Number(values.rounds); round++) {
+    for (const [name, target] of Object.entries(targets)) rounds[name]?.push(await relay(target, scenario.load))
+  }
+  const rows = Object.fromEntries(Object.entries(rounds).map(([name, of]) => [name, rounded(scenario.summarise(of))]))
+  console.table(rows)
+  const [sluice, nginx] = [rows['sluice'], rows['nginx']]
+  if (sluice === undefined || nginx === undefined) return rows
+  for (const column of Object.keys(sluice).filter((name) => name.startsWith('CPU'))) {
+    console.log(`${column}: ${((sluice[column] ?? NaN) / (nginx[column] ?? NaN)).toFixed(2)} × nginx`)
+  }
+  for (const column of Object.keys(sluice).filter((name) => name.endsWith(' ms'))) {
+    const added = (sluice[column] ?? NaN) - (rows['the simulator itself']?.[column] ?? NaN)
+    const byNginx = (nginx[column] ?? NaN) - (rows['the simulator itself']?.[column] ?? NaN)
+    console.log(`added ${column}: ${added.toFixed(2)} (nginx ${byNginx.toFixed(2)})`)
+  }
+  return rows
+}
+
+function rounded(row: Row): Row {
+  return Object.fromEntries(Object.entries(row).map(([name, value]) => [name, Math.round(value * 100) / 100]))
 }
 
 function commit(): string {

@@ -1,13 +1,16 @@
 import { spawn } from 'node:child_process'
 import type { ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { createInterface } from 'node:readline'
+import { setTimeout as elapsed } from 'node:timers/promises'
 import { generateApiKey } from '../../src/core/api-key.ts'
 
 const DIST = resolve('dist')
+const MAX_WAIT_MS = 60_000
+const POLL_MS = 50
 
 /** A program under load, on an address of its own. */
 export interface Program {
@@ -15,6 +18,8 @@ export interface Program {
   /** Base URL of the chat protocol, `/v1` included. */
   readonly baseUrl: string
   readonly headers: Readonly<Record<string, string>>
+  /** Resolves when all that an answered request leaves to do is done; `requestId` is of the last one. */
+  settled(requestId: string): Promise<void>
   stop(): Promise<void>
 }
 
@@ -25,7 +30,13 @@ export async function startSimulator(): Promise<Program> {
     stdio: ['ignore', 'pipe', 'inherit'],
   })
   const line = await firstMatch(child, /"port":\s*(\d+)/)
-  return { pid: child.pid ?? 0, baseUrl: `http://127.0.0.1:${line}/v1`, headers: {}, stop: () => end(child) }
+  return {
+    pid: child.pid ?? 0,
+    baseUrl: `http://127.0.0.1:${line}/v1`,
+    headers: {},
+    settled: () => Promise.resolve(),
+    stop: () => end(child),
+  }
 }
 
 /** A gateway with one front before an upstream; with `profileDir` each of its processes leaves a CPU profile there. */
@@ -58,11 +69,39 @@ export async function startGateway(upstreamBaseUrl: string, profileDir: string |
     pid: child.pid ?? 0,
     baseUrl: `${url}/v1`,
     headers: { authorization: `Bearer ${key}` },
+    settled: await logReader(url, dataDir),
     stop: async () => {
       await end(child)
       rmSync(dataDir, { recursive: true, force: true })
     },
   }
+}
+
+/** Waits for a request's row. One front settles in the order of its journal: by then all earlier ones have theirs. */
+async function logReader(url: string, dataDir: string): Promise<(requestId: string) => Promise<void>> {
+  const { admin } = JSON.parse(readFileSync(join(dataDir, 'first-run.json'), 'utf8')) as { admin: object }
+  const login = await fetch(`${url}/api/auth/login`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify(admin),
+  })
+  const { token } = (await login.json()) as { token: string }
+  return async (requestId) => {
+    const headers = { authorization: `Bearer ${token}` }
+    await answers(`${url}/v1/admin/logs/${requestId}`, headers)
+  }
+}
+
+/** Resolves when a URL answers with success. Rejects after a minute. */
+export async function answers(url: string, headers: Readonly<Record<string, string>> = {}): Promise<void> {
+  const endMs = Date.now() + MAX_WAIT_MS
+  while (Date.now() < endMs) {
+    const answer = await fetch(url, { headers }).catch(() => null)
+    await answer?.arrayBuffer()
+    if (answer?.ok === true) return
+    await elapsed(POLL_MS)
+  }
+  throw new Error(`no success from ${url}`)
 }
 
 async function firstMatch(child: ChildProcess, pattern: RegExp): Promise<string> {

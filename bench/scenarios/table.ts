@@ -1,0 +1,90 @@
+import type { LoadOptions } from '../support/load-client.ts'
+import { percentile } from '../support/load-client.ts'
+import type { Relayed } from './relay.ts'
+
+export interface Scenario {
+  readonly name: string
+  readonly unit: 'request' | 'event'
+  readonly load: LoadOptions
+  /** Of all rounds together. */
+  readonly summarise: (rounds: readonly Relayed[]) => Row
+}
+
+/** One line of the table that the bench prints. */
+export type Row = Readonly<Record<string, number>>
+
+/** A chat request of about 620 bytes that steers the simulator. */
+function chatBody(stream: boolean, behaviour: object): string {
+  const content = `${'The quick brown fox jumps over the lazy dog. '.repeat(10)}[[sim ${JSON.stringify(behaviour)}]]`
+  const system = { role: 'system', content: 'Answer in one sentence.' }
+  const messages = [system, { role: 'user', content }]
+  // Told to, the simulator sends as many bytes to a client as to a gateway that wants to know the usage.
+  const usage = stream ? { stream_options: { include_usage: true } } : {}
+  return JSON.stringify({ model: 'sim-gpt', stream, ...usage, messages })
+}
+
+const EVENTS_PER_SECOND = 50
+const STREAM_EVENTS = 250
+
+/** What is measured. `seconds` is per target and round. */
+export function scenarios(seconds: number): readonly Scenario[] {
+  return [
+    {
+      name: 'buffered: 64 connections, each sends as it gets',
+      unit: 'request',
+      load: { body: chatBody(false, { tokens: 40 }), connections: 64, seconds, rate: null, spreadMs: 0 },
+      summarise: (rounds) => ({
+        'CPU µs/request': cpuUs(rounds) / sum(rounds, ({ result }) => result.requests),
+        'requests/s': median(rounds.map(({ result }) => result.requests / result.seconds)),
+        ...common(rounds),
+      }),
+    },
+    {
+      name: 'buffered: 300 requests per second',
+      unit: 'request',
+      load: { body: chatBody(false, { tokens: 40 }), connections: 64, seconds, rate: 300, spreadMs: 0 },
+      summarise: (rounds) => ({
+        'p50 ms': median(rounds.map(({ result }) => percentile(result.totalMs, 0.5))),
+        'p99 ms': median(rounds.map(({ result }) => percentile(result.totalMs, 0.99))),
+        ...common(rounds),
+      }),
+    },
+    {
+      name: `streamed: 256 streams, ${EVENTS_PER_SECOND} events per second each, ${STREAM_EVENTS} per answer`,
+      unit: 'event',
+      load: {
+        body: chatBody(true, { tokens: STREAM_EVENTS, eventsPerSecond: EVENTS_PER_SECOND }),
+        connections: 256,
+        seconds,
+        rate: null,
+        spreadMs: 1000,
+      },
+      summarise: (rounds) => ({
+        'CPU µs/event': cpuUs(rounds) / sum(rounds, ({ result }) => result.events),
+        'events/s': median(rounds.map(({ result }) => result.events / result.seconds)),
+        'first event p50 ms': median(rounds.map(({ result }) => percentile(result.firstByteMs, 0.5))),
+        'p99 ms': median(rounds.map(({ result }) => percentile(result.firstByteMs, 0.99))),
+        ...common(rounds),
+      }),
+    },
+  ]
+}
+
+function common(rounds: readonly Relayed[]): Row {
+  return {
+    'memory MiB': median(rounds.map(({ memoryMb }) => memoryMb)),
+    errors: sum(rounds, ({ result }) => result.errors),
+  }
+}
+
+function cpuUs(rounds: readonly Relayed[]): number {
+  return sum(rounds, (round) => round.cpuUs)
+}
+
+function sum(rounds: readonly Relayed[], of: (round: Relayed) => number): number {
+  return rounds.reduce((total, round) => total + of(round), 0)
+}
+
+function median(values: readonly number[]): number {
+  return percentile(values, 0.5)
+}

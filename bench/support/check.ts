@@ -1,0 +1,27 @@
+import type { Program } from './programs.ts'
+
+const SHOWN = 60
+
+/** Rejects unless the target answers as the simulator itself does. A fast answer that is wrong is worth nothing. */
+export async function checkAnswer(direct: Program, target: Program, body: string): Promise<void> {
+  const [expected, actual] = await Promise.all([textOf(direct, body), textOf(target, body)])
+  if (expected === '' || expected !== actual) {
+    let at = 0
+    while (at < actual.length && expected[at] === actual[at]) at++
+    const around = (text: string): string => JSON.stringify(text.slice(Math.max(0, at - SHOWN), at + SHOWN))
+    throw new Error(
+      `${target.baseUrl} answers ${around(actual)} where the simulator itself answers ${around(expected)}`,
+    )
+  }
+}
+
+/** The answer without what no two answers share. */
+async function textOf(program: Program, body: string): Promise<string> {
+  const answer = await fetch(`${program.baseUrl}/chat/completions`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', ...program.headers },
+    body,
+  })
+  const text = await answer.text()
+  return `${answer.status} ${text.replace(/"id":"[^"]*"/g, '"id":""').replace(/"created":\d+/g, '"created":0')}`
+}

@@ -1,0 +1,55 @@
+import { readFileSync, readdirSync } from 'node:fs'
+
+/** Clock ticks per second of /proc/<pid>/stat: USER_HZ, 100 on every Linux that Node runs on. */
+const TICKS_PER_SECOND = 100
+
+/** Microseconds of CPU that a process and all its descendants have used so far, by process id. */
+export function cpuUsOfTree(root: number): Map<number, number> {
+  const parents = new Map<number, number>()
+  const used = new Map<number, number>()
+  for (const entry of readdirSync('/proc')) {
+    const pid = Number(entry)
+    if (!Number.isInteger(pid)) continue
+    const fields = statFields(pid)
+    if (fields === null) continue
+    parents.set(pid, Number(fields[1]))
+    used.set(pid, ((Number(fields[11]) + Number(fields[12])) / TICKS_PER_SECOND) * 1_000_000)
+  }
+  return new Map([...used].filter(([pid]) => isWithin(pid, root, parents)))
+}
+
+/** What a tree of processes has used since an earlier look. */
+export function cpuUsSince(root: number, before: ReadonlyMap<number, number>): number {
+  let sum = 0
+  for (const [pid, us] of cpuUsOfTree(root)) sum += us - (before.get(pid) ?? 0)
+  return sum
+}
+
+/** Mebibytes of memory of a tree of processes; what they share counts once. */
+export function memoryMbOfTree(root: number): number {
+  let kb = 0
+  for (const pid of cpuUsOfTree(root).keys()) {
+    const rollup = read(`/proc/${pid}/smaps_rollup`) ?? ''
+    kb += Number(/^Pss:\s+(\d+) kB/m.exec(rollup)?.[1] ?? 0)
+  }
+  return kb / 1024
+}
+
+function isWithin(pid: number, root: number, parents: ReadonlyMap<number, number>): boolean {
+  for (let at: number | undefined = pid; at !== undefined && at > 0; at = parents.get(at)) if (at === root) return true
+  return false
+}
+
+/** The fields behind the name, which may hold spaces itself. */
+function statFields(pid: number): string[] | null {
+  const stat = read(`/proc/${pid}/stat`)
+  return stat === null ? null : stat.slice(stat.lastIndexOf(')') + 2).split(' ')
+}
+
+function read(path: string): string | null {
+  try {
+    return readFileSync(path, 'utf8')
+  } catch {
+    return null
+  }
+}

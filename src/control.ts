@@ -5,18 +5,22 @@ import { setTimeout as elapsed } from 'node:timers/promises'
 import { loadOrCreateSecrets } from './config/secrets.ts'
 import type { Config } from './config/shape.ts'
 import { simulatorUpstreams, toSnapshotParts } from './config/upstreams.ts'
+import { controlSamples } from './control/control-samples.ts'
 import { declaredEntryKey } from './control/declared-keys.ts'
 import { firstRun } from './control/first-run.ts'
 import { KeyNewsBoard } from './control/key-news-board.ts'
+import { MetricsListener } from './control/metrics-listener.ts'
 import { SnapshotPublisher } from './control/snapshot-publisher.ts'
 import { becomeSoleControl } from './control/sole-control.ts'
 import { StoreMonitor } from './control/store-monitor.ts'
 import { systemClock } from './core/clock.ts'
 import { InProcessAuthority } from './leases/in-process-authority.ts'
+import type { StoreHealth } from './core/health.ts'
 import { ControlLink } from './link/control-link.ts'
 import type { ControlToFront } from './link/messages.ts'
 import { authRoutes } from './management/auth-routes.ts'
 import { logRoutes } from './management/log-routes.ts'
+import { metricsRoutes } from './management/metrics-route.ts'
 import { ManagementRouter } from './management/router.ts'
 import { Tokens } from './management/tokens.ts'
 import { createSettler } from './settlement/settler.ts'
@@ -32,6 +36,9 @@ import type { ChildSetup, FirstRun } from './supervisor/messages.ts'
 import { nodeName } from './supervisor/node-name.ts'
 import { createLogger } from './telemetry/logger.ts'
 import type { Logger } from './telemetry/logger.ts'
+import { MetricRegistry } from './telemetry/metric-registry.ts'
+import { Metrics } from './telemetry/metrics.ts'
+import { ProcessSamples } from './telemetry/process-samples.ts'
 
 const LOW_PRIORITY = 10
 const HEALTH_EVERY_MS = 1_000
@@ -55,6 +62,9 @@ async function runControl(setup: ChildSetup): Promise<void> {
   })
   await initialiseSetting(database, 'installed_at', new Date(clock.now()).toISOString())
 
+  const metrics = new Metrics()
+  const registry = new MetricRegistry(metrics)
+  const processSamples = new ProcessSamples('control')
   const journalDirectory = join(config.dataDir, 'journal')
   await mkdir(journalDirectory, { recursive: true, mode: 0o700 })
   const settler = createSettler({
@@ -64,6 +74,10 @@ async function runControl(setup: ChildSetup): Promise<void> {
     clock,
     isWriterAlive: isAlive,
     logger: logger.child('settler'),
+    onCommitted: (rows, deadLetters) => {
+      metrics.counter('settledRows').at().add(rows)
+      metrics.counter('deadLetters').at().add(deadLetters)
+    },
   })
 
   const redis =
@@ -77,7 +91,7 @@ async function runControl(setup: ChildSetup): Promise<void> {
   const onFault = (cause: unknown): void => {
     logger.error({ err: cause }, 'the control process met an error')
   }
-  const router = new ManagementRouter([...authRoutes(database, tokens), ...logRoutes(database)], tokens, onFault)
+  let stores: StoreHealth | null = null
   let health: ControlToFront | null = null
   const keyNews = new KeyNewsBoard(clock)
   const authority = new InProcessAuthority({
@@ -88,6 +102,20 @@ async function runControl(setup: ChildSetup): Promise<void> {
       link.send(front, reply)
     },
   })
+  const renderMetrics = (): string => {
+    const state = controlSamples({
+      fronts: link.fronts,
+      lag: settler.lag(),
+      snapshotVersion: publisher.current?.version ?? 0,
+      stores,
+    })
+    return registry.render([...processSamples.take(), ...state], clock.now())
+  }
+  const router = new ManagementRouter(
+    [...authRoutes(database, tokens), ...logRoutes(database), ...metricsRoutes(renderMetrics, config.metrics.token)],
+    tokens,
+    onFault,
+  )
   const link = new ControlLink({
     socketPath: setup.socketPath,
     maxBodyBytes: MAX_MANAGEMENT_BODY_BYTES,
@@ -106,6 +134,12 @@ async function runControl(setup: ChildSetup): Promise<void> {
     onUsage: (share) => {
       monitor.addUsage(share)
     },
+    onMetrics: (front, connection, report) => {
+      registry.absorb(front, connection, report, clock.now())
+    },
+    onGone: (connection) => {
+      registry.forget(connection)
+    },
     onFault,
   })
   const publisher = new SnapshotPublisher({
@@ -117,17 +151,22 @@ async function runControl(setup: ChildSetup): Promise<void> {
     onFault,
   })
 
+  const { host, port, token } = config.metrics
+  const metricsListener =
+    port === null ? null : new MetricsListener({ host, port, token, render: renderMetrics, onFault })
   await publisher.start()
   await link.listen()
   setTimeout(() => {
     authority.open()
   }, RESUME_GRACE_MS).unref()
+  await metricsListener?.listen()
   settler.start()
   let checking = false
   const checkHealth = async (): Promise<void> => {
     if (checking) return
     checking = true
-    health = { type: 'health', ...(await monitor.check()), cacheShare: monitor.cacheShare() }
+    stores = await monitor.check()
+    health = { type: 'health', ...stores, cacheShare: monitor.cacheShare() }
     checking = false
     link.broadcast(health)
   }
@@ -141,6 +180,8 @@ async function runControl(setup: ChildSetup): Promise<void> {
   drainOnRequest(async (announce) => {
     clearInterval(healthTimer)
     link.close()
+    metricsListener?.close()
+    processSamples.stop()
     // The fronts have ended before: what they wrote is settled, so that the next start has nothing to catch up with.
     if (announce) await Promise.race([settler.drain(), elapsed(config.server.drainTimeoutMs)])
     await settler.stop()

@@ -7,10 +7,12 @@ import { systemClock } from './core/clock.ts'
 import { DeadlineClock } from './core/deadlines.ts'
 import type { Snapshot } from './core/snapshot.ts'
 import { dialectOf } from './dialects/index.ts'
+import { frontSamples } from './gateway/front-samples.ts'
 import { Health } from './gateway/health.ts'
 import { InFlightLimit } from './gateway/in-flight.ts'
 import { ModelDirectory } from './gateway/models.ts'
 import { createPhases } from './gateway/phases.ts'
+import { RequestMetrics } from './gateway/request-metrics.ts'
 import { createRefusal, createRoutes } from './gateway/routes.ts'
 import { AddressFailures } from './limits/address-failures.ts'
 import { Admissions } from './limits/admissions.ts'
@@ -23,12 +25,16 @@ import { processIdentity } from './store/data-directory.ts'
 import { drainOnRequest, receiveSetup, reportFatal, tellSupervisor } from './supervisor/child.ts'
 import type { ChildSetup } from './supervisor/messages.ts'
 import { createLogger } from './telemetry/logger.ts'
+import { Metrics } from './telemetry/metrics.ts'
+import type { Sample } from './telemetry/metrics.ts'
+import { ProcessSamples } from './telemetry/process-samples.ts'
 import { UndiciClient } from './upstream/undici-client.ts'
 import { createValidator } from './validation/validate.ts'
 import { WorkerPool } from './workers/pool.ts'
 
 /** How long requests that were cut by the end of a drain may take to be recorded. */
 const LAST_RECORDS_MS = 2_000
+const REPORT_EVERY_MS = 1_000
 
 /** How often fronts tell what they used of their leases. */
 const LEASE_REPORT_MS = 50
@@ -36,7 +42,11 @@ const LEASE_REPORT_MS = 50
 /** A front process: owns client and upstream sockets, and nothing else that waits. */
 async function runFront(setup: ChildSetup): Promise<void> {
   const { config, index } = setup
-  const logger = createLogger({ level: config.log.level, file: config.log.file, name: `front-${index}` })
+  const name = `front-${index}`
+  const logger = createLogger({ level: config.log.level, file: config.log.file, name })
+  const metrics = new Metrics()
+  const requestMetrics = new RequestMetrics(metrics)
+  const processSamples = new ProcessSamples(name)
   const secrets = loadOrCreateSecrets(config.dataDir, process.env)
   const clock = systemClock
   const deadlines = new DeadlineClock(clock)
@@ -78,6 +88,7 @@ async function runFront(setup: ChildSetup): Promise<void> {
   const scheduler = new Scheduler({ processes: config.server.fronts, random: Math.random, clock })
   const models = new ModelDirectory(clock)
   let snapshot: Snapshot | null = null
+  let snapshotAtMs = 0
   let onFirstSnapshot: (() => void) | null = null
   const isReady = (): boolean => snapshot !== null
   const health = new Health({ clock, scheduler, isReady, isWritable: () => journal.writable })
@@ -107,16 +118,19 @@ async function runFront(setup: ChildSetup): Promise<void> {
     maxAttempts: config.upstream.maxAttempts,
     maxAnswerBytes: config.limits.maxAnswerBytes,
     defaultOutputTokens: config.limits.defaultOutputTokens,
+    metrics: requestMetrics,
     logger: logger.child('gateway'),
   })
 
   const link = new FrontLink({
     socketPath: setup.socketPath,
-    front: `front-${index}`,
+    front: name,
     deadlines,
     onSnapshot: (next) => {
       // A control process that was started anew may know less than the one before, but never an older state.
       snapshot = next
+      snapshotAtMs = clock.now()
+      requestMetrics.update(next)
       authenticator.update(next)
       scheduler.update(next)
       models.update(next)
@@ -128,18 +142,20 @@ async function runFront(setup: ChildSetup): Promise<void> {
     onKeyNews: () => undefined,
     leases,
   })
+  const inFlight = new InFlightLimit(config.limits.maxRequestsInFlight, clock)
   const server = createHttpServer({
     routes: createRoutes({
       phases,
       models,
       health,
-      inFlight: new InFlightLimit(config.limits.maxRequestsInFlight, clock),
+      inFlight,
       clock,
+      metrics: requestMetrics,
       vendor: config.server.vendor,
       dialectOf,
       forward: (exchange, requestId, refuse) => link.tunnel.forward(exchange, requestId, refuse),
     }),
-    refuse: createRefusal({ clock, dialectOf }),
+    refuse: createRefusal({ clock, dialectOf, metrics: requestMetrics }),
     deadlines,
     addresses: createClientAddresses(config.server.trustedProxies),
     maxBodyBytes: config.limits.maxBodyBytes,
@@ -160,11 +176,26 @@ async function runFront(setup: ChildSetup): Promise<void> {
   const leaseReport = setInterval(() => {
     leases.tick()
   }, LEASE_REPORT_MS)
-  const usageReport = setInterval(() => {
+  const stateSamples = (): Sample[] =>
+    frontSamples(name, {
+      inFlight: inFlight.count,
+      openExchanges: server.openExchanges,
+      connections: server.connections,
+      poolTasks: pool.tasks,
+      tunnelled: link.tunnel.inFlight,
+      journal,
+      scheduler: scheduler.stats(clock.now()),
+      snapshotVersion: snapshot?.version ?? 0,
+      snapshotAgeSeconds: (clock.now() - snapshotAtMs) / 1000,
+    })
+  const report = setInterval(() => {
+    // Kept while there is nobody to tell.
+    if (!link.connected) return
+    link.reportMetrics(metrics.drain([...processSamples.take(), ...stateSamples()]))
     link.reportUsage({ ...cacheShare })
     cacheShare.promptTokens = 0
     cacheShare.cachedTokens = 0
-  }, 1_000)
+  }, REPORT_EVERY_MS)
 
   drainOnRequest(async (announce) => {
     health.drain()
@@ -172,8 +203,9 @@ async function runFront(setup: ChildSetup): Promise<void> {
     if (announce) await elapsed(config.server.drainAnnounceMs)
     server.stopListening()
     await until(() => server.openExchanges === 0 && server.openHandlers === 0, config.server.drainTimeoutMs)
-    clearInterval(usageReport)
     clearInterval(leaseReport)
+    clearInterval(report)
+    processSamples.stop()
     link.stop()
     server.close()
     await upstream.close()

@@ -42,6 +42,8 @@ export class Journal {
   #pending: Buffer | null = null
   #failingSinceMs: number | null = null
   #closed = false
+  #appendedRecords = 0
+  #writtenBytes = 0
 
   constructor(options: JournalOptions) {
     this.#options = options
@@ -56,13 +58,24 @@ export class Journal {
     return this.#failingSinceMs === null && !this.#closed
   }
 
+  /** Bytes of records that are not written yet. */
+  get heldBytes(): number {
+    return (this.#pending?.length ?? 0) + this.#frames.pendingBytes
+  }
+
+  /** Since the start, segment headers not included. */
+  get totals(): { readonly records: number; readonly bytes: number } {
+    return { records: this.#appendedRecords, bytes: this.#writtenBytes }
+  }
+
   /** Adds a record; `then` is called once it is durable, or with the failure when it cannot be made so in time. */
   append(record: JournalRecord, then: Waiting): void {
-    if (this.#heldBytes() > MAX_PENDING_BYTES) {
+    if (this.heldBytes > MAX_PENDING_BYTES) {
       then(new Error('the journal holds back too much already'))
       return
     }
     this.#frames.append(record)
+    this.#appendedRecords += 1
     this.#waiting.push(then)
     this.#schedule()
   }
@@ -73,10 +86,6 @@ export class Journal {
     this.#flush()
     this.#closed = true
     closeSync(this.#descriptor)
-  }
-
-  #heldBytes(): number {
-    return (this.#pending?.length ?? 0) + this.#frames.pendingBytes
   }
 
   #schedule(): void {
@@ -117,6 +126,7 @@ export class Journal {
       throw cause
     }
     this.#written += bytes.length
+    this.#writtenBytes += bytes.length
   }
 
   #hold(bytes: Buffer, cause: Error): void {

@@ -21,7 +21,7 @@ export interface ResolveOptions {
 
 /** The typed configuration of a file that its schema allows: computed defaults, absolute paths, combinations checked. */
 export function resolveConfig(raw: ConfigFile, { file, env, cwd, cores, fail }: ResolveOptions): Config {
-  const { limits, workers, upstream, database, redis, journal, log, simulator } = raw
+  const { limits, workers, upstream, database, redis, journal, log, metrics, simulator } = raw
   const timeouts = {
     connectMs: upstream.timeouts.connect_ms,
     firstByteMs: upstream.timeouts.first_byte_ms,
@@ -73,6 +73,7 @@ export function resolveConfig(raw: ConfigFile, { file, env, cwd, cores, fail }: 
     journal: { durability: journal.durability, segmentMaxBytes: journal.segment_max_bytes },
     dataDir: resolve(cwd, raw.data_dir),
     log: { level: log.level, file: log.file === undefined ? null : resolve(cwd, log.file) },
+    metrics: redacting({ host: metrics.host, port: metrics.port ?? null, token: metrics.token ?? null }, ['token']),
     simulator: { enabled: simulator.enabled ?? upstreams.length === 0 },
     file,
   })

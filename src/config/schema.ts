@@ -293,6 +293,25 @@ const journal = section('Records of requests on their way to the database.', {
   }),
 })
 
+const metrics = section('Prometheus metrics: GET /metrics, for admins on the public port.', {
+  host: Type.String({ description: 'Address of the listener of its own.', minLength: 1, default: '127.0.0.1' }),
+  port: Type.Optional(
+    Type.Integer({
+      description: 'Port of a listener of its own. Default: there is none.',
+      minimum: 1,
+      maximum: 65_535,
+    }),
+  ),
+  token: Type.Optional(
+    Type.String({
+      description: "Bearer token that is let in without being an admin's; the listener of its own then asks for it.",
+      pattern: '^\\S{16,}$',
+      expects: 'a text of 16 characters or more, without spaces',
+      writeOnly: true,
+    }),
+  ),
+})
+
 export const configSchema = Type.Object(
   {
     server,
@@ -316,6 +335,7 @@ export const configSchema = Type.Object(
       }),
       file: Type.Optional(text('File to append to. Default: standard output.')),
     }),
+    metrics,
     simulator: section('The built-in upstream that answers without a provider.', {
       enabled: Type.Optional(
         Type.Boolean({ description: 'Whether it runs. Default: only when no upstream is configured.' }),

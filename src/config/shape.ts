@@ -15,6 +15,7 @@ export interface Config {
   /** Absolute. */
   readonly dataDir: string
   readonly log: LogConfig
+  readonly metrics: MetricsConfig
   readonly simulator: { readonly enabled: boolean }
   /** Absolute path of the file that was read; null: there is none. */
   readonly file: string | null
@@ -122,4 +123,12 @@ export interface LogConfig {
   readonly level: 'debug' | 'info' | 'warn' | 'error' | 'silent'
   /** Absolute; null: standard output. */
   readonly file: string | null
+}
+
+export interface MetricsConfig {
+  readonly host: string
+  /** Null: no listener of its own. */
+  readonly port: number | null
+  /** Let in in place of an admin's token; null: there is none. */
+  readonly token: string | null
 }

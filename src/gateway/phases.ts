@@ -16,6 +16,7 @@ import { validateVersionHeader } from '../validation/version-header.ts'
 import { errorHeaders } from './answer-headers.ts'
 import { Attempt } from './attempt.ts'
 import type { AttemptOptions } from './attempt.ts'
+import type { RequestMetrics } from './request-metrics.ts'
 
 /** The steps of `pipeline.ts`, each with what it needs. */
 export interface Phases {
@@ -45,6 +46,7 @@ export interface PhaseParts extends AttemptOptions {
   readonly isReady: () => boolean
   readonly maxAttempts: number
   readonly defaultOutputTokens: number
+  readonly metrics: RequestMetrics
   readonly logger: Logger
 }
 
@@ -152,6 +154,7 @@ export function createPhases(parts: PhaseParts): Phases {
 
     account(ctx) {
       accountant.end(ctx)
+      parts.metrics.ended(ctx, clock.monotonicUs())
     },
   }
 }

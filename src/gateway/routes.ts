@@ -11,6 +11,7 @@ import type { InFlightLimit } from './in-flight.ts'
 import { MODEL_PATH } from './models.ts'
 import type { ModelDirectory } from './models.ts'
 import type { Phases } from './phases.ts'
+import type { RequestMetrics } from './request-metrics.ts'
 import { handle, handleLocally } from './pipeline.ts'
 
 /** A route as the server takes it; see `server/http-server.ts`. */
@@ -27,6 +28,7 @@ export interface RouteParts {
   readonly health: Health
   readonly inFlight: InFlightLimit
   readonly clock: Clock
+  readonly metrics: RequestMetrics
   readonly vendor: string
   readonly dialectOf: (name: DialectName) => Dialect
   /** Hands a request to the management plane. */
@@ -34,7 +36,7 @@ export interface RouteParts {
 }
 
 /** Paths that the control process serves. */
-const MANAGEMENT = ['/api/*', '/v1/admin/*', '/v1/enterprise/*'] as const
+const MANAGEMENT = ['/metrics', '/api/*', '/v1/admin/*', '/v1/enterprise/*'] as const
 
 /** Every public route of a front. */
 export function createRoutes(parts: RouteParts): readonly GatewayRoute[] {
@@ -47,6 +49,7 @@ export function createRoutes(parts: RouteParts): readonly GatewayRoute[] {
   /** A refusal made by the server, before the pipeline: recorded like any other. */
   const refuseAs = (endpoint: Endpoint) => (exchange: Exchange, error: GatewayError) => {
     const ctx = context(endpoint, exchange)
+    parts.metrics.refused(error)
     phases.fail(ctx, error)
     phases.account(ctx)
   }
@@ -107,9 +110,10 @@ export function createRoutes(parts: RouteParts): readonly GatewayRoute[] {
 
 /** Refuses what no AI route is responsible for, in the chat dialect's shape. */
 export function createRefusal(
-  parts: Pick<RouteParts, 'clock' | 'dialectOf'>,
+  parts: Pick<RouteParts, 'clock' | 'dialectOf' | 'metrics'>,
 ): (exchange: Exchange, error: GatewayError) => void {
   return (exchange, error) => {
+    parts.metrics.refused(error)
     const requestId = newRequestId(parts.clock.now())
     const retryAfter = error.retryAfterSeconds
     exchange.response.send(

@@ -4,6 +4,7 @@ import type { Server, Socket } from 'node:net'
 import type { LeaseRequest, LeaseResume } from '../core/allowance.ts'
 import type { CacheShare } from '../core/health.ts'
 import type { KeyNews } from '../core/key-news.ts'
+import type { MetricReport } from '../telemetry/metrics.ts'
 import { FrameDecoder, createFrameEncoder } from '../wire/link-frames.ts'
 import type { ControlToFront, FrontToControl, TunnelRequest } from './messages.ts'
 import { CREDIT_BYTES } from './messages.ts'
@@ -36,6 +37,10 @@ export interface ControlLinkOptions {
     exchange(front: string, message: LeaseRequest): void
     gone(front: string): void
   }
+  /** `front` is what the process calls itself, `connection` the same for all it has to say. */
+  readonly onMetrics?: (front: string, connection: string, report: MetricReport) => void
+  /** The connection is gone. */
+  readonly onGone?: (connection: string) => void
   readonly onFault: (cause: unknown) => void
 }
 
@@ -62,8 +67,14 @@ export class ControlLink {
       socket.on('close', () => {
         this.#fronts.delete(name)
         options.leases.gone(name)
+        options.onGone?.(name)
       })
     })
+  }
+
+  /** Fronts that are connected. */
+  get fronts(): number {
+    return this.#fronts.size
   }
 
   listen(): Promise<void> {
@@ -108,6 +119,8 @@ interface Passage {
 class FrontConnection {
   readonly #name: string
   readonly #onKeyNews: (news: KeyNews) => void
+  /** What the process calls itself; null before it has said so. */
+  #front: string | null = null
   readonly #socket: Socket
   readonly #options: ControlLinkOptions
   readonly #encode = createFrameEncoder()
@@ -150,6 +163,7 @@ class FrontConnection {
   #receive(message: FrontToControl): void {
     switch (message.type) {
       case 'hello':
+        this.#front = message.front
         for (const greeting of this.#options.greet()) this.send(greeting)
         return
       case 'key-news':
@@ -163,6 +177,9 @@ class FrontConnection {
         return
       case 'usage':
         this.#options.onUsage(message)
+        return
+      case 'metrics':
+        if (this.#front !== null) this.#options.onMetrics?.(this.#front, this.#name, message.report)
         return
       case 'request':
         this.#passages.set(message.id, {

@@ -5,6 +5,7 @@ import type { DeadlineClock } from '../core/deadlines.ts'
 import type { Snapshot } from '../core/snapshot.ts'
 import type { KeyNews } from '../core/key-news.ts'
 import type { CacheShare, StoreHealth } from '../core/health.ts'
+import type { MetricReport } from '../telemetry/metrics.ts'
 import { FrameDecoder, createFrameEncoder } from '../wire/link-frames.ts'
 import type { ControlToFront, FrontToControl } from './messages.ts'
 import { Tunnel } from './tunnel.ts'
@@ -86,6 +87,14 @@ export class FrontLink {
 
   reportUsage(share: CacheShare): void {
     this.#send({ type: 'usage', ...share })
+  }
+
+  get connected(): boolean {
+    return this.#socket !== null
+  }
+
+  reportMetrics(report: MetricReport): void {
+    this.#send({ type: 'metrics', report })
   }
 
   stop(): void {

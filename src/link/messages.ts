@@ -2,6 +2,7 @@ import type { LeaseEpoch, LeaseReply, LeaseRequest, LeaseResume } from '../core/
 import type { CacheShare, StoreHealth } from '../core/health.ts'
 import type { KeyNews } from '../core/key-news.ts'
 import type { Snapshot } from '../core/snapshot.ts'
+import type { MetricReport } from '../telemetry/metrics.ts'
 
 export type FrontToControl =
   | { readonly type: 'hello'; readonly front: string; readonly pid: number }
@@ -9,6 +10,7 @@ export type FrontToControl =
   | LeaseResume
   | LeaseRequest
   | { readonly type: 'key-news'; readonly news: KeyNews }
+  | { readonly type: 'metrics'; readonly report: MetricReport }
   | TunnelRequest
   | { readonly type: 'body'; readonly id: number; readonly bytes: Uint8Array; readonly last: boolean }
   | { readonly type: 'cancel'; readonly id: number }

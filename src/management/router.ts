@@ -1,3 +1,4 @@
+import { bearerToken, isSameSecret } from '../core/bearer.ts'
 import { GatewayError } from '../core/errors.ts'
 import type { TokenSubject, Tokens } from './tokens.ts'
 
@@ -37,11 +38,28 @@ interface RouteBase {
 export type ManagementRoute = RouteBase &
   (
     | { readonly allow: 'everyone'; readonly handle: (input: RouteInput) => Promise<unknown> }
+    /** Admins, and whoever sends the secret in place of a token. */
+    | {
+        readonly allow: 'scraper'
+        readonly secret: string | null
+        readonly handle: (input: RouteInput) => Promise<unknown>
+      }
     | {
         readonly allow: 'user' | 'admin'
         readonly handle: (input: RouteInput, caller: TokenSubject) => Promise<unknown>
       }
   )
+
+/** What a handler returns when its answer is not JSON. */
+export class PlainAnswer {
+  readonly contentType: string
+  readonly text: string
+
+  constructor(contentType: string, text: string) {
+    this.contentType = contentType
+    this.text = text
+  }
+}
 
 interface CompiledRoute {
   readonly route: ManagementRoute
@@ -72,15 +90,27 @@ export class ManagementRouter {
         query: new URLSearchParams(request.query),
         json: parseBody(request.body),
       }
-      const value =
-        route.allow === 'everyone'
-          ? await route.handle(input)
-          : await route.handle(input, await this.#caller(request, route.allow))
-      return render(200, value, request.requestId)
+      return render(200, await this.#handle(route, input), request.requestId)
     } catch (cause) {
       const error = GatewayError.from(cause)
       if (error.code === 'INTERNAL') this.#onFault(cause)
       return renderError(error, request.requestId)
+    }
+  }
+
+  async #handle(route: ManagementRoute, input: RouteInput): Promise<unknown> {
+    const { request } = input
+    switch (route.allow) {
+      case 'everyone':
+        return route.handle(input)
+      case 'scraper': {
+        const sent = bearerToken(request.headers['authorization'])
+        const knows = route.secret !== null && sent !== null && isSameSecret(sent, route.secret)
+        if (!knows) await this.#caller(request, 'admin')
+        return route.handle(input)
+      }
+      default:
+        return route.handle(input, await this.#caller(request, route.allow))
     }
   }
 
@@ -95,9 +125,8 @@ export class ManagementRouter {
   }
 
   async #caller(request: ManagementRequest, allow: 'user' | 'admin'): Promise<TokenSubject> {
-    const token = /^bearer +(\S+) *$/i.exec(request.headers['authorization'] ?? '')?.[1]
-    if (token === undefined)
-      throw new GatewayError('TOKEN_INVALID', { message: 'Send a token as Authorization: Bearer.' })
+    const token = bearerToken(request.headers['authorization'])
+    if (token === null) throw new GatewayError('TOKEN_INVALID', { message: 'Send a token as Authorization: Bearer.' })
     const caller = await this.#tokens.verify(token)
     if (allow === 'admin' && caller.role !== 'admin') throw new GatewayError('ROLE_DENIED')
     return caller
@@ -114,14 +143,16 @@ function parseBody(body: Buffer): unknown {
 }
 
 function render(status: number, value: unknown, requestId: string): ManagementResponse {
+  const [contentType, text] =
+    value instanceof PlainAnswer ? [value.contentType, value.text] : ['application/json', JSON.stringify(value)]
   return {
     status,
     headers: [
-      ['Content-Type', 'application/json'],
+      ['Content-Type', contentType],
       ['Cache-Control', 'no-store'],
       ['X-Request-Id', requestId],
     ],
-    body: Buffer.from(JSON.stringify(value)),
+    body: Buffer.from(text),
   }
 }
 

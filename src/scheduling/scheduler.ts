@@ -2,7 +2,8 @@ import type { Clock } from '../core/clock.ts'
 import type { AttemptOutcome, Deployment, Slot } from '../core/deployment.ts'
 import type { DialectName } from '../core/endpoint.ts'
 import { GatewayError } from '../core/errors.ts'
-import type { Model, Snapshot, UpstreamKey } from '../core/snapshot.ts'
+import type { SchedulerStats } from '../core/scheduler-stats.ts'
+import type { Model, Provider, Snapshot, UpstreamKey } from '../core/snapshot.ts'
 
 /** What is known of an upstream key beyond its configuration; survives snapshots. */
 interface KeyState {
@@ -30,6 +31,7 @@ export class Scheduler {
   readonly #states = new Map<string, KeyState>()
   #models: ReadonlyMap<string, readonly Deployment[]> = new Map()
   #patterns: ReadonlyArray<{ prefix: string; deployments: readonly Deployment[] }> = []
+  #providers: readonly Provider[] = []
   #keys: readonly UpstreamKey[] = []
 
   constructor(options: SchedulerOptions) {
@@ -58,6 +60,7 @@ export class Scheduler {
       .filter((model) => model.id.endsWith('*'))
       .map((model) => ({ prefix: model.id.slice(0, -1), deployments: deploymentsOf(model) }))
       .sort((a, b) => b.prefix.length - a.prefix.length)
+    this.#providers = snapshot.providers
     this.#keys = snapshot.providers.flatMap((provider) => provider.keys).filter((key) => key.enabled)
     const known = new Set(this.#keys.map((key) => key.id))
     for (const [id, state] of this.#states) if (!known.has(id) && state.inFlight === 0) this.#states.delete(id)
@@ -111,6 +114,27 @@ export class Scheduler {
     }
   }
 
+  /** Of all enabled keys. */
+  stats(nowMs: number): SchedulerStats {
+    const keys = this.#providers.flatMap((provider) =>
+      provider.keys
+        .filter((key) => key.enabled)
+        .map((key) => {
+          const { inFlight, coolingUntilMs } = this.#stateOf(key.id)
+          const coolingSeconds = Math.max(0, coolingUntilMs - nowMs) / 1000
+          return {
+            providerId: provider.id,
+            keyId: key.id,
+            used: inFlight,
+            held: this.#shareOf(key),
+            state: coolingSeconds > 0 ? ('cooling' as const) : ('ok' as const),
+            coolingSeconds,
+          }
+        }),
+    )
+    return { keys, waiting: 0 }
+  }
+
   inFlight(keyId: string): number {
     return this.#states.get(keyId)?.inFlight ?? 0
   }
@@ -126,8 +150,11 @@ export class Scheduler {
 
   #hasRoom(key: UpstreamKey, nowMs: number): boolean {
     const state = this.#stateOf(key.id)
-    const share = Math.max(1, Math.floor(key.maxConcurrency / this.#options.processes))
-    return state.inFlight < share && state.coolingUntilMs <= nowMs
+    return state.inFlight < this.#shareOf(key) && state.coolingUntilMs <= nowMs
+  }
+
+  #shareOf(key: UpstreamKey): number {
+    return Math.max(1, Math.floor(key.maxConcurrency / this.#options.processes))
   }
 
   #byWeight(open: readonly Deployment[]): Deployment | null {

@@ -47,6 +47,8 @@ export interface HttpServer {
   close(): void
   /** Answers that are not over. */
   readonly openExchanges: number
+  /** Connections of clients. */
+  readonly connections: number
   /** Handlers that have not settled: one may outlast its answer. */
   readonly openHandlers: number
 }
@@ -65,8 +67,12 @@ export function createHttpServer(options: ServerOptions): HttpServer {
   let listenSocket: us_listen_socket | null = null
   let openExchanges = 0
   let openHandlers = 0
+  let connections = 0
   let closing = false
 
+  app.filter((_, change) => {
+    connections += Number(change)
+  })
   const handlerSettled = (): void => {
     openHandlers -= 1
   }
@@ -191,6 +197,9 @@ export function createHttpServer(options: ServerOptions): HttpServer {
     },
     get openHandlers() {
       return openHandlers
+    },
+    get connections() {
+      return connections
     },
   }
 }

@@ -19,6 +19,8 @@ export interface SettleTarget {
   readonly database: Database
   readonly node: string
   readonly partitions: LogPartitions
+  /** Called after each commit. */
+  readonly onCommitted: (rows: number, deadLetters: number) => void
 }
 
 /** What a batch does to the tables. */
@@ -149,6 +151,7 @@ async function commitEntries(
     await removeOpenRequests(tx, node, changes.closed)
     await insertRows(tx, node, changes)
   })
+  target.onCommitted(changes.rows.length, changes.deadLetters.length)
   for (const { segment, position, createdAtMs } of moves) {
     offsets.set(segment, {
       position,
@@ -172,6 +175,7 @@ async function commitInterrupted(target: SettleTarget, open: readonly OpenReques
     if (removed !== open.length) throw new OffsetConflict(node)
     await insertRows(tx, node, changes)
   })
+  target.onCommitted(changes.rows.length, changes.deadLetters.length)
 }
 
 /** Segments are deleted after these commits: they must not be asynchronous, whatever the server is set to. */

@@ -26,6 +26,8 @@ export interface SettlerOptions {
   /** Whether the process that wrote a segment may still write. Once false it must stay false. */
   readonly isWriterAlive: (header: SegmentHeader) => boolean
   readonly logger: SettlerLogger
+  /** Called after each commit with what went into the tables. */
+  readonly onCommitted?: (rows: number, deadLetters: number) => void
   /** Records per transaction; 2 000 unless given. */
   readonly batchRows?: number
   /** Between looks at an idle journal; 200 unless given. */
@@ -83,8 +85,8 @@ class JournalSettler implements Settler {
 
   constructor(options: SettlerOptions) {
     this.#options = options
-    const { database, node, clock, isWriterAlive, logger } = options
-    this.#target = { database, node, partitions: new LogPartitions(database) }
+    const { database, node, clock, isWriterAlive, logger, onCommitted = () => undefined } = options
+    this.#target = { database, node, partitions: new LogPartitions(database), onCommitted }
     this.#reader = new JournalReader({
       directory: options.journalDirectory,
       clock,

@@ -37,6 +37,11 @@ export class WorkerPool {
     })
   }
 
+  /** Running and waiting. */
+  get tasks(): number {
+    return this.#tasks
+  }
+
   /** As the validator's `validate`, for large bodies. `bytes` is empty afterwards; the result holds them. */
   async checkBody(endpoint: EndpointName, bytes: Buffer): Promise<RequestBody> {
     const result = await this.#run({ kind: 'check-body', endpoint, bytes: owned(bytes), limits: this.#bodyLimits })

@@ -161,9 +161,10 @@ it('accepts every example of the example file', () => {
     .replace(/^(redis|simulator): \{\}/gm, '$1:')
     .replace(/^( *)# (?=( *)(- |[a-z_]+:))/gm, '$1')
     .replace('/run/secrets/demo-key', 'demo-key')
+    .replace('/run/secrets/metrics-token', 'metrics-token')
     .replaceAll('/etc/sluice/', './')
 
-  const files = { 'demo-key': generateApiKey(), 'cert.pem': '', 'key.pem': '' }
+  const files = { 'demo-key': generateApiKey(), 'metrics-token': 'm'.repeat(16), 'cert.pem': '', 'key.pem': '' }
   const config = read({ yaml: uncommented, env: { MY_OPENAI_KEY: 'x' }, files })
   expect(config.upstreams[0]?.models.map((model) => model.upstreamModel)).toEqual(['gpt-4o', 'gpt-*', 'gpt-4o-mini'])
   expect(config.keys[0]).toMatchObject({ name: 'demo', limits: { requestsPerMinute: 600 }, addresses: ['10.0.0.0/8'] })

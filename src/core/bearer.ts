@@ -1,0 +1,15 @@
+import { createHash, timingSafeEqual } from 'node:crypto'
+
+/** The token of an `Authorization: Bearer` header; null without one. */
+export function bearerToken(authorization: string | undefined): string | null {
+  return /^bearer +(\S+) *$/i.exec(authorization ?? '')?.[1] ?? null
+}
+
+/** Compares in a time that says nothing about where they differ. */
+export function isSameSecret(a: string, b: string): boolean {
+  return timingSafeEqual(digest(a), digest(b))
+}
+
+function digest(text: string): Buffer {
+  return createHash('sha256').update(text).digest()
+}

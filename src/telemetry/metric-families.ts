@@ -1,0 +1,117 @@
+/** Every family of `/metrics`: its name, meaning, labels and, for a histogram, the upper bounds of its buckets in seconds. */
+
+export type MetricType = 'counter' | 'gauge' | 'histogram'
+
+export interface MetricDefinition {
+  readonly name: string
+  readonly type: MetricType
+  readonly help: string
+  /** At most four. */
+  readonly labels: readonly string[]
+  readonly bounds: readonly number[]
+}
+
+/** Of the gateway's own steps: they take microseconds when all is well. */
+const STEP_BOUNDS = [
+  0.000_01, 0.000_025, 0.000_05, 0.000_1, 0.000_25, 0.000_5, 0.001, 0.002_5, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5,
+  1, 2.5, 5, 10, 30,
+]
+/** Of whole answers: a reasoning model thinks for minutes. */
+const ANSWER_BOUNDS = [
+  0.001, 0.002_5, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 20, 40, 60, 120, 300, 600, 1800,
+]
+
+export const METRIC_FAMILIES = {
+  requests: counter('sluice_requests_total', 'AI requests that have ended.', ['endpoint', 'model', 'status', 'code']),
+  tokens: counter('sluice_tokens_total', 'Tokens of AI requests that have ended.', ['model', 'kind']),
+  phase: histogram('sluice_phase_duration_seconds', 'Time of a request in one phase.', ['phase'], STEP_BOUNDS),
+  duration: histogram(
+    'sluice_request_duration_seconds',
+    'From the arrival of an AI request to the end of its answer.',
+    ['endpoint', 'stream'],
+    ANSWER_BOUNDS,
+  ),
+  firstByte: histogram(
+    'sluice_time_to_first_byte_seconds',
+    "From the arrival of an AI request to the first byte of the upstream's body.",
+    ['endpoint', 'model'],
+    ANSWER_BOUNDS,
+  ),
+  retries: counter('sluice_retries_total', 'Upstream calls beyond the first of a request.', []),
+  attempts: counter('sluice_upstream_attempts_total', 'Upstream calls, by how they ended.', [
+    'provider',
+    'key',
+    'outcome',
+  ]),
+  attemptDuration: histogram(
+    'sluice_upstream_attempt_duration_seconds',
+    'Upstream calls, from dispatch to the end of the answer.',
+    ['provider'],
+    ANSWER_BOUNDS,
+  ),
+  httpRefusals: counter('sluice_http_refusals_total', 'Requests refused before they reached a handler.', ['code']),
+  inFlight: gauge('sluice_requests_in_flight', 'AI requests under way.', ['process']),
+  exchanges: gauge('sluice_http_exchanges_open', 'Answers that are not over, of all planes.', ['process']),
+  connections: gauge('sluice_client_connections', 'Open connections of clients.', ['process']),
+  slotsUsed: gauge('sluice_upstream_slots_used', 'Upstream calls under way.', ['process', 'provider', 'key']),
+  slotsHeld: gauge('sluice_upstream_slots_held', 'Upstream calls that may be under way at the same time.', [
+    'process',
+    'provider',
+    'key',
+  ]),
+  cooling: gauge('sluice_upstream_key_cooling_seconds', 'For how long an upstream key is left alone.', [
+    'process',
+    'provider',
+    'key',
+  ]),
+  keyState: gauge('sluice_upstream_key_state', 'The state an upstream key is in (1); states it is not in are absent.', [
+    'process',
+    'provider',
+    'key',
+    'state',
+  ]),
+  waiting: gauge('sluice_queue_length', 'Requests that wait for an upstream slot.', ['process']),
+  poolTasks: gauge('sluice_worker_tasks', 'Tasks in the worker pool, running or waiting.', ['process']),
+  tunnelled: gauge('sluice_management_requests_in_flight', 'Management requests under way.', ['process']),
+  journalHeld: gauge('sluice_journal_held_bytes', 'Records that could not be written yet.', ['process']),
+  journalWritable: gauge('sluice_journal_writable', 'Whether the journal can be written (1) or not (0).', ['process']),
+  journalBytes: counter('sluice_journal_bytes_total', 'Bytes written to the journal.', ['process']),
+  journalRecords: counter('sluice_journal_records_total', 'Records written to the journal.', ['process']),
+  unsettledBytes: gauge('sluice_journal_unsettled_bytes', 'Bytes of the journal that are not in the database yet.', []),
+  unsettledAge: gauge('sluice_journal_unsettled_age_seconds', 'Since the journal was last in the database whole.', []),
+  settledRows: counter('sluice_settled_rows_total', 'Rows written to the request log.', []),
+  deadLetters: counter('sluice_dead_letters_total', 'Journal entries that could not become rows.', []),
+  snapshotVersion: gauge('sluice_snapshot_version', 'Version of the configuration in use.', ['process']),
+  snapshotAge: gauge('sluice_snapshot_age_seconds', 'Since the configuration in use came.', ['process']),
+  fronts: gauge('sluice_link_fronts', 'Front processes connected to the control process.', []),
+  storeUp: gauge('sluice_store_up', 'Whether a store answers (1) or not (0).', ['store']),
+  loopDelay: gauge('sluice_event_loop_delay_seconds', 'Lateness of the event loop since it was last asked.', [
+    'process',
+    'stat',
+  ]),
+  residentMemory: gauge('sluice_process_resident_memory_bytes', 'Memory of the process.', ['process']),
+  heapUsed: gauge('sluice_process_heap_used_bytes', "JavaScript heap of the process's main thread.", ['process']),
+  cpu: counter('sluice_process_cpu_seconds_total', 'CPU time of the process.', ['process']),
+  descriptors: gauge('sluice_process_open_fds', 'Open file descriptors.', ['process']),
+} as const satisfies Record<string, MetricDefinition>
+
+export type MetricFamily = keyof typeof METRIC_FAMILIES
+
+type FamiliesOf<T extends MetricType> = {
+  [F in MetricFamily]: (typeof METRIC_FAMILIES)[F]['type'] extends T ? F : never
+}[MetricFamily]
+
+export type CounterFamily = FamiliesOf<'counter'>
+export type HistogramFamily = FamiliesOf<'histogram'>
+
+function counter(name: string, help: string, labels: readonly string[]) {
+  return { name, type: 'counter' as const, help, labels, bounds: [] }
+}
+
+function gauge(name: string, help: string, labels: readonly string[]) {
+  return { name, type: 'gauge' as const, help, labels, bounds: [] }
+}
+
+function histogram(name: string, help: string, labels: readonly string[], bounds: readonly number[]) {
+  return { name, type: 'histogram' as const, help, labels, bounds }
+}

@@ -151,6 +151,7 @@ async function runFront(setup: ChildSetup): Promise<void> {
       inFlight,
       clock,
       metrics: requestMetrics,
+      traces: config.telemetry.traceContext,
       vendor: config.server.vendor,
       dialectOf,
       forward: (exchange, requestId, refuse) => link.tunnel.forward(exchange, requestId, refuse),

@@ -67,7 +67,7 @@ function endRecord(ctx: RequestContext, nowUs: number): EndRecord {
     queueUs: ctx.times.queueUs,
     ttftUs: ctx.ttftUs,
     totalUs,
-    overheadUs: Math.max(0, totalUs - ctx.waitedUs),
+    overheadUs: ctx.overheadUs(nowUs),
   }
 }
 
@@ -91,5 +91,6 @@ function identity(ctx: RequestContext): RequestIdentity {
     userAgent: (headers['user-agent'] ?? '').slice(0, MAX_USER_AGENT),
     clientAddress: address,
     clientRequestId: clientRequestId?.slice(0, MAX_CLIENT_REQUEST_ID) ?? null,
+    traceId: ctx.trace?.traceId ?? null,
   }
 }

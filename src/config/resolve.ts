@@ -74,6 +74,7 @@ export function resolveConfig(raw: ConfigFile, { file, env, cwd, cores, fail }: 
     dataDir: resolve(cwd, raw.data_dir),
     log: { level: log.level, file: log.file === undefined ? null : resolve(cwd, log.file) },
     metrics: redacting({ host: metrics.host, port: metrics.port ?? null, token: metrics.token ?? null }, ['token']),
+    telemetry: { traceContext: raw.telemetry.trace_context },
     simulator: { enabled: simulator.enabled ?? upstreams.length === 0 },
     file,
   })

@@ -336,6 +336,12 @@ export const configSchema = Type.Object(
       file: Type.Optional(text('File to append to. Default: standard output.')),
     }),
     metrics,
+    telemetry: section('What the gateway tells others of a request.', {
+      trace_context: Type.Boolean({
+        description: 'Take part in W3C traces: accept traceparent and tracestate, send them to upstreams, log the id.',
+        default: true,
+      }),
+    }),
     simulator: section('The built-in upstream that answers without a provider.', {
       enabled: Type.Optional(
         Type.Boolean({ description: 'Whether it runs. Default: only when no upstream is configured.' }),

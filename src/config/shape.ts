@@ -16,6 +16,8 @@ export interface Config {
   readonly dataDir: string
   readonly log: LogConfig
   readonly metrics: MetricsConfig
+  /** Whether traceparent and tracestate are taken and passed on. */
+  readonly telemetry: { readonly traceContext: boolean }
   readonly simulator: { readonly enabled: boolean }
   /** Absolute path of the file that was read; null: there is none. */
   readonly file: string | null

@@ -4,6 +4,7 @@ import type { Exchange, HeaderList } from './exchange.ts'
 import type { Principal } from './principal.ts'
 import type { RequestBody } from './request-body.ts'
 import type { AttemptRecord } from './request-record.ts'
+import type { TraceContext } from './trace-context.ts'
 import type { Settlement, Usage } from './usage.ts'
 import { emptyUsage } from './usage.ts'
 
@@ -31,6 +32,8 @@ export interface PhaseTimes {
   limitUs: number
   validateUs: number
   queueUs: number
+  /** Of the upstream's request, that of the last attempt. */
+  translateUs: number
   /** From dispatch to the upstream's response head, of the attempt that served. */
   upstreamUs: number
 }
@@ -43,6 +46,8 @@ export class RequestContext {
   readonly startUs: number
   readonly endpoint: Endpoint
   readonly exchange: Exchange
+  /** Null when traces are off. */
+  readonly trace: TraceContext | null
   principal: Principal | null = null
   body: RequestBody | null = null
   /** As asked, also when the body was refused. */
@@ -60,19 +65,35 @@ export class RequestContext {
   usage: Usage = emptyUsage()
   settlement: Settlement = 'none'
   ttftUs: number | null = null
-  /** Time during which an upstream had the request, all attempts together. */
+  /** Time spent waiting for upstreams or for the client's body, but for what is under way. */
   waitedUs = 0
-  readonly times: PhaseTimes = { authUs: 0, limitUs: 0, validateUs: 0, queueUs: 0, upstreamUs: 0 }
+  /** Since when an upstream has the request, on the monotonic clock; null while none has. */
+  waitingSinceUs: number | null = null
+  readonly times: PhaseTimes = { authUs: 0, limitUs: 0, validateUs: 0, queueUs: 0, translateUs: 0, upstreamUs: 0 }
   /** Sends the last bytes of the answer; called by accounting once the record is safe. */
   finish: (() => void) | null = null
   /** Headers that phases want on the answer. */
   readonly answerHeaders: Array<HeaderList[number]> = []
 
-  constructor(id: string, atMs: number, startUs: number, endpoint: Endpoint, exchange: Exchange) {
+  constructor(
+    id: string,
+    atMs: number,
+    startUs: number,
+    endpoint: Endpoint,
+    exchange: Exchange,
+    trace: TraceContext | null = null,
+  ) {
     this.id = id
     this.atMs = atMs
     this.startUs = startUs
     this.endpoint = endpoint
     this.exchange = exchange
+    this.trace = trace
+  }
+
+  /** Microseconds that the gateway itself took so far: neither upstream, client nor queue. */
+  overheadUs(nowUs: number): number {
+    const waitingUs = this.waitingSinceUs === null ? 0 : nowUs - this.waitingSinceUs
+    return Math.max(0, nowUs - this.startUs - this.waitedUs - waitingUs - this.times.queueUs)
   }
 }

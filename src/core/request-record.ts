@@ -54,6 +54,8 @@ export interface RequestIdentity {
   readonly clientAddress: string
   /** The client's own request id, cut to 128 characters. */
   readonly clientRequestId: string | null
+  /** Of the W3C trace the request belongs to; null when traces are off. */
+  readonly traceId: string | null
 }
 
 export interface AttemptRecord {

@@ -60,11 +60,10 @@ function withForwarded(headers: Array<HeaderList[number]>, upstream: UpstreamHea
 
 /** Milliseconds, as the header's `dur` wants them. */
 function serverTiming(ctx: RequestContext, nowUs: number): string {
-  const { authUs, limitUs, validateUs, queueUs, upstreamUs } = ctx.times
-  const overheadUs = Math.max(0, nowUs - ctx.startUs - ctx.waitedUs)
+  const { authUs, limitUs, validateUs, queueUs, translateUs, upstreamUs } = ctx.times
   return (
-    `auth;dur=${ms(authUs)}, limit;dur=${ms(limitUs)}, translate;dur=${ms(validateUs)}, queue;dur=${ms(queueUs)}, ` +
-    `upstream;dur=${ms(upstreamUs)}, overhead;dur=${ms(overheadUs)}`
+    `auth;dur=${ms(authUs)}, limit;dur=${ms(limitUs)}, translate;dur=${ms(validateUs + translateUs)}, ` +
+    `queue;dur=${ms(queueUs)}, upstream;dur=${ms(upstreamUs)}, overhead;dur=${ms(ctx.overheadUs(nowUs))}`
   )
 }
 

@@ -71,6 +71,7 @@ export class Attempt implements UpstreamListener, AttemptControl {
     this.#ctx.providerId = deployment.provider.id
     this.#ctx.upstreamKeyId = deployment.key.id
     this.#ctx.servedModel = deployment.upstreamModel
+    this.#ctx.waitingSinceUs = this.#startUs
     return new Promise((resolve) => {
       this.#resolve = resolve
       exchange.response.onAbort(() => {
@@ -90,14 +91,18 @@ export class Attempt implements UpstreamListener, AttemptControl {
     const { deployment } = this.#slot
     const { request } = this.#ctx.exchange
     const { stream } = this.#body
+    const { clock } = this.#options
+    const body = this.#dialect.prepareBody(this.#body, { model: deployment.upstreamModel, stream })
+    this.#ctx.times.translateUs = clock.monotonicUs() - this.#startUs
     this.#call = this.#options.upstream.send(
       buildUpstreamRequest({
         deployment,
         endpoint: this.#ctx.endpoint.name,
         vendor: this.#options.vendor,
         request,
-        body: this.#dialect.prepareBody(this.#body, { model: deployment.upstreamModel, stream }),
+        body,
         stream,
+        trace: this.#ctx.trace,
       }),
       this,
     )
@@ -196,6 +201,7 @@ export class Attempt implements UpstreamListener, AttemptControl {
     const nowUs = this.#options.clock.monotonicUs()
     const durationUs = nowUs - this.#startUs
     this.#ctx.waitedUs += durationUs
+    this.#ctx.waitingSinceUs = null
     this.#ctx.attempts.push({
       providerId: this.#slot.deployment.provider.id,
       upstreamKeyId: this.#slot.deployment.key.id,

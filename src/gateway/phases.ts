@@ -95,8 +95,10 @@ export function createPhases(parts: PhaseParts): Phases {
       if (ctx.endpoint.dialect === 'anthropic-messages') {
         validateVersionHeader(request.headers[`${parts.vendor}-version`])
       }
+      const askedUs = clock.monotonicUs()
       const bytes = await ctx.exchange.readBody()
       const startUs = clock.monotonicUs()
+      ctx.waitedUs += startUs - askedUs
       const checked = parts.checkBody(ctx.endpoint.name, bytes)
       const body = checked instanceof Promise ? await checked : checked
       ctx.body = body

@@ -34,6 +34,7 @@ export class RequestMetrics {
       limit: phases.at('limit'),
       validate: phases.at('validate'),
       queue: phases.at('queue'),
+      translate: phases.at('translate'),
       upstream: phases.at('upstream'),
       overhead: phases.at('overhead'),
     }
@@ -58,7 +59,7 @@ export class RequestMetrics {
       .add(1)
     this.#duration.at(endpoint.name, ctx.body?.stream === true ? 'true' : 'false').observe(totalUs)
     if (ctx.ttftUs !== null) this.#firstByte.at(endpoint.name, model).observe(ctx.ttftUs)
-    this.#phasesOf(ctx, totalUs)
+    this.#phasesOf(ctx, nowUs)
     this.#tokensOf(ctx, model)
     for (const { providerId, upstreamKeyId, outcome, durationUs } of attempts) {
       this.#attempts.at(providerId, upstreamKeyId, outcome).add(1)
@@ -68,9 +69,10 @@ export class RequestMetrics {
   }
 
   /** A phase that a request did not reach has no time, not one of zero. */
-  #phasesOf({ principal, reservation, body, attempts, times, waitedUs }: RequestContext, totalUs: number): void {
+  #phasesOf(ctx: RequestContext, nowUs: number): void {
+    const { principal, reservation, body, attempts, times } = ctx
     const phases = this.#phases
-    phases.overhead.observe(Math.max(0, totalUs - waitedUs))
+    phases.overhead.observe(ctx.overheadUs(nowUs))
     if (principal === null) return
     phases.auth.observe(times.authUs)
     if (reservation === null) return
@@ -79,6 +81,7 @@ export class RequestMetrics {
     phases.validate.observe(times.validateUs)
     if (attempts.length === 0) return
     phases.queue.observe(times.queueUs)
+    phases.translate.observe(times.translateUs)
     phases.upstream.observe(times.upstreamUs)
   }
 

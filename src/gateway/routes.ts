@@ -5,6 +5,7 @@ import type { DialectName, Endpoint } from '../core/endpoint.ts'
 import { GatewayError } from '../core/errors.ts'
 import type { Exchange } from '../core/exchange.ts'
 import { RequestContext } from '../core/request-context.ts'
+import { traceOf } from '../core/trace-context.ts'
 import { newRequestId } from '../core/request-id.ts'
 import type { Health } from './health.ts'
 import type { InFlightLimit } from './in-flight.ts'
@@ -29,6 +30,8 @@ export interface RouteParts {
   readonly inFlight: InFlightLimit
   readonly clock: Clock
   readonly metrics: RequestMetrics
+  /** Whether requests belong to W3C traces. */
+  readonly traces: boolean
   readonly vendor: string
   readonly dialectOf: (name: DialectName) => Dialect
   /** Hands a request to the management plane. */
@@ -44,7 +47,10 @@ export function createRoutes(parts: RouteParts): readonly GatewayRoute[] {
 
   const context = (endpoint: Endpoint, exchange: Exchange): RequestContext => {
     const atMs = clock.now()
-    return new RequestContext(newRequestId(atMs), atMs, clock.monotonicUs(), endpoint, exchange)
+    const startUs = clock.monotonicUs()
+    const { traceparent, tracestate } = exchange.request.headers
+    const trace = parts.traces ? traceOf(traceparent, tracestate) : null
+    return new RequestContext(newRequestId(atMs), atMs, startUs, endpoint, exchange, trace)
   }
   /** A refusal made by the server, before the pipeline: recorded like any other. */
   const refuseAs = (endpoint: Endpoint) => (exchange: Exchange, error: GatewayError) => {

@@ -1,6 +1,8 @@
 import type { Deployment } from '../core/deployment.ts'
 import type { DialectName, EndpointName } from '../core/endpoint.ts'
 import type { IncomingRequest } from '../core/exchange.ts'
+import { traceparentOf } from '../core/trace-context.ts'
+import type { TraceContext } from '../core/trace-context.ts'
 import type { UpstreamRequest } from '../upstream/upstream-client.ts'
 
 /** Where a provider serves each endpoint, behind its base URL. */
@@ -26,6 +28,8 @@ export interface UpstreamRequestParts {
   readonly request: IncomingRequest
   readonly body: Buffer
   readonly stream: boolean
+  /** Null: the provider hears of no trace. */
+  readonly trace: TraceContext | null
 }
 
 /** The provider's request: the client's identity as it came, the credential attached last. */
@@ -47,6 +51,10 @@ export function buildUpstreamRequest(parts: UpstreamRequestParts): UpstreamReque
   for (const [from, to] of FORWARDED[provider.dialect]) {
     const value = request.headers[from.replace('VENDOR', parts.vendor)]
     if (value !== undefined) headers.push(to, value)
+  }
+  if (parts.trace !== null) {
+    headers.push('traceparent', traceparentOf(parts.trace))
+    if (parts.trace.state !== null) headers.push('tracestate', parts.trace.state)
   }
   for (const name in provider.headers) headers.push(name, provider.headers[name] ?? '')
   if (provider.auth === 'bearer') headers.push('authorization', `Bearer ${key.credential}`)

@@ -58,6 +58,7 @@ function filterOf(query: URLSearchParams): LogFilter {
     errorType: text('error_type'),
     userAgent: text('user_agent'),
     requestId: text('request_id'),
+    traceId: text('trace_id'),
   })
 }
 
@@ -96,6 +97,7 @@ function rendered(row: RequestLogRow): Record<string, unknown> {
     user_agent: row.userAgent,
     client_address: row.clientAddress,
     client_request_id: row.clientRequestId,
+    trace_id: row.traceId,
   }
 }
 

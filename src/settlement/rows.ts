@@ -50,6 +50,7 @@ export function rowOfEnd(record: EndRecord, node: string): RequestLogRow {
     userAgent: storableText(record.userAgent),
     clientAddress: storableText(record.clientAddress),
     clientRequestId: textOrNull(record.clientRequestId),
+    traceId: textOrNull(record.traceId),
     servedModel: textOrNull(record.servedModel),
     providerId: textOrNull(record.providerId),
     upstreamKeyId: textOrNull(record.upstreamKeyId),

@@ -40,6 +40,7 @@ export interface RequestLogRow {
   readonly userAgent: string
   readonly clientAddress: string
   readonly clientRequestId: string | null
+  readonly traceId: string | null
 }
 
 /** Whose rows may be seen. Required everywhere, so that no query forgets the tenant. */
@@ -60,6 +61,7 @@ export interface LogFilter {
   readonly userAgent?: string
   /** Anywhere in our request id or the client's; at least two characters. */
   readonly requestId?: string
+  readonly traceId?: string
 }
 
 export interface LogPage {
@@ -106,6 +108,7 @@ const COLUMNS: readonly Column[] = [
   ['user_agent', 'text', 'userAgent'],
   ['client_address', 'text', 'clientAddress'],
   ['client_request_id', 'text', 'clientRequestId'],
+  ['trace_id', 'text', 'traceId'],
 ]
 
 const INSERT: PreparedStatement = {
@@ -130,8 +133,8 @@ export async function insertLogRows(queryable: Queryable, rows: readonly Request
 }
 
 /**
- * One page, newest first. Costs the same however far back the cursor is. The two text filters read every row of the time
- * range, so give them one. Throws a RangeError for a cursor or a text that is none.
+ * One page, newest first. Costs the same however far back the cursor is. The two text filters and that by trace read every
+ * row of the time range, so give them one. Throws a RangeError for a cursor or a text that is none.
  */
 export async function listLogRows(
   queryable: Queryable,
@@ -200,6 +203,7 @@ function addFilter(where: Conditions, filter: LogFilter): void {
   if (filter.model !== undefined) where.add((a) => `model = ${a}`, filter.model)
   if (filter.status !== undefined) where.add((a) => `status = ${a}`, filter.status)
   if (filter.errorType !== undefined) where.add((a) => `error_type = ${a}`, filter.errorType)
+  if (filter.traceId !== undefined) where.add((a) => `trace_id = ${a}`, filter.traceId)
   if (filter.userAgent !== undefined) where.add((a) => `user_agent LIKE ${a}`, searchPattern(filter.userAgent))
   if (filter.requestId !== undefined) {
     where.add((a) => `(id LIKE ${a} OR client_request_id LIKE ${a})`, searchPattern(filter.requestId))

@@ -24,7 +24,7 @@ export function unpackValue(bytes: Uint8Array): unknown {
 }
 
 export function encodeRecord(record: JournalRecord): Buffer {
-  return packr.pack(record.kind === 'begin' ? identityFields(BEGIN, record) : endFields(record))
+  return packr.pack(record.kind === 'begin' ? beginFields(record) : endFields(record))
 }
 
 /** Throws when the bytes are not a record; the values of its fields have the right types afterwards, not more. */
@@ -35,6 +35,12 @@ export function decodeRecord(bytes: Uint8Array): JournalRecord {
   if (kind === BEGIN && fields.length >= IDENTITY_FIELDS) return decodeBegin(fields)
   if (kind === END && fields.length >= END_FIELDS) return decodeEnd(fields)
   throw new Error(`no record of kind ${String(kind)} with ${fields.length} fields`)
+}
+
+function beginFields(record: BeginRecord): unknown[] {
+  const fields = identityFields(BEGIN, record)
+  fields.push(record.traceId)
+  return fields
 }
 
 function identityFields(kind: number, record: RequestIdentity): unknown[] {
@@ -80,6 +86,7 @@ function endFields(record: EndRecord): unknown[] {
     record.ttftUs,
     record.totalUs,
     record.overheadUs,
+    record.traceId,
   )
   return fields
 }
@@ -109,6 +116,7 @@ function decodeBegin(fields: readonly unknown[]): BeginRecord {
     userAgent: text(fields[13]),
     clientAddress: text(fields[14]),
     clientRequestId: textOrNull(fields[15]),
+    traceId: textOrNull(fields[16] ?? null),
   }
 }
 
@@ -131,6 +139,7 @@ function decodeEnd(fields: readonly unknown[]): EndRecord {
     userAgent: text(fields[13]),
     clientAddress: text(fields[14]),
     clientRequestId: textOrNull(fields[15]),
+    traceId: textOrNull(fields[34] ?? null),
     status: number(fields[16]),
     errorType: textOrNull(fields[17]) as EndRecord['errorType'],
     errorCode: textOrNull(fields[18]) as EndRecord['errorCode'],

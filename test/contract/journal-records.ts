@@ -21,6 +21,7 @@ const identity = {
   userAgent: text,
   clientAddress: fc.ipV4(),
   clientRequestId: textOrNull,
+  traceId: textOrNull,
 }
 
 const attempt: fc.Arbitrary<AttemptRecord> = fc.record({
@@ -79,6 +80,7 @@ export function aBegin(id: string, changes: Partial<BeginRecord> = {}): BeginRec
     userAgent: 'openai-python/1.2.3',
     clientAddress: '192.0.2.1',
     clientRequestId: null,
+    traceId: '4bf92f3577b34da6a3ce929d0e0e4736',
     ...changes,
   }
 }

@@ -174,7 +174,7 @@ export function storeContract(open: () => Promise<Database>): void {
     })
 
     it('filters by everything the list offers, wildcards taken literally', async () => {
-      const other = { keyId: 'k2', model: 'm2', userAgent: 'curl/8', clientRequestId: 'mine' }
+      const other = { keyId: 'k2', model: 'm2', userAgent: 'curl/8', clientRequestId: 'mine', traceId: 'trace-2' }
       const atMs = Date.UTC(2025, 0, 2)
       await insert([row('req_a'), row('req_b', { ...other, atMs, status: 429, errorType: 'rate_limit' })])
       for (const filter of [
@@ -184,6 +184,7 @@ export function storeContract(open: () => Promise<Database>): void {
         { errorType: 'rate_limit' },
         { userAgent: 'url/' },
         { requestId: 'q_b' },
+        { traceId: 'trace-2' },
         { requestId: 'in' },
         { fromMs: atMs },
         { fromMs: atMs, toMs: atMs + 1 },

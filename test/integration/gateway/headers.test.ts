@@ -167,7 +167,7 @@ it('sends the upstream no header of the client’s but those it needs', async ()
   })
   expect(JSON.stringify(headers)).not.toContain(gateway.apiKey)
   const allowed =
-    /^(?:accept|accept-encoding|authorization|connection|content-(?:length|type)|host|openai-beta|user-agent|x-configured)$/
+    /^(?:accept|accept-encoding|authorization|connection|content-(?:length|type)|host|openai-beta|traceparent|user-agent|x-configured)$/
   expect(Object.keys(headers).filter((name) => !allowed.test(name))).toEqual([])
 })
 

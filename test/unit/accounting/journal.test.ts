@@ -54,6 +54,7 @@ function begin(id: string): BeginRecord {
     userAgent: 'test',
     clientAddress: '127.0.0.1',
     clientRequestId: null,
+    traceId: null,
   }
 }
 

@@ -32,6 +32,7 @@ function sent(dialect: DialectName, headers: Record<string, string>, vendor = 'a
     request: { method: 'POST', path: '/', query: '', headers, address: '127.0.0.1', params: [] },
     body: Buffer.from('{}'),
     stream: false,
+    trace: null,
   })
   expect(path).toBe(dialect === 'openai-chat' ? '/base/v1/chat/completions' : '/base/v1/messages')
   return Object.fromEntries(flat.flatMap((name, i) => (i % 2 === 0 ? [[name, flat[i + 1] ?? '']] : [])))

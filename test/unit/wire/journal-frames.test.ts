@@ -9,7 +9,7 @@ import {
   readFrames,
   readSegmentHeader,
 } from '../../../src/wire/journal-frames.ts'
-import { packValue } from '../../../src/wire/journal-record.ts'
+import { encodeRecord, packValue, unpackValue } from '../../../src/wire/journal-record.ts'
 import { aBegin, anEnd, journalRecords } from '../../contract/journal-records.ts'
 import { frameAround, framesOf } from '../../contract/test-journal.ts'
 
@@ -71,8 +71,15 @@ describe('journal frames', () => {
   })
 
   it('decode when the writer is newer and its records have more fields', () => {
-    const newer = [...Array.from({ length: 16 }, (_, index) => newerFields[index]), 'a field of the future']
+    const newer = [...beginFields, 'a field of the future']
     expect(recordsOf(readFrames(frameAround(packValue(newer)), 0).frames)).toEqual([aBegin('a')])
+  })
+
+  it('decode when the writer is older and its records have fewer fields', () => {
+    const endFields = unpackValue(encodeRecord(anEnd('b'))) as unknown[]
+    const older = [beginFields.slice(0, 16), endFields.slice(0, 34)]
+    const records = older.flatMap((fields) => recordsOf(readFrames(frameAround(packValue(fields)), 0).frames))
+    expect(records).toEqual([aBegin('a', { traceId: null }), anEnd('b', { traceId: null })])
   })
 
   it('are found again behind damage, and never in the text of a client', () => {
@@ -137,10 +144,10 @@ describe('a segment header', () => {
 })
 
 const { id, atMs, endpoint, dialect, keyId, keyMasked, userId, enterpriseId, departmentId, memberId } = aBegin('a')
-const { model, stream, userAgent, clientAddress, clientRequestId } = aBegin('a')
-const newerFields: unknown[] = [
+const { model, stream, userAgent, clientAddress, clientRequestId, traceId } = aBegin('a')
+const beginFields: unknown[] = [
   ...[1, id, atMs, endpoint, dialect, keyId, keyMasked, userId, enterpriseId, departmentId, memberId],
-  ...[model, stream, userAgent, clientAddress, clientRequestId],
+  ...[model, stream, userAgent, clientAddress, clientRequestId, traceId],
 ]
 
 function recordsOf(frames: readonly JournalFrame[]): JournalRecord[] {

@@ -44,7 +44,6 @@ const DOORS = {
   jose: '^src/management/tokens[.]ts$',
   pino: '^src/telemetry/',
   msgpackr: '^src/wire/',
-  undici: '^src/upstream/',
   yaml: '^src/config/',
   typebox: '^src/(api|config)/',
 }

@@ -25,10 +25,10 @@ import { processIdentity } from './store/data-directory.ts'
 import { drainOnRequest, receiveSetup, reportFatal, tellSupervisor } from './supervisor/child.ts'
 import type { ChildSetup } from './supervisor/messages.ts'
 import { createLogger } from './telemetry/logger.ts'
-import { Metrics } from './telemetry/metrics.ts'
 import type { Sample } from './telemetry/metrics.ts'
+import { Http1Client } from './upstream/http1/http1-client.ts'
+import { Metrics } from './telemetry/metrics.ts'
 import { ProcessSamples } from './telemetry/process-samples.ts'
-import { UndiciClient } from './upstream/undici-client.ts'
 import { createValidator } from './validation/validate.ts'
 import { WorkerPool } from './workers/pool.ts'
 
@@ -69,11 +69,7 @@ async function runFront(setup: ChildSetup): Promise<void> {
   const bodyLimits = { maxDepth: config.limits.maxJsonDepth, maxElements: config.limits.maxJsonElements }
   const pool = new WorkerPool({ threads: config.workers.threads, maxQueue: config.workers.maxQueue, bodyLimits })
   const validator = createValidator(bodyLimits)
-  const upstream = new UndiciClient({
-    deadlines,
-    connectionsPerOrigin: config.upstream.connectionsPerOrigin,
-    connectTimeoutMs: config.upstream.timeouts.connectMs,
-  })
+  const upstream = new Http1Client({ deadlines, connectionsPerOrigin: config.upstream.connectionsPerOrigin })
   const authenticator = new Authenticator(secrets.keyHash, {
     key: config.limits.keyDefaults,
     user: config.limits.userDefaults,

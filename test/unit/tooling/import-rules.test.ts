@@ -121,7 +121,6 @@ it('lets each library in by one door alone', () => {
     ['jose', 'management/tokens.ts'],
     ['pino', 'telemetry/logger.ts'],
     ['msgpackr', 'wire/frames.ts'],
-    ['undici', 'upstream/client.ts'],
     ['yaml', 'config/document.ts'],
     ['typebox', 'api/chat.ts'],
     ['typebox', 'config/schema.ts'],

@@ -1,0 +1,173 @@
+import { connect } from 'node:net'
+import type { LookupFunction, Socket } from 'node:net'
+import { connect as connectTls } from 'node:tls'
+import type { UpstreamHeaders } from '../upstream-client.ts'
+import { HttpFault } from './http-fault.ts'
+import { ResponseParser } from './response-parser.ts'
+
+/** One request on a connection, and who hears of its response. */
+export interface Exchange {
+  /** Head and body, ready to be written. */
+  readonly bytes: readonly Buffer[]
+  /** The connection, opened for this request, is there. */
+  onConnected(): void
+  onHead(status: number, headers: UpstreamHeaders): void
+  onBody(bytes: Buffer): void
+  onComplete(): void
+  /** `hasBegun`: at least one byte of the response came. */
+  onFailure(error: Error, hasBegun: boolean): void
+}
+
+export interface ConnectionOptions {
+  readonly host: string
+  readonly port: number
+  readonly isTls: boolean
+  readonly lookup: LookupFunction
+  /** The response is whole and another request may be sent. */
+  readonly onIdle: (connection: Connection) => void
+  readonly onClosed: (connection: Connection) => void
+}
+
+const READ_BYTES = 65_536
+/** All sockets read into this one, each to the end before the next: nothing allocated per read. */
+const shared = Buffer.allocUnsafe(READ_BYTES)
+
+/** A connection to an upstream, with at most one exchange on it. */
+export class Connection {
+  readonly #options: ConnectionOptions
+  readonly #socket: Socket
+  #exchange: Exchange | null = null
+  #parser: ResponseParser | null = null
+  #hasBegun = false
+  #served = 0
+  #isClosed = false
+  #error: Error | null = null
+
+  constructor(options: ConnectionOptions) {
+    this.#options = options
+    const { host, port, isTls, lookup } = options
+    const common = {
+      host,
+      port,
+      lookup,
+      noDelay: true,
+      onread: {
+        buffer: shared,
+        callback: (length: number): boolean => {
+          this.#read(shared.subarray(0, length))
+          return true
+        },
+      },
+    }
+    this.#socket = isTls ? connectTls({ ...common, servername: host, ALPNProtocols: ['http/1.1'] }) : connect(common)
+    this.#socket.on(isTls ? 'secureConnect' : 'connect', () => {
+      this.#exchange?.onConnected()
+    })
+    this.#socket.on('end', () => {
+      this.#ended()
+    })
+    this.#socket.on('error', (error) => {
+      this.#error = error
+    })
+    this.#socket.on('close', () => {
+      this.#close(this.#error ?? Object.assign(new Error('the connection was closed'), { code: 'ECONNRESET' }))
+    })
+  }
+
+  /** It has carried a whole response before: a reset now may be an idle connection that the server had just closed. */
+  get isReused(): boolean {
+    return this.#served > 0
+  }
+
+  send(exchange: Exchange): void {
+    this.#exchange = exchange
+    this.#hasBegun = false
+    this.#parser = new ResponseParser({
+      onHead: (status, headers) => {
+        exchange.onHead(status, headers)
+      },
+      onBody: (bytes) => {
+        exchange.onBody(bytes)
+      },
+      onComplete: (keepAlive) => {
+        this.#complete(exchange, keepAlive)
+      },
+    })
+    for (const bytes of exchange.bytes) this.#socket.write(bytes)
+  }
+
+  pause(): void {
+    this.#socket.pause()
+  }
+
+  resume(): void {
+    this.#socket.resume()
+  }
+
+  /** Nothing more is heard of its exchange. */
+  destroy(): void {
+    this.#exchange = null
+    this.#socket.destroy()
+    this.#close(null)
+  }
+
+  #read(bytes: Buffer): void {
+    const parser = this.#parser
+    if (parser === null) {
+      this.#fail(new HttpFault('bytes that nobody asked for'))
+      return
+    }
+    this.#hasBegun = true
+    try {
+      const taken = parser.push(bytes)
+      // What follows a response cannot be told from the answer to the next request, which may be under way by now.
+      if (taken < bytes.length) throw new HttpFault('bytes behind the response')
+    } catch (cause) {
+      this.#fail(cause as Error)
+    }
+  }
+
+  /** The server will send nothing more. */
+  #ended(): void {
+    const parser = this.#parser
+    if (parser === null || this.#exchange === null) return
+    if (!parser.hasHead) {
+      this.#fail(Object.assign(new Error('closed without a response'), { code: 'ECONNRESET' }))
+      return
+    }
+    try {
+      parser.end()
+    } catch (cause) {
+      this.#fail(cause as Error)
+    }
+  }
+
+  #complete(exchange: Exchange, keepAlive: boolean): void {
+    if (this.#exchange !== exchange) return
+    this.#exchange = null
+    this.#parser = null
+    this.#served += 1
+    // A response that is whole before its request has left: the rest of the request would be read as the next one.
+    if (keepAlive && this.#socket.writableLength === 0 && !this.#socket.destroyed) {
+      this.#socket.resume()
+      this.#options.onIdle(this)
+    } else this.#socket.destroy()
+    exchange.onComplete()
+  }
+
+  #fail(error: Error): void {
+    this.#socket.destroy()
+    this.#close(error)
+  }
+
+  #close(error: Error | null): void {
+    const exchange = this.#exchange
+    this.#exchange = null
+    this.#parser = null
+    if (!this.#isClosed) {
+      this.#isClosed = true
+      this.#options.onClosed(this)
+    }
+    if (exchange !== null && error !== null) exchange.onFailure(error, this.#hasBegun)
+  }
+}

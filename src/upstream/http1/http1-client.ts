@@ -1,0 +1,198 @@
+import type { DeadlineClock } from '../../core/deadlines.ts'
+import { Deadline } from '../../core/deadlines.ts'
+import { GatewayError } from '../../core/errors.ts'
+import { createCachedLookup } from '../dns-cache.ts'
+import type {
+  UpstreamCall,
+  UpstreamClient,
+  UpstreamHeaders,
+  UpstreamListener,
+  UpstreamRequest,
+} from '../upstream-client.ts'
+import type { Connection, Exchange } from './connection.ts'
+import { ConnectionPool } from './connection-pool.ts'
+import type { Applicant } from './connection-pool.ts'
+import { HttpFault } from './http-fault.ts'
+import { serializeRequest } from './serialize-request.ts'
+
+export interface Http1ClientOptions {
+  readonly deadlines: DeadlineClock
+  readonly connectionsPerOrigin: number
+}
+
+/**
+ * Upstream calls over keep-alive HTTP/1.1 connections of our own, a pool per origin (keys are headers). Half of the CPU of a
+ * general client: `bench/README.md`.
+ */
+export class Http1Client implements UpstreamClient {
+  readonly #options: Http1ClientOptions
+  readonly #pools = new Map<string, ConnectionPool>()
+  readonly #lookup = createCachedLookup()
+
+  constructor(options: Http1ClientOptions) {
+    this.#options = options
+  }
+
+  send(request: UpstreamRequest, listener: UpstreamListener): UpstreamCall {
+    const call = new Http1Call(request, listener, this.#pool(request.origin), this.#options.deadlines)
+    call.begin()
+    return call
+  }
+
+  close(): Promise<void> {
+    for (const pool of this.#pools.values()) pool.close()
+    this.#pools.clear()
+    return Promise.resolve()
+  }
+
+  #pool(origin: string): ConnectionPool {
+    let pool = this.#pools.get(origin)
+    if (pool === undefined) {
+      pool = new ConnectionPool({
+        origin,
+        maxConnections: this.#options.connectionsPerOrigin,
+        lookup: this.#lookup,
+        deadlines: this.#options.deadlines,
+      })
+      this.#pools.set(origin, pool)
+    }
+    return pool
+  }
+}
+
+/** One call: waits for a connection, sends, and is told of the response; its timers run from the beginning. */
+class Http1Call implements UpstreamCall, Applicant, Exchange {
+  readonly bytes: readonly Buffer[]
+  readonly #request: UpstreamRequest
+  readonly #listener: UpstreamListener
+  readonly #pool: ConnectionPool
+  readonly #deadlines: DeadlineClock
+  readonly #deadline: Deadline
+  readonly #totalAtMs: number
+  #connection: Connection | null = null
+  #isConnecting = false
+  #headSeen = false
+  #isOver = false
+  #isPaused = false
+  #isResent = false
+
+  constructor(request: UpstreamRequest, listener: UpstreamListener, pool: ConnectionPool, deadlines: DeadlineClock) {
+    this.bytes = serializeRequest(request)
+    this.#request = request
+    this.#listener = listener
+    this.#pool = pool
+    this.#deadlines = deadlines
+    const nowMs = deadlines.nowMs
+    this.#totalAtMs = nowMs + request.timeouts.totalMs
+    this.#deadline = new Deadline(() => {
+      this.#expire()
+    })
+    this.#deadline.atMs = nowMs + Math.min(request.timeouts.firstByteMs, request.timeouts.totalMs)
+  }
+
+  begin(): void {
+    this.#deadlines.watch(this.#deadline)
+    this.#pool.request(this, { isFresh: false })
+  }
+
+  serve(connection: Connection): void {
+    this.#connection = connection
+    this.#isConnecting = !connection.isReused
+    this.#expectWithin(this.#isConnecting ? this.#request.timeouts.connectMs : this.#request.timeouts.firstByteMs)
+    connection.send(this)
+  }
+
+  onConnected(): void {
+    this.#isConnecting = false
+    this.#expectWithin(this.#request.timeouts.firstByteMs)
+  }
+
+  onHead(status: number, headers: UpstreamHeaders): void {
+    this.#headSeen = true
+    this.#touch()
+    this.#listener.onHead(status, headers)
+  }
+
+  onBody(bytes: Buffer): void {
+    if (this.#isOver) return
+    this.#touch()
+    this.#listener.onData(bytes)
+  }
+
+  onComplete(): void {
+    if (this.#isOver) return
+    this.#finish()
+    this.#listener.onEnd()
+  }
+
+  /**
+   * A server may close an idle connection just as a request leaves on it (RFC 9112 §9.3.1): then once again, on a connection of
+   * its own, if not one byte of the response came.
+   */
+  onFailure(error: Error, hasBegun: boolean): void {
+    if (this.#isOver) return
+    if (!hasBegun && !this.#isResent && this.#connection?.isReused === true) {
+      this.#isResent = true
+      this.#connection = null
+      this.#pool.request(this, { isFresh: true })
+      return
+    }
+    this.#finish()
+    this.#listener.onError(this.#failureOf(error))
+  }
+
+  pause(): void {
+    if (this.#isOver) return
+    this.#isPaused = true
+    this.#deadline.atMs = this.#totalAtMs
+    this.#connection?.pause()
+  }
+
+  resume(): void {
+    if (this.#isOver) return
+    this.#isPaused = false
+    if (this.#headSeen) this.#touch()
+    this.#connection?.resume()
+  }
+
+  abort(): void {
+    if (this.#isOver) return
+    this.#finish()
+    this.#hangUp()
+  }
+
+  #expire(): void {
+    if (this.#isOver) return
+    const code = this.#isConnecting ? 'UPSTREAM_UNREACHABLE' : 'UPSTREAM_TIMEOUT'
+    const detail = this.#isConnecting ? 'no connection in time' : this.#headSeen ? 'idle or total' : 'first byte'
+    this.#finish()
+    this.#hangUp()
+    this.#listener.onError(new GatewayError(code, { detail }))
+  }
+
+  #hangUp(): void {
+    if (this.#connection === null) this.#pool.withdraw(this)
+    else this.#connection.destroy()
+  }
+
+  #failureOf(error: Error): GatewayError {
+    const code = (error as NodeJS.ErrnoException).code ?? ''
+    const details = { cause: error, detail: `${code} ${error.message}`.trim() }
+    if (this.#headSeen) return new GatewayError('UPSTREAM_TRUNCATED', details)
+    if (error instanceof HttpFault) return new GatewayError('UPSTREAM_INVALID_ANSWER', details)
+    return new GatewayError('UPSTREAM_UNREACHABLE', details)
+  }
+
+  #touch(): void {
+    if (!this.#isPaused) this.#expectWithin(this.#request.timeouts.idleMs)
+  }
+
+  #expectWithin(ms: number): void {
+    this.#deadline.atMs = Math.min(this.#deadlines.nowMs + ms, this.#totalAtMs)
+  }
+
+  #finish(): void {
+    this.#isOver = true
+    this.#deadlines.forget(this.#deadline)
+  }
+}

@@ -1,0 +1,182 @@
+import type { UpstreamHeaders } from '../upstream-client.ts'
+import { ChunkedDecoder } from './chunked-decoder.ts'
+import { HttpFault } from './http-fault.ts'
+
+/** Hears of one response. `keepAlive`: the connection may carry another request. */
+export interface ResponseListener {
+  onHead(status: number, headers: UpstreamHeaders): void
+  /** A piece of the body; the bytes are the listener's own. */
+  onBody(bytes: Buffer): void
+  onComplete(keepAlive: boolean): void
+}
+
+const MAX_HEAD_BYTES = 65_536
+const HEAD_END = Buffer.from('\r\n\r\n')
+const STATUS_LINE = /^HTTP\/1\.([01]) ([1-9]\d\d)(?: [^\r\n\0]*)?$/
+const FIELD_NAME = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/
+// eslint-disable-next-line no-control-regex -- control characters are what a field value must not hold
+const FIELD_VALUE = /^[^\x00-\x08\x0a-\x1f\x7f]*$/
+
+type Body = 'none' | 'length' | 'chunked' | 'until-close'
+
+/**
+ * Reads one HTTP/1.1 response (RFC 9112) from pieces of any size. Strict: CR LF, no folded lines, no doubtful framing; what it
+ * cannot be sure of is an error, never a guess. Give it a fresh one for each response.
+ */
+export class ResponseParser {
+  readonly #listener: ResponseListener
+  #head: Buffer | null = null
+  #body: Body | null = null
+  #keepAlive = true
+  #missing = 0
+  #chunks: ChunkedDecoder | null = null
+  #complete = false
+
+  constructor(listener: ResponseListener) {
+    this.#listener = listener
+  }
+
+  get isComplete(): boolean {
+    return this.#complete
+  }
+
+  /** The final head has come. */
+  get hasHead(): boolean {
+    return this.#body !== null
+  }
+
+  /**
+   * Takes the next bytes, which it keeps nothing of. Returns how many belong to this response: fewer than there are when it
+   * ends among them. Throws HttpFault when they are no response.
+   */
+  push(bytes: Buffer): number {
+    let at = 0
+    while (!this.#complete && at < bytes.length) {
+      at += this.#body === null ? this.#pushHead(bytes, at) : this.#pushBody(bytes, at)
+    }
+    return at
+  }
+
+  /** The sender has closed. Throws HttpFault when the response is not whole. */
+  end(): void {
+    if (this.#complete) return
+    if (this.#body !== 'until-close') throw new HttpFault('the connection was closed within the response')
+    this.#finish()
+  }
+
+  #pushHead(bytes: Buffer, from: number): number {
+    const earlier = this.#head
+    const head = earlier === null ? bytes.subarray(from) : Buffer.concat([earlier, bytes.subarray(from)])
+    // The end may lie across two pieces.
+    const searchFrom = earlier === null ? 0 : Math.max(0, earlier.length - HEAD_END.length + 1)
+    const end = head.indexOf(HEAD_END, searchFrom)
+    if (end === -1) {
+      if (head.length > MAX_HEAD_BYTES) throw new HttpFault(`a head of more than ${MAX_HEAD_BYTES} bytes`)
+      refuseForeign(head)
+      this.#head = Buffer.from(head)
+      return bytes.length - from
+    }
+    if (end > MAX_HEAD_BYTES) throw new HttpFault(`a head of more than ${MAX_HEAD_BYTES} bytes`)
+    this.#head = null
+    this.#readHead(head.toString('latin1', 0, end))
+    return end + HEAD_END.length - (earlier?.length ?? 0)
+  }
+
+  #readHead(text: string): void {
+    const lines = text.split('\r\n')
+    const statusLine = STATUS_LINE.exec(lines[0] ?? '')
+    if (statusLine === null) throw new HttpFault('it does not begin with a status line')
+    const status = Number(statusLine[2])
+    const headers = readFields(lines)
+    if (status === 101) throw new HttpFault('a change of protocol that nobody asked for')
+    // Others of this kind come before the response proper.
+    if (status < 200) return
+    this.#keepAlive = isPersistent(statusLine[1] === '1', headers['connection'])
+    this.#body = this.#bodyOf(status, headers)
+    this.#listener.onHead(status, headers)
+    if (this.#body === 'none') this.#finish()
+  }
+
+  /** RFC 9112 §6.3. */
+  #bodyOf(status: number, headers: UpstreamHeaders): Body {
+    const length = contentLength(headers['content-length'])
+    const coding = headers['transfer-encoding']
+    if (status === 204 || status === 304) return 'none'
+    if (coding !== undefined) {
+      if (typeof coding !== 'string' || coding.trim().toLowerCase() !== 'chunked') {
+        throw new HttpFault('a transfer coding other than chunked')
+      }
+      // Both: somebody on the way may believe the length.
+      if (length !== null) this.#keepAlive = false
+      this.#chunks = new ChunkedDecoder((bytes) => {
+        this.#listener.onBody(bytes)
+      })
+      return 'chunked'
+    }
+    if (length === null) {
+      this.#keepAlive = false
+      return 'until-close'
+    }
+    this.#missing = length
+    return length === 0 ? 'none' : 'length'
+  }
+
+  #pushBody(bytes: Buffer, from: number): number {
+    if (this.#chunks !== null) {
+      const taken = this.#chunks.push(bytes, from)
+      if (this.#chunks.isComplete) this.#finish()
+      return taken
+    }
+    const available = bytes.length - from
+    const taken = this.#body === 'until-close' ? available : Math.min(available, this.#missing)
+    this.#missing -= taken
+    this.#listener.onBody(Buffer.from(bytes.subarray(from, from + taken)))
+    if (this.#body === 'length' && this.#missing === 0) this.#finish()
+    return taken
+  }
+
+  #finish(): void {
+    this.#complete = true
+    this.#listener.onComplete(this.#keepAlive)
+  }
+}
+
+/** What cannot become a status line any more is refused before it has filled the head's bound. */
+function refuseForeign(head: Buffer): void {
+  const start = head.toString('latin1', 0, 7)
+  if (!'HTTP/1.'.startsWith(start)) throw new HttpFault('it does not begin with a status line')
+}
+
+function readFields(lines: readonly string[]): UpstreamHeaders {
+  const fields: Record<string, string | string[]> = Object.create(null) as Record<string, string | string[]>
+  for (let i = 1; i < lines.length; i++) {
+    const line = lines[i] ?? ''
+    const colon = line.indexOf(':')
+    const name = line.slice(0, colon)
+    const value = line.slice(colon + 1).trim()
+    if (colon < 1 || !FIELD_NAME.test(name) || !FIELD_VALUE.test(value)) throw new HttpFault('a malformed header field')
+    const key = name.toLowerCase()
+    const before = fields[key]
+    if (before === undefined) fields[key] = value
+    else fields[key] = Array.isArray(before) ? [...before, value] : [before, value]
+  }
+  return fields
+}
+
+/** Repeated values are one if they are equal. */
+function contentLength(value: string | string[] | undefined): number | null {
+  if (value === undefined) return null
+  const values = (Array.isArray(value) ? value : [value]).flatMap((one) => one.split(',').map((part) => part.trim()))
+  const [first = ''] = values
+  if (!/^\d{1,15}$/.test(first) || values.some((other) => other !== first)) {
+    throw new HttpFault('a content length that is none')
+  }
+  return Number(first)
+}
+
+function isPersistent(isHttp11: boolean, connection: string | string[] | undefined): boolean {
+  if (connection === undefined) return isHttp11
+  const options = String(connection).toLowerCase().split(',')
+  const has = (name: string): boolean => options.some((option) => option.trim() === name)
+  return !has('close') && (isHttp11 || has('keep-alive'))
+}

@@ -5,8 +5,8 @@ import type { Program } from '../support/programs.ts'
 
 export interface Relayed {
   readonly result: LoadResult
-  /** Of all processes of the target, until the last request was booked. */
-  readonly cpuUs: number
+  /** Of each process of the target, until the last request was booked. */
+  readonly cpuUs: ReadonlyMap<string, number>
   /** At the end of the load. */
   readonly memoryMb: number
 }

@@ -34,7 +34,7 @@ export function scenarios(seconds: number): readonly Scenario[] {
       unit: 'request',
       load: { body: chatBody(false, { tokens: 40 }), connections: 64, seconds, rate: null, spreadMs: 0 },
       summarise: (rounds) => ({
-        'CPU µs/request': cpuUs(rounds) / sum(rounds, ({ result }) => result.requests),
+        ...cpuPer(rounds, 'request', ({ result }) => result.requests),
         'requests/s': median(rounds.map(({ result }) => result.requests / result.seconds)),
         ...common(rounds),
       }),
@@ -60,7 +60,7 @@ export function scenarios(seconds: number): readonly Scenario[] {
         spreadMs: 1000,
       },
       summarise: (rounds) => ({
-        'CPU µs/event': cpuUs(rounds) / sum(rounds, ({ result }) => result.events),
+        ...cpuPer(rounds, 'event', ({ result }) => result.events),
         'events/s': median(rounds.map(({ result }) => result.events / result.seconds)),
         'first event p50 ms': median(rounds.map(({ result }) => percentile(result.firstByteMs, 0.5))),
         'p99 ms': median(rounds.map(({ result }) => percentile(result.firstByteMs, 0.99))),
@@ -77,8 +77,11 @@ function common(rounds: readonly Relayed[]): Row {
   }
 }
 
-function cpuUs(rounds: readonly Relayed[]): number {
-  return sum(rounds, (round) => round.cpuUs)
+/** The settler runs in the control process. */
+function cpuPer(rounds: readonly Relayed[], unit: string, count: (round: Relayed) => number): Row {
+  const total = sum(rounds, ({ cpuUs }) => [...cpuUs.values()].reduce((all, us) => all + us, 0))
+  const control = sum(rounds, ({ cpuUs }) => cpuUs.get('control') ?? 0)
+  return { [`CPU µs/${unit}`]: total / sum(rounds, count), 'of it control': control / sum(rounds, count) }
 }
 
 function sum(rounds: readonly Relayed[], of: (round: Relayed) => number): number {

@@ -1,4 +1,5 @@
 import { readFileSync, readdirSync } from 'node:fs'
+import { basename } from 'node:path'
 
 /** Clock ticks per second of /proc/<pid>/stat: USER_HZ, 100 on every Linux that Node runs on. */
 const TICKS_PER_SECOND = 100
@@ -18,11 +19,20 @@ export function cpuUsOfTree(root: number): Map<number, number> {
   return new Map([...used].filter(([pid]) => isWithin(pid, root, parents)))
 }
 
-/** What a tree of processes has used since an earlier look. */
-export function cpuUsSince(root: number, before: ReadonlyMap<number, number>): number {
-  let sum = 0
-  for (const [pid, us] of cpuUsOfTree(root)) sum += us - (before.get(pid) ?? 0)
-  return sum
+/** What a tree of processes has used since an earlier look, by the name of the program. */
+export function cpuUsSince(root: number, before: ReadonlyMap<number, number>): Map<string, number> {
+  const used = new Map<string, number>()
+  for (const [pid, us] of cpuUsOfTree(root)) {
+    const name = programOf(pid)
+    used.set(name, (used.get(name) ?? 0) + us - (before.get(pid) ?? 0))
+  }
+  return used
+}
+
+/** A script of Node is known by its file, everything else by its executable. */
+function programOf(pid: number): string {
+  const words = (read(`/proc/${pid}/cmdline`) ?? '').split('\0')
+  return basename(words.find((word) => word.endsWith('.js')) ?? words[0] ?? '', '.js')
 }
 
 /** Mebibytes of memory of a tree of processes; what they share counts once. */

@@ -14,6 +14,8 @@ export interface Queryable {
   query<Row>(statement: string | PreparedStatement, parameters?: readonly unknown[]): Promise<Row[]>
   /** Several statements at once, without parameters. */
   script(sql: string): Promise<void>
+  /** Adds rows to a table; `rows` is in the binary form of COPY, see `BinaryRows`. */
+  copyIn(table: string, columns: readonly string[], rows: Buffer): Promise<void>
 }
 
 /** Postgres, or PGlite in the data directory. Errors of the server are `DatabaseError`s. */

@@ -100,6 +100,15 @@ function queryable(target: PGlite | Transaction): Queryable {
         throw DatabaseError.from(cause)
       }
     },
+    copyIn: async (table, columns, rows) => {
+      try {
+        // What PGlite has in place of a client's standard input.
+        const sql = `COPY ${table} (${columns.join(', ')}) FROM '/dev/blob' (FORMAT binary)`
+        await target.query(sql, [], { blob: new Blob([rows]) })
+      } catch (cause) {
+        throw DatabaseError.from(cause)
+      }
+    },
   }
 }
 

@@ -64,6 +64,7 @@ export function openPostgres(options: PostgresOptions): Database {
     query: <Row>(statement: string | PreparedStatement, parameters?: readonly unknown[]) =>
       withClient((client) => queryable(client).query<Row>(statement, parameters)),
     script: (sql) => withClient((client) => queryable(client).script(sql)),
+    copyIn: (table, columns, rows) => withClient((client) => queryable(client).copyIn(table, columns, rows)),
     transaction: (work) =>
       withClient(async (client) => {
         const tx = queryable(client)
@@ -113,7 +114,38 @@ function queryable(client: pg.ClientBase): Queryable {
         throw DatabaseError.from(cause)
       }
     },
+    copyIn: (table, columns, rows) =>
+      new Promise((resolve, reject) => {
+        const sql = `COPY ${table} (${columns.join(', ')}) FROM STDIN (FORMAT binary)`
+        client.query(
+          new CopyIn(sql, rows, (cause) => {
+            if (cause === null) resolve()
+            else reject(DatabaseError.from(cause))
+          }),
+        )
+      }),
   }
+}
+
+/** A statement that reads what it is given when the server is ready for it; pg has none of its own. */
+class CopyIn extends pg.Query {
+  readonly #bytes: Buffer
+
+  constructor(sql: string, bytes: Buffer, done: (cause: Error | null) => void) {
+    // Not in the type declarations: the callback of `client.query`.
+    super(...([sql, undefined, done] as unknown as [string]))
+    this.#bytes = bytes
+  }
+
+  handleCopyInResponse(connection: CopyConnection): void {
+    connection.sendCopyFromChunk(this.#bytes)
+    connection.endCopyFrom()
+  }
+}
+
+interface CopyConnection {
+  sendCopyFromChunk(chunk: Buffer): void
+  endCopyFrom(): void
 }
 
 /** Postgres answers the COMMIT of a failed transaction with a quiet ROLLBACK, which must not pass for success. */

@@ -1,5 +1,6 @@
 import type { AttemptRecord } from '../core/request-record.ts'
-import type { PreparedStatement, Queryable } from './database.ts'
+import { BinaryRows } from './binary-copy.ts'
+import type { Queryable } from './database.ts'
 import { containsPattern, storableText } from './text.ts'
 
 /** A row of the request log. Times of day are Unix milliseconds, durations microseconds, money micro-units. */
@@ -70,10 +71,20 @@ export interface LogPage {
   readonly nextCursor: string | null
 }
 
-type Column = readonly [column: string, type: string, field: keyof RequestLogRow]
+type Column = readonly [column: string, type: keyof typeof WRITE, field: keyof RequestLogRow]
+
+/** How a field of a row is written, by the type of its column. */
+const WRITE = {
+  timestamptz: (rows: BinaryRows, value: unknown) => rows.timestamptz(value as number),
+  text: (rows: BinaryRows, value: unknown) => rows.text(value as string | null),
+  jsonb: (rows: BinaryRows, value: unknown) => rows.jsonb(JSON.stringify(value)),
+  bool: (rows: BinaryRows, value: unknown) => rows.bool(value as boolean),
+  int4: (rows: BinaryRows, value: unknown) => rows.int4(value as number | null),
+  int8: (rows: BinaryRows, value: unknown) => rows.int8(value as number | null),
+} as const
 
 const COLUMNS: readonly Column[] = [
-  ['at', 'float8', 'atMs'],
+  ['at', 'timestamptz', 'atMs'],
   ['id', 'text', 'id'],
   ['node', 'text', 'node'],
   ['endpoint', 'text', 'endpoint'],
@@ -88,7 +99,7 @@ const COLUMNS: readonly Column[] = [
   ['served_model', 'text', 'servedModel'],
   ['provider_id', 'text', 'providerId'],
   ['upstream_key_id', 'text', 'upstreamKeyId'],
-  ['attempts', 'text', 'attempts'],
+  ['attempts', 'jsonb', 'attempts'],
   ['status', 'int4', 'status'],
   ['error_type', 'text', 'errorType'],
   ['error_code', 'text', 'errorCode'],
@@ -111,25 +122,20 @@ const COLUMNS: readonly Column[] = [
   ['trace_id', 'text', 'traceId'],
 ]
 
-const INSERT: PreparedStatement = {
-  name: 'request-log-insert',
-  text: `INSERT INTO request_log (${COLUMNS.map(([column]) => column).join(', ')})
-    SELECT ${COLUMNS.map(([column]) => insertExpression(column)).join(', ')}
-    FROM unnest(${COLUMNS.map(([, type], index) => `$${index + 1}::${type}[]`).join(', ')})
-      AS t (${COLUMNS.map(([column]) => column).join(', ')})`,
-}
+const COLUMN_NAMES = COLUMNS.map(([column]) => column)
+const EXPECTED_ROW_BYTES = 800
 
 const SELECT = `SELECT ${COLUMNS.map(([column, , field]) => selectExpression(column, field)).join(', ')} FROM request_log`
 
 /** Adds rows; their days must have partitions, and their texts must be storable. */
 export async function insertLogRows(queryable: Queryable, rows: readonly RequestLogRow[]): Promise<void> {
   if (rows.length === 0) return
-  await queryable.query(
-    INSERT,
-    COLUMNS.map(([column, , field]) =>
-      rows.map(column === 'attempts' ? (row) => JSON.stringify(row.attempts) : (row) => row[field]),
-    ),
-  )
+  const binary = new BinaryRows(rows.length * EXPECTED_ROW_BYTES)
+  for (const row of rows) {
+    binary.row(COLUMNS.length)
+    for (const [, type, field] of COLUMNS) WRITE[type](binary, row[field])
+  }
+  await queryable.copyIn('request_log', COLUMN_NAMES, binary.finish())
 }
 
 /**
@@ -213,11 +219,6 @@ function addFilter(where: Conditions, filter: LogFilter): void {
 function searchPattern(text: string): string {
   if (text.length < 2) throw new RangeError('a text to search for has at least two characters')
   return containsPattern(text)
-}
-
-function insertExpression(column: string): string {
-  if (column === 'at') return 'to_timestamp(t.at / 1000)'
-  return column === 'attempts' ? 't.attempts::jsonb' : `t.${column}`
 }
 
 function selectExpression(column: string, field: string): string {

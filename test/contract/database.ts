@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { BinaryRows } from '../../src/store/binary-copy.ts'
 import type { Database } from '../../src/store/database.ts'
 import { DatabaseError, isDataError } from '../../src/store/database.ts'
 
@@ -70,6 +71,62 @@ export function databaseContract(open: () => Promise<Database>): void {
     it('runs prepared statements any number of times', async () => {
       const statement = { name: 'contract-add', text: 'SELECT $1::int4 + $2::int4 AS value' }
       for (let i = 0; i < 3; i++) expect(await database.query(statement, [i, 1])).toEqual([{ value: i + 1 }])
+    })
+
+    it('takes rows in binary and gives them back', async () => {
+      await database.script(
+        'CREATE TABLE copied (n int4, big int8, at timestamptz, flag bool, name text, value jsonb, PRIMARY KEY (n))',
+      )
+      const columns = ['n', 'big', 'at', 'flag', 'name', 'value']
+      const bigs = [0, 1, -1, 4_294_967_295, -4_294_967_297, Number.MAX_SAFE_INTEGER, Number.MIN_SAFE_INTEGER]
+      const rows = new BinaryRows(0)
+      for (const [n, big] of bigs.entries()) {
+        rows.row(columns.length)
+        rows.int4(n)
+        rows.int8(big)
+        rows.timestamptz(Date.UTC(1999, 11, 31) + n * 86_400_001)
+        rows.bool(n % 2 === 0)
+        rows.text('naïve 😀 \t"\\\n'.repeat(n))
+        rows.jsonb(JSON.stringify({ name: '"é"'.repeat(n) }))
+      }
+      rows.row(columns.length)
+      rows.int4(99)
+      for (let i = 1; i < columns.length; i++) rows.null()
+      await database.copyIn('copied', columns, rows.finish())
+
+      const expected = bigs.map((big, n) => ({
+        n,
+        big,
+        at: new Date(Date.UTC(1999, 11, 31) + n * 86_400_001),
+        flag: n % 2 === 0,
+        name: 'naïve 😀 \t"\\\n'.repeat(n),
+        value: { name: '"é"'.repeat(n) },
+      }))
+      const empty = { n: 99, big: null, at: null, flag: null, name: null, value: null }
+      expect(await database.query('SELECT * FROM copied ORDER BY n')).toEqual([...expected, empty])
+    })
+
+    it('keeps none of the rows in binary when one of them is refused, and goes on', async () => {
+      await database.script('CREATE TABLE copied_whole (name text PRIMARY KEY)')
+      const rowsOf = (...names: string[]): Buffer => {
+        const rows = new BinaryRows(0)
+        for (const name of names) {
+          rows.row(1)
+          rows.text(name)
+        }
+        return rows.finish()
+      }
+      for (const names of [
+        ['a', 'b\0'],
+        ['a', 'a'],
+      ]) {
+        const refused = await database
+          .copyIn('copied_whole', ['name'], rowsOf(...names))
+          .catch((cause: unknown) => cause)
+        expect(isDataError(refused)).toBe(true)
+      }
+      await database.transaction((tx) => tx.copyIn('copied_whole', ['name'], rowsOf('c')))
+      expect(await database.query('SELECT * FROM copied_whole')).toEqual([{ name: 'c' }])
     })
 
     it('commits a transaction that resolves', async () => {

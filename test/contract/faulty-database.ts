@@ -29,6 +29,7 @@ export function faultyDatabase(
   const wrap = (target: Queryable): Queryable => ({
     query: (statement, parameters) => guarded(() => target.query(statement, parameters)),
     script: (sql) => guarded(() => target.script(sql)),
+    copyIn: (table, columns, rows) => guarded(() => target.copyIn(table, columns, rows)),
   })
   return {
     crashed,

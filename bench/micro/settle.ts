@@ -1,0 +1,117 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { BeginRecord, EndRecord } from '../../src/core/request-record.ts'
+import { systemClock } from '../../src/core/clock.ts'
+import { Journal } from '../../src/accounting/journal.ts'
+import { createSettler } from '../../src/settlement/settler.ts'
+import { migrate } from '../../src/store/migrate.ts'
+import { openPglite } from '../../src/store/pglite-database.ts'
+
+/** What a request costs from its records in the journal to its row, with the embedded database: `settle.ts [requests] [batch]`. */
+const requests = Number(process.argv[2] ?? 50_000)
+const batchRows = process.argv[3] === undefined ? {} : { batchRows: Number(process.argv[3]) }
+const CONCURRENT = 64
+
+const directory = mkdtempSync(join(tmpdir(), 'sluice-bench-settle-'))
+const database = await openPglite(join(directory, 'pglite'))
+await migrate(database)
+const header = { writer: 'bench', pid: process.pid, startTicks: null, bootId: null, createdAtMs: Date.now() }
+const settler = createSettler({
+  database,
+  journalDirectory: join(directory, 'journal'),
+  node: 'bench',
+  clock: systemClock,
+  isWriterAlive: () => true,
+  logger: { info: () => undefined, warn: () => undefined, error: console.error },
+  ...batchRows,
+})
+for (const [what, count] of [
+  ['warm-up', 5_000],
+  ['settled', requests],
+] as const) {
+  const written = await write(count, what)
+  const before = process.cpuUsage()
+  await settler.drain()
+  const { user, system } = process.cpuUsage(before)
+  console.log(
+    `${what}: write ${written.toFixed(1)} µs, settle ${((user + system) / count).toFixed(1)} µs of CPU per request`,
+  )
+}
+await settler.stop()
+await database.close()
+rmSync(directory, { recursive: true, force: true })
+
+/** Begin and end of each request, so many under way at a time. Gives the CPU of it per request. */
+async function write(count: number, name: string): Promise<number> {
+  const journal = new Journal({
+    directory: join(directory, 'journal'),
+    header: { ...header, writer: name },
+    segmentMaxBytes: 64 * 1024 * 1024,
+    durability: 'os',
+    clock: systemClock,
+    onFault: console.error,
+  })
+  const before = process.cpuUsage()
+  for (let first = 0; first < count; first += CONCURRENT) {
+    const ids = Array.from(
+      { length: CONCURRENT },
+      (_, index) => `req_${name}${(first + index).toString(16).padStart(12, '0')}`,
+    )
+    for (const id of ids) journal.append(begin(id), () => undefined)
+    await new Promise<void>((resolve) => {
+      for (const id of ids) journal.append(end(id), () => undefined)
+      setImmediate(resolve)
+    })
+  }
+  const { user, system } = process.cpuUsage(before)
+  journal.close()
+  return (user + system) / count
+}
+
+function identity(id: string): Omit<BeginRecord, 'kind'> {
+  return {
+    id,
+    atMs: Date.now(),
+    endpoint: 'chat.completions',
+    dialect: 'openai-chat',
+    keyId: 'key_0f8fad5b-d9cb-469f-a165-70867728950e',
+    keyMasked: 'sk-AbCd…wXyZ',
+    userId: null,
+    enterpriseId: null,
+    departmentId: null,
+    memberId: null,
+    model: 'sim-gpt',
+    stream: false,
+    userAgent: 'bench/1',
+    clientAddress: '127.0.0.1',
+    clientRequestId: null,
+  }
+}
+
+function begin(id: string): BeginRecord {
+  return { kind: 'begin', ...identity(id) }
+}
+
+function end(id: string): EndRecord {
+  return {
+    kind: 'end',
+    ...identity(id),
+    status: 200,
+    errorType: null,
+    errorCode: null,
+    providerId: 'bench',
+    upstreamKeyId: 'bench-0',
+    servedModel: 'sim-gpt',
+    attempts: [
+      { providerId: 'bench', upstreamKeyId: 'bench-0', status: 200, outcome: 'ok', startUs: 210, durationUs: 5_400 },
+    ],
+    usage: { promptTokens: 110, completionTokens: 40, cachedTokens: 0, cacheWriteTokens: 0, reasoningTokens: 0 },
+    settlement: 'exact',
+    aborted: false,
+    queueUs: 0,
+    ttftUs: 5_600,
+    totalUs: 5_700,
+    overheadUs: 300,
+  }
+}

@@ -40,9 +40,13 @@ const BELIEVED_MS = 100
 const PLACES_BELIEVED_MS = 20
 /** How long the authority may take to answer before the process decides by its own share. */
 const PATIENCE_MS = 1_000
-/** Asks in quick succession ask for twice as much each time, asks that are rare for half. */
-const BUSY_MS = 100
-const QUIET_MS = 1_000
+/**
+ * A slice should last this long: until it does, each ask is for twice as much. The authority has slower work to do beside its
+ * answers, and half a slice is left when the next one is asked for.
+ */
+const BUSY_MS = 1_000
+/** After this long without an ask nothing is known of the rate any more. */
+const QUIET_MS = 5_000
 const MOST_AHEAD = 65_536
 
 /** One allowance as a front holds it: the slice it has leased, and what it used of it. */
@@ -308,7 +312,7 @@ export class Holding {
     this.#used?.correct(second, need, nowMs)
     this.#charge(second, need, 0)
     // Before it runs out: who comes next should not have to wait.
-    if (this.#ahead > 1 && this.#free < (need * this.#ahead) / 4) this.#askAhead(need, nowMs)
+    if (this.#ahead > 1 && this.#free < (need * this.#ahead) / 2) this.#askAhead(need, nowMs)
   }
 
   #askAhead(need: number, nowMs: number): void {

@@ -86,6 +86,7 @@ function identity(id: string): Omit<BeginRecord, 'kind'> {
     userAgent: 'bench/1',
     clientAddress: '127.0.0.1',
     clientRequestId: null,
+    traceId: null,
   }
 }
 

@@ -12,7 +12,8 @@ const MAY_IMPORT = {
   telemetry: ['core'],
   ...Object.fromEntries(PHASES.map((phase) => [phase, ['core', 'api', 'wire', 'telemetry']])),
   // The relay cuts streams into events itself.
-  gateway: [...PHASES, 'core', 'api', 'wire', 'telemetry'],
+  overload: ['core', 'telemetry'],
+  gateway: [...PHASES, 'overload', 'core', 'api', 'wire', 'telemetry'],
   server: ['core', 'api', 'wire', 'telemetry'],
   link: ['core', 'api', 'wire', 'telemetry'],
   // The pool and its tasks are told apart below.

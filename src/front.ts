@@ -1,6 +1,6 @@
 import { join } from 'node:path'
 import { Accountant } from './accounting/account.ts'
-import { Journal } from './accounting/journal.ts'
+import { Journal, MAX_HELD_BYTES } from './accounting/journal.ts'
 import { Authenticator } from './auth/authenticator.ts'
 import { loadOrCreateSecrets } from './config/secrets.ts'
 import { systemClock } from './core/clock.ts'
@@ -9,15 +9,18 @@ import type { Snapshot } from './core/snapshot.ts'
 import { dialectOf } from './dialects/index.ts'
 import { frontSamples } from './gateway/front-samples.ts'
 import { Health } from './gateway/health.ts'
-import { InFlightLimit } from './gateway/in-flight.ts'
 import { ModelDirectory } from './gateway/models.ts'
 import { createPhases } from './gateway/phases.ts'
 import { RequestMetrics } from './gateway/request-metrics.ts'
 import { createRefusal, createRoutes } from './gateway/routes.ts'
+import { Shedding } from './gateway/shedding.ts'
 import { AddressFailures } from './limits/address-failures.ts'
 import { Admissions } from './limits/admissions.ts'
 import { LeaseBook } from './limits/lease-book.ts'
 import { FrontLink } from './link/front-link.ts'
+import { LoopSampler } from './overload/loop-sampler.ts'
+import { Overload } from './overload/overload.ts'
+import { Resources } from './overload/resources.ts'
 import { Scheduler } from './scheduling/scheduler.ts'
 import { createClientAddresses } from './server/client-address.ts'
 import { createHttpServer } from './server/http-server.ts'
@@ -138,13 +141,29 @@ async function runFront(setup: ChildSetup): Promise<void> {
     onKeyNews: () => undefined,
     leases,
   })
-  const inFlight = new InFlightLimit(config.limits.maxRequestsInFlight, clock)
+  const resources = new Resources({
+    maxMemoryBytes: config.overload.maxMemoryBytes,
+    processes: config.server.fronts,
+    directory: config.dataDir,
+    minFreeDiskBytes: config.overload.minFreeDiskBytes,
+    heldBytes: () => journal.heldBytes,
+    maxHeldBytes: MAX_HELD_BYTES,
+  })
+  const overload = new Overload({
+    loopDelayTargetMs: config.overload.loopDelayMs,
+    minConcurrency: config.overload.minConcurrency,
+    maxInFlight: config.limits.maxRequestsInFlight,
+    resources: () => resources.read(),
+    onChange: ({ level, cause }, limit) => {
+      logger.warn({ level, cause, limit }, 'the step of the overload ladder has changed')
+    },
+  })
   const server = createHttpServer({
     routes: createRoutes({
       phases,
       models,
       health,
-      inFlight,
+      shedding: new Shedding({ overload, clock, metrics: requestMetrics, dialectOf }),
       clock,
       metrics: requestMetrics,
       traces: config.telemetry.traceContext,
@@ -175,7 +194,7 @@ async function runFront(setup: ChildSetup): Promise<void> {
   }, LEASE_REPORT_MS)
   const stateSamples = (): Sample[] =>
     frontSamples(name, {
-      inFlight: inFlight.count,
+      overload,
       openExchanges: server.openExchanges,
       connections: server.connections,
       poolTasks: pool.tasks,
@@ -185,6 +204,9 @@ async function runFront(setup: ChildSetup): Promise<void> {
       snapshotVersion: snapshot?.version ?? 0,
       snapshotAgeSeconds: (clock.now() - snapshotAtMs) / 1000,
     })
+  const loopSampler = new LoopSampler(clock, Overload.SAMPLE_MS, (lateMs) => {
+    overload.sample(lateMs)
+  })
   const report = setInterval(() => {
     // Kept while there is nobody to tell.
     if (!link.connected) return
@@ -203,6 +225,8 @@ async function runFront(setup: ChildSetup): Promise<void> {
     clearInterval(leaseReport)
     clearInterval(report)
     processSamples.stop()
+    loopSampler.stop()
+    resources.stop()
     link.stop()
     server.close()
     await upstream.close()

@@ -22,7 +22,7 @@ const RETRY_MS = 100
 /** How long finished requests wait for a full disk before their connections are cut. */
 const GIVE_UP_MS = 10_000
 /** Records held back by a failing disk; requests are refused long before. */
-const MAX_PENDING_BYTES = 64 * 1024 * 1024
+export const MAX_HELD_BYTES = 64 * 1024 * 1024
 
 /**
  * This process's part of the journal: segment files that only it writes to, one write per turn of the event loop.
@@ -70,7 +70,7 @@ export class Journal {
 
   /** Adds a record; `then` is called once it is durable, or with the failure when it cannot be made so in time. */
   append(record: JournalRecord, then: Waiting): void {
-    if (this.heldBytes > MAX_PENDING_BYTES) {
+    if (this.heldBytes > MAX_HELD_BYTES) {
       then(new Error('the journal holds back too much already'))
       return
     }

@@ -73,6 +73,12 @@ export function resolveConfig(raw: ConfigFile, { file, env, cwd, cores, fail }: 
     journal: { durability: journal.durability, segmentMaxBytes: journal.segment_max_bytes },
     dataDir: resolve(cwd, raw.data_dir),
     log: { level: log.level, file: log.file === undefined ? null : resolve(cwd, log.file) },
+    overload: {
+      loopDelayMs: raw.overload.loop_delay_ms,
+      minConcurrency: raw.overload.min_concurrency,
+      maxMemoryBytes: raw.overload.max_memory_bytes ?? null,
+      minFreeDiskBytes: raw.overload.min_free_disk_bytes,
+    },
     metrics: redacting({ host: metrics.host, port: metrics.port ?? null, token: metrics.token ?? null }, ['token']),
     telemetry: { traceContext: raw.telemetry.trace_context },
     simulator: { enabled: simulator.enabled ?? upstreams.length === 0 },

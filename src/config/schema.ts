@@ -293,6 +293,20 @@ const journal = section('Records of requests on their way to the database.', {
   }),
 })
 
+const overload = section('When a front has more to do than it can: what is refused with 503, and when.', {
+  loop_delay_ms: milliseconds('Mean lateness of the event loop from which on fewer requests are let in at a time.', 20),
+  min_concurrency: positive('Requests at the same time that loop delay never refuses, per front process.', 256),
+  max_memory_bytes: Type.Optional(
+    Type.Integer({
+      description:
+        'Memory of a front process; near it requests are refused. Default: its share of three quarters of the memory.',
+      minimum: 67_108_864,
+      maximum: Number.MAX_SAFE_INTEGER,
+    }),
+  ),
+  min_free_disk_bytes: positive('Free space on the disk of the journal below which requests are refused.', 134_217_728),
+})
+
 const metrics = section('Prometheus metrics: GET /metrics, for admins on the public port.', {
   host: Type.String({ description: 'Address of the listener of its own.', minLength: 1, default: '127.0.0.1' }),
   port: Type.Optional(
@@ -335,6 +349,7 @@ export const configSchema = Type.Object(
       }),
       file: Type.Optional(text('File to append to. Default: standard output.')),
     }),
+    overload,
     metrics,
     telemetry: section('What the gateway tells others of a request.', {
       trace_context: Type.Boolean({

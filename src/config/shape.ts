@@ -15,6 +15,7 @@ export interface Config {
   /** Absolute. */
   readonly dataDir: string
   readonly log: LogConfig
+  readonly overload: OverloadConfig
   readonly metrics: MetricsConfig
   /** Whether traceparent and tracestate are taken and passed on. */
   readonly telemetry: { readonly traceContext: boolean }
@@ -133,4 +134,13 @@ export interface MetricsConfig {
   readonly port: number | null
   /** Let in in place of an admin's token; null: there is none. */
   readonly token: string | null
+}
+
+/** Per front process. */
+export interface OverloadConfig {
+  readonly loopDelayMs: number
+  readonly minConcurrency: number
+  /** Null: its share of the machine's. */
+  readonly maxMemoryBytes: number | null
+  readonly minFreeDiskBytes: number
 }

@@ -3,7 +3,7 @@ import type { Sample } from '../telemetry/metrics.ts'
 
 /** The state of a front at one moment. */
 export interface FrontState {
-  readonly inFlight: number
+  readonly overload: { readonly inFlight: number; readonly level: number; readonly limit: number }
   readonly openExchanges: number
   readonly connections: number
   readonly poolTasks: number
@@ -20,9 +20,11 @@ export interface FrontState {
 
 /** @param name the value of the label `process` */
 export function frontSamples(name: string, state: FrontState): Sample[] {
-  const { journal, scheduler } = state
+  const { journal, overload, scheduler } = state
   const samples: Sample[] = [
-    ['inFlight', [name], state.inFlight],
+    ['inFlight', [name], overload.inFlight],
+    ['overloadLevel', [name], overload.level],
+    ['overloadLimit', [name], overload.limit],
     ['exchanges', [name], state.openExchanges],
     ['connections', [name], state.connections],
     ['poolTasks', [name], state.poolTasks],

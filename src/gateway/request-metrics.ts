@@ -1,3 +1,4 @@
+import type { Endpoint } from '../core/endpoint.ts'
 import type { GatewayError } from '../core/errors.ts'
 import type { RequestContext } from '../core/request-context.ts'
 import type { Snapshot } from '../core/snapshot.ts'
@@ -17,6 +18,7 @@ export class RequestMetrics {
   readonly #attemptDuration
   readonly #retries
   readonly #httpRefusals
+  readonly #shed
   readonly #phases
 
   constructor(metrics: Metrics) {
@@ -28,6 +30,7 @@ export class RequestMetrics {
     this.#attemptDuration = metrics.histogram('attemptDuration')
     this.#retries = metrics.counter('retries').at()
     this.#httpRefusals = metrics.counter('httpRefusals')
+    this.#shed = metrics.counter('shed')
     const phases = metrics.histogram('phase')
     this.#phases = {
       auth: phases.at('auth'),
@@ -47,6 +50,12 @@ export class RequestMetrics {
   /** The server refused the request before it had a handler. */
   refused(error: GatewayError): void {
     this.#httpRefusals.at(error.code).add(1)
+  }
+
+  /** Turned away by the overload ladder; what is recorded is counted as a request when it ends. */
+  shed(endpoint: Endpoint, reason: string, isRecorded: boolean): void {
+    this.#shed.at(reason).add(1)
+    if (!isRecorded) this.#requests.at(endpoint.name, '', '5xx', 'GATEWAY_OVERLOADED').add(1)
   }
 
   ended(ctx: RequestContext, nowUs: number): void {

@@ -2,18 +2,18 @@ import type { Clock } from '../core/clock.ts'
 import type { Dialect } from '../core/dialect.ts'
 import { ENDPOINTS } from '../core/endpoint.ts'
 import type { DialectName, Endpoint } from '../core/endpoint.ts'
-import { GatewayError } from '../core/errors.ts'
+import type { GatewayError } from '../core/errors.ts'
 import type { Exchange } from '../core/exchange.ts'
 import { RequestContext } from '../core/request-context.ts'
 import { traceOf } from '../core/trace-context.ts'
 import { newRequestId } from '../core/request-id.ts'
 import type { Health } from './health.ts'
-import type { InFlightLimit } from './in-flight.ts'
 import { MODEL_PATH } from './models.ts'
 import type { ModelDirectory } from './models.ts'
 import type { Phases } from './phases.ts'
 import type { RequestMetrics } from './request-metrics.ts'
 import { handle, handleLocally } from './pipeline.ts'
+import type { Shedding } from './shedding.ts'
 
 /** A route as the server takes it; see `server/http-server.ts`. */
 export interface GatewayRoute {
@@ -27,7 +27,7 @@ export interface RouteParts {
   readonly phases: Phases
   readonly models: ModelDirectory
   readonly health: Health
-  readonly inFlight: InFlightLimit
+  readonly shedding: Shedding
   readonly clock: Clock
   readonly metrics: RequestMetrics
   /** Whether requests belong to W3C traces. */
@@ -43,7 +43,7 @@ const MANAGEMENT = ['/metrics', '/api/*', '/v1/admin/*', '/v1/enterprise/*'] as 
 
 /** Every public route of a front. */
 export function createRoutes(parts: RouteParts): readonly GatewayRoute[] {
-  const { phases, models, health, inFlight, clock, vendor } = parts
+  const { phases, models, health, shedding, clock, vendor } = parts
 
   const context = (endpoint: Endpoint, exchange: Exchange): RequestContext => {
     const atMs = clock.now()
@@ -52,21 +52,28 @@ export function createRoutes(parts: RouteParts): readonly GatewayRoute[] {
     const trace = parts.traces ? traceOf(traceparent, tracestate) : null
     return new RequestContext(newRequestId(atMs), atMs, startUs, endpoint, exchange, trace)
   }
-  /** A refusal made by the server, before the pipeline: recorded like any other. */
-  const refuseAs = (endpoint: Endpoint) => (exchange: Exchange, error: GatewayError) => {
-    const ctx = context(endpoint, exchange)
-    parts.metrics.refused(error)
+  const record = (ctx: RequestContext, error: GatewayError): void => {
     phases.fail(ctx, error)
     phases.account(ctx)
+  }
+  /** A refusal made by the server, before the pipeline: recorded like any other. */
+  const refuseAs = (endpoint: Endpoint) => (exchange: Exchange, error: GatewayError) => {
+    parts.metrics.refused(error)
+    record(context(endpoint, exchange), error)
   }
   const ai = (path: string, endpoint: Endpoint): GatewayRoute => ({
     method: 'POST',
     path,
     handle: (exchange) => {
-      const running = inFlight.run(() => handle(context(endpoint, exchange), phases))
-      if (running !== null) return running
-      const { retryAfterSeconds } = inFlight
-      refuseAs(endpoint)(exchange, new GatewayError('GATEWAY_OVERLOADED', { retryAfterSeconds }))
+      const ctx = (): RequestContext => context(endpoint, exchange)
+      return shedding.run(
+        endpoint,
+        exchange,
+        () => handle(ctx(), phases),
+        (error) => {
+          record(ctx(), error)
+        },
+      )
     },
     refuse: refuseAs(endpoint),
   })

@@ -50,6 +50,11 @@ export const METRIC_FAMILIES = {
     ANSWER_BOUNDS,
   ),
   httpRefusals: counter('sluice_http_refusals_total', 'Requests refused before they reached a handler.', ['code']),
+  shed: counter('sluice_overload_refusals_total', 'AI requests refused because the gateway has too much to do.', [
+    'reason',
+  ]),
+  overloadLevel: gauge('sluice_overload_level', 'Step of the overload ladder: 0 (none) to 3 (a trickle).', ['process']),
+  overloadLimit: gauge('sluice_overload_limit', 'AI requests that may be under way now.', ['process']),
   inFlight: gauge('sluice_requests_in_flight', 'AI requests under way.', ['process']),
   exchanges: gauge('sluice_http_exchanges_open', 'Answers that are not over, of all planes.', ['process']),
   connections: gauge('sluice_client_connections', 'Open connections of clients.', ['process']),

@@ -1,0 +1,90 @@
+import type { Clock } from '../core/clock.ts'
+import type { Dialect } from '../core/dialect.ts'
+import type { DialectName, Endpoint } from '../core/endpoint.ts'
+import { GatewayError } from '../core/errors.ts'
+import type { Exchange, HeaderList } from '../core/exchange.ts'
+import { newRequestId } from '../core/request-id.ts'
+import type { Overload } from '../overload/overload.ts'
+import type { RequestMetrics } from './request-metrics.ts'
+
+export interface SheddingParts {
+  readonly overload: Overload
+  readonly clock: Clock
+  readonly metrics: RequestMetrics
+  readonly dialectOf: (name: DialectName) => Dialect
+}
+
+/** Refusals per second and front that get a row in the request log; the others are counted alone, in the metrics. */
+const RECORDED_PER_SECOND = 20
+
+/**
+ * Refuses AI requests that a front cannot serve now, at a small part of what serving them would cost: nobody is
+ * authenticated, no body is read, and past a few per second nothing is recorded.
+ */
+export class Shedding {
+  readonly #parts: SheddingParts
+  #error = new GatewayError('GATEWAY_OVERLOADED', { retryAfterSeconds: 1 })
+  #secondMs = 0
+  #recorded = 0
+
+  constructor(parts: SheddingParts) {
+    this.#parts = parts
+  }
+
+  /** Serves the request in a place of its own, or refuses it; `record` refuses it with a row in the log. */
+  run(
+    endpoint: Endpoint,
+    exchange: Exchange,
+    serve: () => Promise<void>,
+    record: (error: GatewayError) => void,
+  ): Promise<void> | undefined {
+    const { overload, clock, metrics } = this.#parts
+    const startUs = clock.monotonicUs()
+    const reason = overload.enter(startUs)
+    if (reason === null) {
+      return serve().finally(() => {
+        overload.leave(clock.monotonicUs() - startUs)
+      })
+    }
+    const nowMs = clock.now()
+    const isRecorded = this.#mayRecord(nowMs)
+    metrics.shed(endpoint, reason, isRecorded)
+    if (isRecorded) record(this.#refusal())
+    else this.#refuse(endpoint, exchange, nowMs)
+    return undefined
+  }
+
+  #refuse(endpoint: Endpoint, exchange: Exchange, nowMs: number): void {
+    const error = this.#refusal()
+    const requestId = newRequestId(nowMs)
+    const headers: HeaderList = [
+      ['Content-Type', 'application/json'],
+      ['X-Request-Id', requestId],
+      ['Retry-After', String(error.retryAfterSeconds)],
+    ]
+    exchange.response.send(
+      error.status,
+      endpoint.dialect === 'anthropic-messages' ? [...headers, ['request-id', requestId]] : headers,
+      this.#parts.dialectOf(endpoint.dialect).renderError(error, requestId),
+    )
+  }
+
+  /** Made anew only when the wait changes: an error's stack costs more than the rest of the refusal. */
+  #refusal(): GatewayError {
+    const { retryAfterSeconds } = this.#parts.overload
+    if (this.#error.retryAfterSeconds !== retryAfterSeconds) {
+      this.#error = new GatewayError('GATEWAY_OVERLOADED', { retryAfterSeconds })
+    }
+    return this.#error
+  }
+
+  #mayRecord(nowMs: number): boolean {
+    const secondMs = nowMs - (nowMs % 1000)
+    if (secondMs !== this.#secondMs) {
+      this.#secondMs = secondMs
+      this.#recorded = 0
+    }
+    this.#recorded += 1
+    return this.#recorded <= RECORDED_PER_SECOND
+  }
+}

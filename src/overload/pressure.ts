@@ -1,0 +1,52 @@
+/** What presses on a front at one moment. */
+export interface Signals {
+  /** Mean lateness of the event loop. */
+  readonly loopDelayMs: number
+  /** Of the most requests that may be under way. */
+  readonly inFlightShare: number
+  /** Of the memory the process may take, or of its heap, whichever is scarcer. */
+  readonly memoryShare: number
+  /** Of the records that may be held back by a failing disk. */
+  readonly journalShare: number
+  /** Of the space that is to stay free on the journal's disk; below 1 it has been used. */
+  readonly diskFreeShare: number
+}
+
+/** 0: none. 1: nothing new waits. 2: fewer at a time. 3: a trickle. */
+export type Level = 0 | 1 | 2 | 3
+
+export type Cause = 'none' | 'loop' | 'in-flight' | 'memory' | 'journal' | 'disk'
+
+export interface Pressure {
+  readonly level: Level
+  readonly cause: Cause
+}
+
+type Thresholds = readonly [one: number, two: number, three: number]
+
+/** From which value on each signal asks for each level. Loop delay is in shares of its target, disk is the other way round. */
+const THRESHOLDS: ReadonlyArray<readonly [Cause, Thresholds]> = [
+  ['loop', [0.5, 1, 25]],
+  ['in-flight', [0.9, Infinity, Infinity]],
+  ['memory', [0.8, 0.9, 0.95]],
+  ['journal', [0.05, 0.25, 0.5]],
+  ['disk', [-4, -2, -1]],
+]
+
+/** The highest level that a signal asks for, and which one does. */
+export function pressureOf(signals: Signals, loopDelayTargetMs: number): Pressure {
+  const values: Readonly<Record<Cause, number>> = {
+    none: 0,
+    loop: signals.loopDelayMs / loopDelayTargetMs,
+    'in-flight': signals.inFlightShare,
+    memory: signals.memoryShare,
+    journal: signals.journalShare,
+    disk: -signals.diskFreeShare,
+  }
+  let highest: Pressure = { level: 0, cause: 'none' }
+  for (const [cause, thresholds] of THRESHOLDS) {
+    const level = thresholds.filter((threshold) => values[cause] >= threshold).length as Level
+    if (level > highest.level) highest = { level, cause }
+  }
+  return highest
+}

@@ -3,20 +3,25 @@ import type { UpstreamRequest } from '../upstream-client.ts'
 
 /** Bodies up to this size leave in one write with their head: copying them is cheaper than a second piece. */
 const COPIED_BYTES = 65_536
-const UNSAFE = /[\r\n\0]/
+/** What would end a line, or a part of it, in a path or a name. */
+const UNSAFE = /[^\x21-\x7e]/
+/** And in a value, which may hold blanks and bytes above ASCII. */
+const UNSAFE_VALUE = /[\r\n\0]/
+// eslint-disable-next-line no-control-regex -- everything that one byte can hold
+const BEYOND_LATIN1 = /[^\x00-\xff]/
 
 /** Head and body as they go on the wire. Throws INTERNAL when a name, a value or the path would end its line. */
 export function serializeRequest(request: UpstreamRequest): readonly Buffer[] {
   const { method, path, origin, headers, body } = request
-  if (UNSAFE.test(path) || path.includes(' ')) throw new GatewayError('INTERNAL', { detail: 'an unsafe upstream path' })
+  if (UNSAFE.test(path)) throw new GatewayError('INTERNAL', { detail: 'an unsafe upstream path' })
   let head = `${method} ${path} HTTP/1.1\r\nhost: ${origin.slice(origin.indexOf('//') + 2)}\r\n`
   for (let i = 0; i + 1 < headers.length; i += 2) {
     const name = headers[i] ?? ''
     const value = headers[i + 1] ?? ''
-    if (UNSAFE.test(name) || UNSAFE.test(value)) {
+    if (UNSAFE.test(name) || UNSAFE_VALUE.test(value)) {
       throw new GatewayError('INTERNAL', { detail: 'a line break in an upstream header' })
     }
-    head += `${name}: ${value}\r\n`
+    head += `${name}: ${BEYOND_LATIN1.test(value) ? utf8Bytes(value) : value}\r\n`
   }
   head += body !== null || method === 'POST' ? `content-length: ${body?.length ?? 0}\r\n\r\n` : '\r\n'
   if (body === null || body.length === 0) return [Buffer.from(head, 'latin1')]
@@ -25,4 +30,12 @@ export function serializeRequest(request: UpstreamRequest): readonly Buffer[] {
   bytes.write(head, 0, 'latin1')
   body.copy(bytes, head.length)
   return [bytes]
+}
+
+/**
+ * The server decodes most fields as UTF-8. Written as Latin-1 such a value would keep the low byte of each character, and that of
+ * U+010A is a line feed: its UTF-8 is sent instead.
+ */
+function utf8Bytes(value: string): string {
+  return Buffer.from(value).toString('latin1')
 }

@@ -17,10 +17,12 @@ import { Shedding } from './gateway/shedding.ts'
 import { AddressFailures } from './limits/address-failures.ts'
 import { Admissions } from './limits/admissions.ts'
 import { LeaseBook } from './limits/lease-book.ts'
+import { LeasedSlots } from './limits/leased-slots.ts'
 import { FrontLink } from './link/front-link.ts'
 import { LoopSampler } from './overload/loop-sampler.ts'
 import { Overload } from './overload/overload.ts'
 import { Resources } from './overload/resources.ts'
+import { RetryBudget } from './scheduling/retry-budget.ts'
 import { Scheduler } from './scheduling/scheduler.ts'
 import { createClientAddresses } from './server/client-address.ts'
 import { createHttpServer } from './server/http-server.ts'
@@ -84,7 +86,18 @@ async function runFront(setup: ChildSetup): Promise<void> {
     send: (message) => link.sendLease(message),
     soon: setImmediate,
   })
-  const scheduler = new Scheduler({ processes: config.server.fronts, random: Math.random, clock })
+  const schedulerLog = logger.child('scheduler')
+  const scheduler = new Scheduler({
+    supply: new LeasedSlots(leases),
+    random: Math.random,
+    clock,
+    deadlines,
+    maxWaiting: config.upstream.queueMax,
+    announce: (news) => {
+      schedulerLog.warn({ ...news }, 'learned about an upstream key')
+      link.announce(news)
+    },
+  })
   const models = new ModelDirectory(clock)
   let snapshot: Snapshot | null = null
   let snapshotAtMs = 0
@@ -114,7 +127,10 @@ async function runFront(setup: ChildSetup): Promise<void> {
       body.length > inlineMaxBytes ? pool.readAnswer(dialect.name, body) : dialect.readAnswer(body),
     isReady,
     vendor: config.server.vendor,
+    retryBudget: new RetryBudget(config.upstream.retryBudget),
     maxAttempts: config.upstream.maxAttempts,
+    maxQueueWaitMs: config.upstream.queueWaitMs,
+    fallbacks: new Map(Object.entries(config.fallbacks)),
     maxAnswerBytes: config.limits.maxAnswerBytes,
     defaultOutputTokens: config.limits.defaultOutputTokens,
     metrics: requestMetrics,
@@ -138,7 +154,9 @@ async function runFront(setup: ChildSetup): Promise<void> {
     onHealth: (news) => {
       health.update(news)
     },
-    onKeyNews: () => undefined,
+    onKeyNews: (news) => {
+      scheduler.hear(news)
+    },
     leases,
   })
   const resources = new Resources({

@@ -105,7 +105,16 @@ function end(id: string): EndRecord {
     upstreamKeyId: 'bench-0',
     servedModel: 'sim-gpt',
     attempts: [
-      { providerId: 'bench', upstreamKeyId: 'bench-0', status: 200, outcome: 'ok', startUs: 210, durationUs: 5_400 },
+      {
+        providerId: 'bench',
+        upstreamKeyId: 'bench-0',
+        status: 200,
+        outcome: 'ok',
+        startUs: 210,
+        durationUs: 5_400,
+        model: 'sim-gpt',
+        choice: { how: 'only', score: null, waitUs: 0, others: [] },
+      },
     ],
     usage: { promptTokens: 110, completionTokens: 40, cachedTokens: 0, cacheWriteTokens: 0, reasoningTokens: 0 },
     settlement: 'exact',

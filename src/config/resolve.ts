@@ -58,8 +58,12 @@ export function resolveConfig(raw: ConfigFile, { file, env, cwd, cores, fail }: 
       timeouts,
       connectionsPerOrigin: upstream.connections_per_origin,
       maxAttempts: upstream.max_attempts,
+      queueWaitMs: upstream.queue_wait_ms,
+      queueMax: upstream.queue_max,
+      retryBudget: { least: upstream.retry_budget_min, share: upstream.retry_budget_percent / 100 },
     },
     upstreams,
+    fallbacks: resolveFallbacks(raw.fallbacks, fail),
     keys: resolveEntryKeys(raw.keys, fail),
     database: redacting(
       {
@@ -92,6 +96,17 @@ function groupLimits(raw: ConfigFile['limits']['user_defaults']): KeyLimits {
     tokensPerMinute: raw.tokens_per_minute ?? null,
     concurrency: raw.concurrency ?? null,
   }
+}
+
+function resolveFallbacks(fallbacks: ConfigFile['fallbacks'], fail: Fail): Config['fallbacks'] {
+  for (const [model, others] of Object.entries(fallbacks)) {
+    for (const [index, other] of others.entries()) {
+      const path: Path = ['fallbacks', model, index]
+      if (other === model) fail(path, `a model cannot be its own fallback`)
+      if (others.indexOf(other) < index) fail(path, `a fallback is listed twice`)
+    }
+  }
+  return fallbacks
 }
 
 function resolveServer(raw: ConfigFile['server'], cwd: string, cores: number, fail: Fail): ServerConfig {

@@ -150,10 +150,29 @@ const upstream = section('How upstreams are called.', {
   }),
   connections_per_origin: positive('Connections to one upstream host, per front process.', 1024),
   max_attempts: Type.Integer({
-    description: 'Attempts per request, the first one included.',
+    description: 'Attempts per request and model, the first one included.',
     minimum: 1,
     maximum: 10,
     default: 3,
+  }),
+  queue_wait_ms: Type.Integer({
+    description: 'How long a request may wait for an upstream key with room; 0: not at all.',
+    minimum: 0,
+    maximum: 2_147_483_647,
+    default: 10_000,
+  }),
+  queue_max: positive('Requests waiting so at a time, per front process; beyond that 503.', 1000),
+  retry_budget_min: Type.Integer({
+    description: 'Retries under way at a time that are always allowed, per front process.',
+    minimum: 0,
+    maximum: 1_000_000,
+    default: 3,
+  }),
+  retry_budget_percent: Type.Integer({
+    description: 'Retries under way at a time, in percent of the requests under way, where that is more.',
+    minimum: 0,
+    maximum: 100,
+    default: 20,
   }),
 })
 
@@ -164,11 +183,15 @@ const weight = Type.Number({
   default: 1,
 })
 
+const PRIORITY = 'Lower is used first; those of the upstream, its key and its model are added up.'
+const priority = Type.Integer({ description: PRIORITY, minimum: 0, maximum: 1_000_000, default: 0 })
+
 const upstreamKey = entry('A credential at this upstream.', {
   id: Type.Optional(id('Default: the upstream\'s id and the place in the list, e.g. "openai-1".')),
   name: Type.Optional(text('For people. Default: the id.')),
   credential: secret('The API key at the upstream.'),
   weight,
+  priority,
   max_concurrency: Type.Integer({
     description: 'Requests at the same time.',
     minimum: 1,
@@ -196,6 +219,7 @@ const upstreamModel = Type.Union([
       }),
     ),
     weight,
+    priority,
     owned_by: Type.Optional(text("Shown in the model list. Default: the upstream's id.")),
   }),
 ])
@@ -214,6 +238,7 @@ const upstreamEntry = entry('A host that serves models.', {
     description: 'Headers sent with each request.',
     default: {},
   }),
+  priority,
   keys: Type.Array(upstreamKey, { description: 'Credentials; requests are spread over them.', default: [] }),
   models: Type.Array(upstreamModel, { description: 'Models it serves: ids, or objects.', minItems: 1 }),
   timeouts: Type.Optional(
@@ -325,6 +350,7 @@ const metrics = section('Prometheus metrics: GET /metrics, for admins on the pub
     }),
   ),
 })
+const modelName = Type.String({ minLength: 1, maxLength: 256 })
 
 export const configSchema = Type.Object(
   {
@@ -333,6 +359,14 @@ export const configSchema = Type.Object(
     workers,
     upstream,
     upstreams: Type.Array(upstreamEntry, { description: 'The hosts that serve models.', default: [] }),
+    fallbacks: Type.Record(
+      Type.String(),
+      Type.Array(modelName, { description: 'Model ids, best first.', minItems: 1 }),
+      {
+        description: 'Models that take over when all keys of a model fail or are busy.',
+        default: {},
+      },
+    ),
     keys: Type.Array(entryKey, { description: 'Entry API keys given by configuration.', default: [] }),
     database,
     redis,

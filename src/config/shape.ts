@@ -8,6 +8,8 @@ export interface Config {
   readonly upstream: UpstreamDefaults
   /** Those of the file first, then those made from credentials in the environment. */
   readonly upstreams: readonly UpstreamConfig[]
+  /** By model: the models that take over when nobody can serve it, best first. */
+  readonly fallbacks: Readonly<Record<string, readonly string[]>>
   readonly keys: readonly DeclaredKey[]
   readonly database: DatabaseConfig
   readonly redis: RedisConfig
@@ -71,8 +73,14 @@ export interface WorkersConfig {
 export interface UpstreamDefaults {
   readonly timeouts: UpstreamTimeouts
   readonly connectionsPerOrigin: number
-  /** The first one included. */
+  /** Of one model, the first one included. */
   readonly maxAttempts: number
+  /** 0: requests do not wait for a key. */
+  readonly queueWaitMs: number
+  /** Per front process. */
+  readonly queueMax: number
+  /** Retries under way: always that many, and that share of the requests under way, 0 to 1. Per front process. */
+  readonly retryBudget: { readonly least: number; readonly share: number }
 }
 
 /** A provider together with what it serves. */
@@ -89,6 +97,7 @@ export interface UpstreamModel {
   readonly id: string
   readonly upstreamModel: string
   readonly weight: number
+  readonly priority: number
   readonly ownedBy: string
 }
 

@@ -119,13 +119,14 @@ function resolveKeys(entry: UpstreamEntry, auth: AuthStyle, path: Path, fail: Fa
       name: key.name ?? id,
       enabled: key.enabled,
       weight: key.weight,
+      priority: entry.priority + key.priority,
       maxConcurrency: key.max_concurrency,
     })
   })
 }
 
 function upstreamKey(id: string, credential: string, rest: Partial<UpstreamKey> = {}): UpstreamKey {
-  const defaults = { name: id, enabled: true, weight: 1, maxConcurrency: DEFAULT_CONCURRENCY }
+  const defaults = { name: id, enabled: true, weight: 1, priority: 0, maxConcurrency: DEFAULT_CONCURRENCY }
   return redacting({ ...defaults, ...rest, id, credential }, ['credential'])
 }
 
@@ -133,9 +134,11 @@ function resolveModels(entry: UpstreamEntry, path: Path, fail: Fail): UpstreamMo
   const seen = new Set<string>()
   return entry.models.map((model, index) => {
     const at = [...path, 'models', index]
-    const { id, upstream_model, weight, owned_by } =
-      typeof model === 'string' ? { id: model, weight: 1, upstream_model: undefined, owned_by: undefined } : model
-    const resolved = { id, upstreamModel: upstream_model ?? id, weight, ownedBy: owned_by ?? entry.id }
+    const { id, upstream_model, weight, priority, owned_by } =
+      typeof model === 'string'
+        ? { id: model, weight: 1, priority: 0, upstream_model: undefined, owned_by: undefined }
+        : model
+    const resolved = { id, upstreamModel: upstream_model ?? id, weight, priority, ownedBy: owned_by ?? entry.id }
     if (/\*./.test(id) || /\*./.test(resolved.upstreamModel))
       fail(at, 'a "*" may only be the last character of a model id')
     if (resolved.upstreamModel.endsWith('*') && !id.endsWith('*')) {
@@ -177,7 +180,7 @@ export function environmentUpstreams(
       keys: [...new Set(unused)].map((credential, index) => upstreamKey(`${provider.id}-${index + 1}`, credential)),
       timeouts,
       billsAfterDisconnect: false,
-      models: provider.models.map((id) => ({ id, upstreamModel: id, weight: 1, ownedBy: provider.id })),
+      models: provider.models.map((id) => ({ id, upstreamModel: id, weight: 1, priority: 0, ownedBy: provider.id })),
     })
   }
   return upstreams
@@ -203,7 +206,7 @@ export function simulatorUpstreams(port: number): UpstreamConfig[] {
     keys: [upstreamKey(`${id}-1`, 'simulator', { maxConcurrency: 100_000 })],
     timeouts: DEFAULT_TIMEOUTS,
     billsAfterDisconnect: false,
-    models: models.map((model) => ({ id: model, upstreamModel: model, weight: 1, ownedBy: 'simulator' })),
+    models: models.map((model) => ({ id: model, upstreamModel: model, weight: 1, priority: 0, ownedBy: 'simulator' })),
   })
   return [
     { ...simulator('simulator-chat', ['sim-gpt', 'sim-gpt-mini']), dialect: 'openai-chat', auth: 'bearer' },
@@ -225,10 +228,10 @@ export function toSnapshotParts(config: Pick<Config, 'upstreams'>): { providers:
       keys: upstream.keys.map((key) => ({ ...key })),
       timeouts: { ...upstream.timeouts },
     })
-    for (const { id, upstreamModel, weight, ownedBy } of served) {
+    for (const { id, upstreamModel, weight, priority, ownedBy } of served) {
       const model = models.get(id) ?? { ownedBy, targets: [] }
       models.set(id, model)
-      model.targets.push({ providerId: upstream.id, upstreamModel, weight })
+      model.targets.push({ providerId: upstream.id, upstreamModel, weight, priority })
     }
   }
   // The file does not say when a model was made: 0, as the protocol wants a number.

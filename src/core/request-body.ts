@@ -23,4 +23,6 @@ export interface RequestBody {
   readonly choices: number
   /** A fast estimate of the prompt, made from the text of the body. */
   readonly estimatedPromptTokens: number
+  /** What the requests of one conversation have in common, as far as the body tells; null: it does not. */
+  readonly affinity: string | null
 }

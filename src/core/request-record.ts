@@ -1,3 +1,4 @@
+import type { Choice } from './deployment.ts'
 import type { ErrorCode, ErrorType } from './errors.ts'
 import type { DialectName, EndpointName } from './endpoint.ts'
 import type { Settlement, Usage } from './usage.ts'
@@ -30,7 +31,7 @@ export interface EndRecord extends RequestIdentity {
   /** To the first byte of the upstream's body, from the start of the request; null when there was none. */
   readonly ttftUs: number | null
   readonly totalUs: number
-  /** Total less waiting for upstream and client. */
+  /** Total less waiting in the queue, for upstream and client. */
   readonly overheadUs: number
 }
 
@@ -68,4 +69,8 @@ export interface AttemptRecord {
   /** From the start of the request. */
   readonly startUs: number
   readonly durationUs: number
+  /** The upstream's name of the model; null in records from before it was kept. */
+  readonly model: string | null
+  /** Why this key; null in records from before it was kept. */
+  readonly choice: Choice | null
 }

@@ -68,6 +68,8 @@ export interface UpstreamKey {
   readonly weight: number
   /** Requests at the same time. */
   readonly maxConcurrency: number
+  /** Lower is used first; added to that of the target. 0 by default. */
+  readonly priority?: number
 }
 
 /** A model id clients may ask for, and who serves it. */
@@ -83,6 +85,8 @@ export interface ModelTarget {
   /** The model's name at that provider. */
   readonly upstreamModel: string
   readonly weight: number
+  /** Lower is used first. 0 by default. */
+  readonly priority?: number
 }
 
 /** The immutable configuration that every phase reads; a new one replaces it whole. */

@@ -13,6 +13,7 @@ import type { Answer, AnswerReceiver, AttemptControl } from './answer-receiver.t
 import { BufferedRelay, FailureReader } from './buffered-relay.ts'
 import type { AnswerReader } from './buffered-relay.ts'
 import { outcomeOf } from './classify.ts'
+import { readHeadroom } from './headroom.ts'
 import { StreamRelay } from './stream-relay.ts'
 import { buildUpstreamRequest } from './upstream-request.ts'
 
@@ -110,15 +111,21 @@ export class Attempt implements UpstreamListener, AttemptControl {
 
   onHead(status: number, headers: UpstreamHeaders): void {
     this.#status = status
-    this.#ctx.times.upstreamUs = this.#options.clock.monotonicUs() - this.#startUs
+    const { clock } = this.#options
+    this.#ctx.times.upstreamUs = clock.monotonicUs() - this.#startUs
     const { deployment } = this.#slot
+    this.#slot.answered({
+      ok: status === 200,
+      waitMs: this.#ctx.times.upstreamUs / 1000,
+      headroom: readHeadroom(headers, clock.now()),
+    })
     const answer: Answer = {
       ctx: this.#ctx,
       body: this.#body,
       dialect: this.#dialect,
       status,
       headers,
-      clock: this.#options.clock,
+      clock,
       redact: (text) => redactUpstreamText(text, secretsOf(deployment.provider)),
     }
     if (status !== 200) this.#receiver = new FailureReader(answer, this)
@@ -209,6 +216,8 @@ export class Attempt implements UpstreamListener, AttemptControl {
       outcome: error?.code ?? 'ok',
       startUs: this.#startUs - this.#ctx.startUs,
       durationUs,
+      model: this.#slot.deployment.upstreamModel,
+      choice: this.#slot.choice,
     })
     resolve(result)
   }

@@ -49,7 +49,9 @@ export function classifyStatus(
   redact: (text: string) => string,
 ): GatewayError {
   const code = BY_STATUS[status] ?? (status >= 400 && status < 500 ? 'UPSTREAM_INVALID_REQUEST' : 'UPSTREAM_ERROR')
-  return toError(code, failure, redact, `HTTP ${status}`, retryAfterSeconds(headers))
+  // An account without money answers as if it were asked too often; waiting does not help it.
+  const isBroke = status === 429 && BY_TYPE.get(failure.type) === 'UPSTREAM_AUTH'
+  return toError(isBroke ? 'UPSTREAM_AUTH' : code, failure, redact, `HTTP ${status}`, retryAfterSeconds(headers))
 }
 
 /** An error inside a 200. */
@@ -67,9 +69,13 @@ export function outcomeOf(error: GatewayError): AttemptOutcome {
       return { kind: 'unauthorised' }
     case 'UPSTREAM_INVALID_REQUEST':
     case 'UPSTREAM_BODY_TOO_LARGE':
+    // A model that does not exist there: clients may ask for what they like, the key is none the worse for it.
+    case 'UPSTREAM_NOT_FOUND':
       return { kind: 'refused' }
+    case 'UPSTREAM_UNREACHABLE':
+      return { kind: 'unreachable' }
     default:
-      return { kind: 'failed' }
+      return { kind: error.source === 'upstream' ? 'failed' : 'abandoned' }
   }
 }
 

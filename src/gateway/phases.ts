@@ -1,22 +1,19 @@
 import type { Accountant } from '../accounting/account.ts'
 import type { Journal } from '../accounting/journal.ts'
 import type { Authenticator } from '../auth/authenticator.ts'
-import type { Clock } from '../core/clock.ts'
-import type { Dialect } from '../core/dialect.ts'
-import type { DialectName, EndpointName } from '../core/endpoint.ts'
+import type { EndpointName } from '../core/endpoint.ts'
 import { GatewayError } from '../core/errors.ts'
 import type { Principal } from '../core/principal.ts'
 import type { RequestBody } from '../core/request-body.ts'
 import type { RequestContext } from '../core/request-context.ts'
 import type { AddressFailures } from '../limits/address-failures.ts'
 import type { Admission, Admissions } from '../limits/admissions.ts'
-import type { Scheduler } from '../scheduling/scheduler.ts'
 import type { Logger } from '../telemetry/logger.ts'
 import { validateVersionHeader } from '../validation/version-header.ts'
 import { errorHeaders } from './answer-headers.ts'
-import { Attempt } from './attempt.ts'
-import type { AttemptOptions } from './attempt.ts'
 import type { RequestMetrics } from './request-metrics.ts'
+import { serve } from './serve.ts'
+import type { ServeParts } from './serve.ts'
 
 /** The steps of `pipeline.ts`, each with what it needs. */
 export interface Phases {
@@ -31,20 +28,16 @@ export interface Phases {
   account(ctx: RequestContext): void
 }
 
-export interface PhaseParts extends AttemptOptions {
-  readonly clock: Clock
+export interface PhaseParts extends ServeParts {
   readonly authenticator: Authenticator
   readonly limits: Admissions
   readonly addressFailures: AddressFailures
-  readonly scheduler: Scheduler
   readonly journal: Journal
   readonly accountant: Accountant
-  readonly dialectOf: (name: DialectName) => Dialect
   /** Small bodies are checked here and now, large ones in the pool. */
   readonly checkBody: (endpoint: EndpointName, bytes: Buffer) => RequestBody | Promise<RequestBody>
   /** Null until the first snapshot has come. */
   readonly isReady: () => boolean
-  readonly maxAttempts: number
   readonly defaultOutputTokens: number
   readonly metrics: RequestMetrics
   readonly logger: Logger
@@ -53,7 +46,7 @@ export interface PhaseParts extends AttemptOptions {
 const JSON_TYPE = /^\s*application\/(?:[a-z0-9.+-]+\+)?json\s*(?:;|$)/i
 
 export function createPhases(parts: PhaseParts): Phases {
-  const { clock, accountant, scheduler, limits } = parts
+  const { clock, accountant, limits } = parts
 
   const authenticated = (ctx: RequestContext): Principal => {
     const { request } = ctx.exchange
@@ -119,24 +112,7 @@ export function createPhases(parts: PhaseParts): Phases {
 
     begin: (ctx) => accountant.begin(ctx),
 
-    async attempt(ctx) {
-      const { body } = ctx
-      if (body === null) throw new GatewayError('INTERNAL')
-      const deployments = scheduler.deployments(body.model, ctx.endpoint.dialect)
-      const dialect = parts.dialectOf(ctx.endpoint.dialect)
-      const tried = new Set<string>()
-      let last: GatewayError | null = null
-      while (tried.size < parts.maxAttempts) {
-        const slot = scheduler.acquire(deployments, tried, clock.now())
-        if (slot === null) break
-        tried.add(slot.deployment.key.id)
-        const result = await new Attempt(ctx, body, slot, dialect, parts).run()
-        if (result.kind === 'served') return
-        last = result.error
-        if (!last.retryable) throw last
-      }
-      throw withRetryAfter(last, scheduler.secondsUntilRoom(deployments, clock.now()))
-    },
+    attempt: (ctx) => serve(ctx, parts),
 
     fail(ctx, error) {
       const { response } = ctx.exchange
@@ -159,15 +135,4 @@ export function createPhases(parts: PhaseParts): Phases {
       parts.metrics.ended(ctx, clock.monotonicUs())
     },
   }
-}
-
-/** The error of the last attempt, or of there having been none, with the wait that the upstreams' state suggests. */
-function withRetryAfter(last: GatewayError | null, seconds: number): GatewayError {
-  if (last === null) return new GatewayError('NO_UPSTREAM_CAPACITY', { retryAfterSeconds: seconds })
-  return new GatewayError(last.code, {
-    message: last.message,
-    retryAfterSeconds: last.retryAfterSeconds ?? seconds,
-    ...(last.detail === null ? {} : { detail: last.detail }),
-    cause: last.cause,
-  })
 }

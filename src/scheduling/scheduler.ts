@@ -1,112 +1,169 @@
 import type { Clock } from '../core/clock.ts'
-import type { AttemptOutcome, Deployment, Slot } from '../core/deployment.ts'
+import type { DeadlineClock } from '../core/deadlines.ts'
+import type { AnswerHead, AttemptOutcome, Choice, Slot } from '../core/deployment.ts'
 import type { DialectName } from '../core/endpoint.ts'
 import { GatewayError } from '../core/errors.ts'
-import type { SchedulerStats } from '../core/scheduler-stats.ts'
-import type { Model, Provider, Snapshot, UpstreamKey } from '../core/snapshot.ts'
+import type { KeyNews } from '../core/key-news.ts'
+import type { KeyStats, SchedulerStats } from '../core/scheduler-stats.ts'
+import type { Provider, Snapshot, UpstreamKey } from '../core/snapshot.ts'
+import { Catalog } from './catalog.ts'
+import type { Route } from './catalog.ts'
+import { choose, explain, standingOf } from './choose.ts'
+import type { ChoiceQuery, Chosen } from './choose.ts'
+import { hashText } from './hash.ts'
+import { HeldSlot } from './held-slot.ts'
+import type { SlotOwner } from './held-slot.ts'
+import { KeyState, ProviderState } from './key-state.ts'
+import type { Announce } from './key-state.ts'
+import type { SlotRequest } from './slot-request.ts'
+import type { SlotSupply } from './slot-supply.ts'
+import { WaitQueue } from './wait-queue.ts'
+import { roomAtMs, usableAtMs } from './wait-estimate.ts'
+import { WaitingSlot } from './waiting-slot.ts'
 
-/** What is known of an upstream key beyond its configuration; survives snapshots. */
-interface KeyState {
-  inFlight: number
-  coolingUntilMs: number
-  consecutiveFailures: number
-}
+const ONLY: Choice = { how: 'only', score: null, waitUs: 0, others: [] }
+/** In `Retry-After`, where room depends on others' calls ending. */
+const MAX_GUESSED_MS = 60_000
+const SHARE_OF_NEWEST_PACE = 0.1
+const MAX_PACE_MS = 10_000
 
-const FAILURES_BEFORE_COOLING = 5
-const FAILURE_COOLING_MS = 5_000
-const RATE_LIMIT_COOLING_MS = 1_000
-const UNAUTHORISED_COOLING_MS = 60_000
-const MAX_COOLING_MS = 300_000
+/** How standings are called in the metrics. */
+const STATES = {
+  open: 'ok',
+  probe: 'half-open',
+  full: 'ok',
+  tried: 'ok',
+  priority: 'ok',
+  cooling: 'cooling',
+  breaker: 'breaker-open',
+  disabled: 'disabled',
+} as const
 
 export interface SchedulerOptions {
-  /** The share of each key's slots that this process may use is one in `processes`. */
-  readonly processes: number
+  readonly supply: SlotSupply
   readonly random: () => number
   readonly clock: Clock
+  readonly deadlines: DeadlineClock
+  /** Requests that may wait at a time. */
+  readonly maxWaiting: number
+  /** What was learned here and others should know. */
+  readonly announce: (news: KeyNews) => void
 }
 
-/** Picks an upstream key with room. Pure but for the randomness and the clock it is given. */
-export class Scheduler {
+/**
+ * Gives out the slots of upstream keys and learns from what becomes of them. Never sleeps or polls: who waits is woken by
+ * a release, by new slots, or by the moment at which a key may be used again.
+ *
+ * While anybody waits for a key, that key has no room: whatever may give it room serves the queue first.
+ */
+export class Scheduler implements SlotOwner {
   readonly #options: SchedulerOptions
   readonly #states = new Map<string, KeyState>()
-  #models: ReadonlyMap<string, readonly Deployment[]> = new Map()
-  #patterns: ReadonlyArray<{ prefix: string; deployments: readonly Deployment[] }> = []
-  #providers: readonly Provider[] = []
+  readonly #providers = new Map<string, ProviderState>()
+  readonly #queue = new WaitQueue<WaitingSlot>()
+  #catalog = new Catalog({ version: 0, keys: [], providers: [], models: [] }, () => {
+    throw new Error('there are no keys')
+  })
   #keys: readonly UpstreamKey[] = []
+  /** Average time between two requests served from the queue. */
+  #paceMs = 1_000
+  #servedAtMs = 0
 
   constructor(options: SchedulerOptions) {
     this.#options = options
+    options.supply.onSupply((keyId) => {
+      const key = this.#states.get(keyId)
+      if (key !== undefined) this.#serveQueue(key)
+    })
   }
 
   update(snapshot: Snapshot): void {
-    const providers = new Map(snapshot.providers.map((provider) => [provider.id, provider]))
-    const deploymentsOf = (model: Model): Deployment[] =>
-      model.targets.flatMap((target) => {
-        const provider = providers.get(target.providerId)
-        if (provider === undefined) return []
-        return provider.keys
-          .filter((key) => key.enabled && key.weight > 0)
-          .map((key) => ({
-            provider,
-            key,
-            upstreamModel: target.upstreamModel,
-            weight: target.weight * key.weight,
-          }))
-      })
-    this.#models = new Map(
-      snapshot.models.filter((model) => !model.id.endsWith('*')).map((model) => [model.id, deploymentsOf(model)]),
-    )
-    this.#patterns = snapshot.models
-      .filter((model) => model.id.endsWith('*'))
-      .map((model) => ({ prefix: model.id.slice(0, -1), deployments: deploymentsOf(model) }))
-      .sort((a, b) => b.prefix.length - a.prefix.length)
-    this.#providers = snapshot.providers
     this.#keys = snapshot.providers.flatMap((provider) => provider.keys).filter((key) => key.enabled)
     const known = new Set(this.#keys.map((key) => key.id))
-    for (const [id, state] of this.#states) if (!known.has(id) && state.inFlight === 0) this.#states.delete(id)
-  }
-
-  /** The deployments that serve a model to clients of a dialect. Throws MODEL_NOT_FOUND. */
-  deployments(model: string, dialect: DialectName): readonly Deployment[] {
-    const all = this.#models.get(model) ?? this.#byPattern(model)
-    const fitting = all?.filter((deployment) => deployment.provider.dialect === dialect)
-    if (fitting === undefined || fitting.length === 0) {
-      throw new GatewayError('MODEL_NOT_FOUND', {
-        message: `The model ${JSON.stringify(model)} does not exist here, or not for this endpoint. GET /v1/models lists what does.`,
-        param: '/model',
-      })
+    for (const [id, state] of this.#states) {
+      state.enabled = known.has(id)
+      if (state.enabled || state.inFlight > 0 || state.waiting > 0) continue
+      this.#states.delete(id)
+      state.provider.keys.delete(state)
     }
-    return fitting
+    this.#catalog = new Catalog(snapshot, (provider, key) => this.#stateOf(provider, key))
+    this.#options.supply.declare(this.#keys.map(({ id, maxConcurrency }) => ({ id, slots: maxConcurrency })))
+    this.#refuseHopeless(this.#states.values(), this.#options.clock.now())
   }
 
-  /** A slot at one of the deployments, by weight, never at a key in `tried`; null when none has room. */
-  acquire(deployments: readonly Deployment[], tried: ReadonlySet<string>, nowMs: number): Slot | null {
-    const open = deployments.filter(({ key }) => !tried.has(key.id) && this.#hasRoom(key, nowMs))
-    const chosen = this.#byWeight(open)
-    if (chosen === null) return null
-    const state = this.#stateOf(chosen.key.id)
-    state.inFlight += 1
-    let released = false
-    return {
-      deployment: chosen,
-      release: (outcome) => {
-        if (released) return
-        released = true
-        state.inFlight -= 1
-        learn(state, outcome, this.#options.clock.now())
-      },
+  /** Who serves a model to clients of a dialect; null when nobody does. */
+  route(model: string, dialect: DialectName): Route | null {
+    return this.#catalog.route(model, dialect)
+  }
+
+  /** A slot, or a place in the queue. Throws NO_UPSTREAM_CAPACITY when there will be no room in time. */
+  acquire(request: SlotRequest): Slot | WaitingSlot {
+    const { clock, supply } = this.#options
+    const nowMs = clock.now()
+    if (this.#queue.size > 0) this.#serveQueues(request.route.map(({ key }) => key))
+    const query = this.#query(request, nowMs)
+    const chosen = choose(request.route, query)
+    if (chosen === null || !supply.take(chosen.candidate.key.id)) return this.#wait(request, nowMs)
+    return this.#hold(chosen, request.route, query, 0)
+  }
+
+  /** Says when it makes sense to come back. */
+  noRoom(route: Route): GatewayError {
+    return this.#noRoom(
+      route.map(({ key }) => key),
+      this.#options.clock.now(),
+    )
+  }
+
+  answered(slot: HeldSlot, { ok, waitMs, headroom }: AnswerHead): void {
+    const { key } = slot.candidate
+    const nowMs = this.#options.clock.now()
+    if (headroom !== null) key.learnHeadroom(headroom, nowMs, this.#announcer(key))
+    const wasProvider = slot.probesProvider
+    key.provider.breaker.succeed()
+    if (wasProvider) {
+      slot.probesProvider = false
+      key.provider.breaker.close()
     }
+    if (ok) {
+      key.latency.add(waitMs, nowMs)
+      if (slot.probesKey) {
+        slot.probesKey = false
+        key.learnFromProbe('ok', nowMs, this.#announcer(key))
+        this.#serveQueue(key)
+      }
+    }
+    if (wasProvider) this.#serveQueues(key.provider.keys)
   }
 
-  /** Seconds until one of the deployments may have room again, at least 1. */
-  secondsUntilRoom(deployments: readonly Deployment[], nowMs: number): number {
-    const waits = deployments.map(({ key }) => Math.max(0, this.#stateOf(key.id).coolingUntilMs - nowMs) / 1000)
-    return Math.max(1, Math.min(...waits))
+  released(slot: HeldSlot, outcome: AttemptOutcome): void {
+    const { key } = slot.candidate
+    const { supply, clock } = this.#options
+    const nowMs = clock.now()
+    const announce = this.#announcer(key)
+    if (slot.probesKey) key.learnFromProbe(outcome.kind, nowMs, announce)
+    key.learn(outcome, { nowMs, startedAtMs: slot.startedAtMs, held: supply.held(key.id), announce })
+    const isWide = key.provider.learn(outcome.kind, slot.probesProvider, nowMs)
+    key.inFlight -= 1
+    supply.give(key.id)
+    const touched = isWide ? key.provider.keys : [key]
+    this.#serveQueues(touched)
+    if (outcome.kind !== 'ok' && outcome.kind !== 'refused') this.#refuseHopeless(touched, nowMs)
   }
 
-  /** Enabled keys that are not cooling, and their slots. */
+  /** What another process has learned. */
+  hear(news: KeyNews): void {
+    const key = this.#states.get(news.keyId)
+    if (key === undefined) return
+    const nowMs = this.#options.clock.now()
+    key.hear(news, nowMs)
+    this.#serveQueue(key)
+    this.#refuseHopeless([key], nowMs)
+  }
+
+  /** Enabled keys that may be used, and their slots. */
   capacity(nowMs: number): { availableKeys: number; totalConcurrency: number; keys: number } {
-    const available = this.#keys.filter((key) => this.#stateOf(key.id).coolingUntilMs <= nowMs)
+    const available = this.#keys.filter((key) => this.#isUsable(key.id, nowMs))
     return {
       keys: this.#keys.length,
       availableKeys: available.length,
@@ -114,91 +171,177 @@ export class Scheduler {
     }
   }
 
-  /** Of all enabled keys. */
+  /** Of all keys in use. */
   stats(nowMs: number): SchedulerStats {
-    const keys = this.#providers.flatMap((provider) =>
-      provider.keys
-        .filter((key) => key.enabled)
-        .map((key) => {
-          const { inFlight, coolingUntilMs } = this.#stateOf(key.id)
-          const coolingSeconds = Math.max(0, coolingUntilMs - nowMs) / 1000
-          return {
-            providerId: provider.id,
-            keyId: key.id,
-            used: inFlight,
-            held: this.#shareOf(key),
-            state: coolingSeconds > 0 ? ('cooling' as const) : ('ok' as const),
-            coolingSeconds,
-          }
-        }),
-    )
-    return { keys, waiting: 0 }
+    const keys = [...this.#states.values()].filter((key) => key.enabled).map((key) => this.#statsOf(key, nowMs))
+    return { keys, waiting: this.#queue.size }
   }
 
-  inFlight(keyId: string): number {
-    return this.#states.get(keyId)?.inFlight ?? 0
-  }
-
-  #byPattern(model: string): readonly Deployment[] | undefined {
-    const pattern = this.#patterns.find(({ prefix }) => model.startsWith(prefix))
-    const rest = model.slice(pattern?.prefix.length)
-    return pattern?.deployments.map((deployment) => ({
-      ...deployment,
-      upstreamModel: deployment.upstreamModel.replace(/\*$/, rest.replaceAll('$', '$$$$')),
-    }))
-  }
-
-  #hasRoom(key: UpstreamKey, nowMs: number): boolean {
-    const state = this.#stateOf(key.id)
-    return state.inFlight < this.#shareOf(key) && state.coolingUntilMs <= nowMs
-  }
-
-  #shareOf(key: UpstreamKey): number {
-    return Math.max(1, Math.floor(key.maxConcurrency / this.#options.processes))
-  }
-
-  #byWeight(open: readonly Deployment[]): Deployment | null {
-    const total = open.reduce((sum, deployment) => sum + deployment.weight, 0)
-    let point = this.#options.random() * total
-    for (const deployment of open) {
-      point -= deployment.weight
-      if (point < 0) return deployment
+  #statsOf(key: KeyState, nowMs: number): KeyStats {
+    const { supply } = this.#options
+    const standing = standingOf(key, nowMs, supply)
+    const isHalfOpen = standing === 'probe' || key.breaker.state(nowMs) === 'probing'
+    const usableAt = usableAtMs(key, nowMs)
+    return {
+      providerId: key.provider.id,
+      keyId: key.id,
+      used: key.inFlight,
+      held: Math.min(supply.held(key.id), key.concurrency.limit),
+      state: isHalfOpen ? 'half-open' : STATES[standing],
+      coolingSeconds: (usableAt - nowMs) / 1000,
     }
-    return open[open.length - 1] ?? null
   }
 
-  #stateOf(keyId: string): KeyState {
-    let state = this.#states.get(keyId)
+  #query({ tried, affinity, route }: SlotRequest, nowMs: number): ChoiceQuery {
+    const { supply, random } = this.#options
+    const hash = affinity === null || route.length === 1 ? null : hashText(affinity)
+    return { tried, affinity: hash, nowMs, supply, random }
+  }
+
+  /** The slot has been taken from the supply. */
+  #hold(chosen: Chosen, route: Route, query: ChoiceQuery, waitUs: number): HeldSlot {
+    const { candidate, how, score } = chosen
+    const { key } = candidate
+    const choice = how === 'only' && waitUs === 0 ? ONLY : { how, score, waitUs, others: explain(route, chosen, query) }
+    const slot = new HeldSlot(candidate, choice, query.nowMs, this)
+    key.inFlight += 1
+    if (slot.probesKey) key.breaker.beginProbe()
+    if (slot.probesProvider) key.provider.breaker.beginProbe()
+    return slot
+  }
+
+  #wait(request: SlotRequest, nowMs: number): WaitingSlot {
+    const deadlineMs = nowMs + request.maxWaitMs
+    const keys = untriedKeys(request)
+    if (request.maxWaitMs <= 0 || !hasHope(keys, deadlineMs, nowMs)) throw this.#noRoom(keys, nowMs)
+    if (this.#queue.size >= this.#options.maxWaiting) {
+      const other = this.#queue.newestOfLargest(request.tenant)
+      if (other === null) throw this.#noRoom(keys, nowMs)
+      this.#leave(other, this.#noRoom([...other.candidates.keys()], nowMs))
+    }
+    const waiter = new WaitingSlot(request, this.#options.clock.monotonicUs(), {
+      leave: (one, error) => {
+        this.#leave(one, error)
+      },
+      expire: (one) => {
+        this.#leave(one, this.#noRoom([...one.candidates.keys()], this.#options.clock.now()))
+      },
+    })
+    this.#queue.add(waiter)
+    waiter.deadline.atMs = deadlineMs
+    this.#options.deadlines.watch(waiter.deadline)
+    for (const key of waiter.candidates.keys()) {
+      if (key.waiting === 1) this.#options.supply.want(key.id)
+      this.#setAlarm(key, nowMs)
+    }
+    return waiter
+  }
+
+  #leave(waiter: WaitingSlot, error: GatewayError): void {
+    if (!this.#queue.remove(waiter)) return
+    this.#left(waiter)
+    waiter.refuse(error)
+  }
+
+  #left(waiter: WaitingSlot): void {
+    const { deadlines, supply } = this.#options
+    deadlines.forget(waiter.deadline)
+    for (const key of waiter.candidates.keys()) {
+      if (key.waiting > 0) continue
+      supply.unwant(key.id)
+      deadlines.forget(key.wake)
+    }
+  }
+
+  #serveQueues(keys: Iterable<KeyState>): void {
+    for (const key of keys) this.#serveQueue(key)
+  }
+
+  /** Gives what room a key has to those who wait for it. */
+  #serveQueue(key: KeyState): void {
+    if (key.waiting === 0) return
+    const { clock, supply } = this.#options
+    const nowMs = clock.now()
+    while (key.waiting > 0) {
+      const standing = standingOf(key, nowMs, supply)
+      if ((standing !== 'open' && standing !== 'probe') || !supply.take(key.id)) break
+      const waiter = this.#queue.next(key)
+      const candidate = waiter?.candidates.get(key)
+      if (waiter === null || candidate === undefined) throw new Error('nobody waits for a key that is waited for')
+      this.#left(waiter)
+      const { request } = waiter
+      const how = standing === 'probe' ? 'probe' : request.route.length === 1 ? 'only' : 'load'
+      const waitUs = clock.monotonicUs() - waiter.sinceUs
+      const chosen = { candidate, how, score: null } as const
+      waiter.serve(this.#hold(chosen, request.route, this.#query(request, nowMs), waitUs))
+      this.#paceMs += SHARE_OF_NEWEST_PACE * (Math.min(nowMs - this.#servedAtMs, MAX_PACE_MS) - this.#paceMs)
+      this.#servedAtMs = nowMs
+    }
+    this.#setAlarm(key, nowMs)
+  }
+
+  /** Somebody waits for a key that time alone will give room. */
+  #setAlarm(key: KeyState, nowMs: number): void {
+    const atMs = usableAtMs(key, nowMs)
+    if (key.waiting === 0 || atMs <= nowMs) return
+    key.wake.atMs = atMs
+    this.#options.deadlines.watch(key.wake)
+  }
+
+  /** Those who wait for one of these keys, and now know that they wait in vain. */
+  #refuseHopeless(keys: Iterable<KeyState>, nowMs: number): void {
+    if (this.#queue.size === 0) return
+    const touched = [...keys].filter((key) => key.waiting > 0)
+    if (touched.length === 0) return
+    for (const waiter of this.#queue.all()) {
+      if (!touched.some((key) => waiter.candidates.has(key))) continue
+      const all = [...waiter.candidates.keys()]
+      if (!hasHope(all, waiter.deadline.atMs, nowMs)) this.#leave(waiter, this.#noRoom(all, nowMs))
+    }
+  }
+
+  #noRoom(keys: readonly KeyState[], nowMs: number): GatewayError {
+    const atMs = Math.min(...keys.map((key) => usableAtMs(key, nowMs)))
+    const guessedMs = Math.min(MAX_GUESSED_MS, this.#paceMs * (this.#queue.size + 1))
+    const waitMs = atMs === Infinity || atMs <= nowMs ? guessedMs : atMs - nowMs
+    return new GatewayError('NO_UPSTREAM_CAPACITY', { retryAfterSeconds: Math.max(1, waitMs / 1000) })
+  }
+
+  #isUsable(keyId: string, nowMs: number): boolean {
+    const key = this.#states.get(keyId)
+    if (key === undefined) return true
+    const standing = standingOf(key, nowMs, this.#options.supply)
+    return standing === 'open' || standing === 'full' || standing === 'probe'
+  }
+
+  #announcer(key: KeyState): Announce {
+    return (kind, untilMs, reason) => {
+      this.#options.announce({ keyId: key.id, kind, untilMs, reason })
+    }
+  }
+
+  #stateOf(provider: Provider, { id, credential }: UpstreamKey): KeyState {
+    let ofProvider = this.#providers.get(provider.id)
+    if (ofProvider === undefined) this.#providers.set(provider.id, (ofProvider = new ProviderState(provider.id)))
+    let state = this.#states.get(id)
     if (state === undefined) {
-      state = { inFlight: 0, coolingUntilMs: 0, consecutiveFailures: 0 }
-      this.#states.set(keyId, state)
+      state = new KeyState(id, credential, ofProvider, (key) => {
+        this.#serveQueue(key)
+      })
+      this.#states.set(id, state)
     }
+    if (state.credential !== credential) state.renew(credential)
+    state.provider.keys.delete(state)
+    state.provider = ofProvider
+    ofProvider.keys.add(state)
     return state
   }
 }
 
-function learn(state: KeyState, outcome: AttemptOutcome, nowMs: number): void {
-  switch (outcome.kind) {
-    case 'ok':
-    case 'refused':
-      state.consecutiveFailures = 0
-      return
-    case 'abandoned':
-      return
-    case 'rate-limited': {
-      const waitMs = outcome.retryAfterSeconds === null ? RATE_LIMIT_COOLING_MS : outcome.retryAfterSeconds * 1000
-      cool(state, nowMs, waitMs)
-      return
-    }
-    case 'unauthorised':
-      cool(state, nowMs, UNAUTHORISED_COOLING_MS)
-      return
-    case 'failed':
-      state.consecutiveFailures += 1
-      if (state.consecutiveFailures >= FAILURES_BEFORE_COOLING) cool(state, nowMs, FAILURE_COOLING_MS)
-  }
+function untriedKeys({ route, tried }: SlotRequest): KeyState[] {
+  return route.filter(({ key }) => !tried.has(key.id)).map(({ key }) => key)
 }
 
-function cool(state: KeyState, nowMs: number, forMs: number): void {
-  state.coolingUntilMs = Math.max(state.coolingUntilMs, nowMs + Math.min(forMs, MAX_COOLING_MS))
+function hasHope(keys: readonly KeyState[], deadlineMs: number, nowMs: number): boolean {
+  return keys.some((key) => roomAtMs(key, nowMs) <= deadlineMs)
 }

@@ -1,3 +1,4 @@
+import type { Choice, Standing } from '../core/deployment.ts'
 import type { AttemptRecord, BeginRecord, EndRecord, RequestIdentity } from '../core/request-record.ts'
 import { emptyUsage } from '../core/usage.ts'
 import type { RequestLogRow } from '../store/request-log.ts'
@@ -92,6 +93,20 @@ function storableAttempt(attempt: AttemptRecord): AttemptRecord {
     outcome: storableText(attempt.outcome) as AttemptRecord['outcome'],
     startUs: attempt.startUs,
     durationUs: attempt.durationUs,
+    model: textOrNull(attempt.model),
+    choice: attempt.choice === null ? null : storableChoice(attempt.choice),
+  }
+}
+
+function storableChoice({ how, score, waitUs, others }: Choice): Choice {
+  return {
+    how: storableText(how) as Choice['how'],
+    score,
+    waitUs,
+    others: others.map(([keyId, why]) => [
+      storableText(keyId),
+      typeof why === 'number' ? why : (storableText(why) as Standing),
+    ]),
   }
 }
 

@@ -4,6 +4,7 @@ import type { MessagesRequest } from '../api/messages.ts'
 import type { EndpointName } from '../core/endpoint.ts'
 import { GatewayError } from '../core/errors.ts'
 import type { RequestBody } from '../core/request-body.ts'
+import { affinityOf } from './affinity.ts'
 import { estimatePromptTokens } from './estimate.ts'
 import { fieldError, fieldName } from './field-error.ts'
 import { findJsonFault } from './json-error.ts'
@@ -56,6 +57,7 @@ export function createValidator(limits: ScanLimits): Validator {
       const value = parse(text, body)
       if (scan.nameProblem !== null) throw nameError(scan.nameProblem)
       const fields = readFields(endpoint, value)
+      const estimatedPromptTokens = estimatePromptTokens(scan, body.length - text.length, fields.hasTools)
       return {
         bytes: body,
         members: scan.members,
@@ -64,7 +66,8 @@ export function createValidator(limits: ScanLimits): Validator {
         wantsUsage: fields.wantsUsage,
         maxOutputTokens: fields.maxOutputTokens,
         choices: fields.choices,
-        estimatedPromptTokens: estimatePromptTokens(scan, body.length - text.length, fields.hasTools),
+        estimatedPromptTokens,
+        affinity: affinityOf(value, estimatedPromptTokens),
       }
     },
   }

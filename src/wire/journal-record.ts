@@ -1,4 +1,5 @@
 import { Packr } from 'msgpackr'
+import type { Choice, Standing } from '../core/deployment.ts'
 import type { AttemptRecord, BeginRecord, EndRecord, JournalRecord, RequestIdentity } from '../core/request-record.ts'
 
 /**
@@ -74,7 +75,7 @@ function endFields(record: EndRecord): unknown[] {
     record.providerId,
     record.upstreamKeyId,
     record.servedModel,
-    record.attempts.map(attemptFields),
+    record.attempts.map((attempt) => attemptFields(attempt, record.servedModel)),
     usage.promptTokens,
     usage.completionTokens,
     usage.cachedTokens,
@@ -91,9 +92,22 @@ function endFields(record: EndRecord): unknown[] {
   return fields
 }
 
-function attemptFields(attempt: AttemptRecord): unknown[] {
-  const { providerId, upstreamKeyId, status, outcome, startUs, durationUs } = attempt
-  return [providerId, upstreamKeyId, status, outcome, startUs, durationUs]
+/** Nearly always, the model of an attempt is the one that served: it is not written twice. */
+const AS_SERVED = 0
+
+function attemptFields(attempt: AttemptRecord, servedModel: string | null): unknown[] {
+  const { providerId, upstreamKeyId, status, outcome, startUs, durationUs, model, choice } = attempt
+  const fields: unknown[] = [
+    providerId,
+    upstreamKeyId,
+    status,
+    outcome,
+    startUs,
+    durationUs,
+    model === servedModel ? AS_SERVED : model,
+  ]
+  if (choice !== null) fields.push(choice.how, choice.score, choice.waitUs, choice.others)
+  return fields
 }
 
 // The unions below (endpoint, settlement, …) are not checked against their members: a newer front may know more of them.
@@ -146,7 +160,7 @@ function decodeEnd(fields: readonly unknown[]): EndRecord {
     providerId: textOrNull(fields[19]),
     upstreamKeyId: textOrNull(fields[20]),
     servedModel: textOrNull(fields[21]),
-    attempts: list(fields[22]).map(decodeAttempt),
+    attempts: list(fields[22]).map((attempt) => decodeAttempt(attempt, textOrNull(fields[21]))),
     usage: {
       promptTokens: number(fields[23]),
       completionTokens: number(fields[24]),
@@ -163,7 +177,7 @@ function decodeEnd(fields: readonly unknown[]): EndRecord {
   }
 }
 
-function decodeAttempt(value: unknown): AttemptRecord {
+function decodeAttempt(value: unknown, servedModel: string | null): AttemptRecord {
   const fields = list(value)
   return {
     providerId: text(fields[0]),
@@ -172,7 +186,28 @@ function decodeAttempt(value: unknown): AttemptRecord {
     outcome: text(fields[3]) as AttemptRecord['outcome'],
     startUs: number(fields[4]),
     durationUs: number(fields[5]),
+    model: decodeModel(fields[6], servedModel),
+    choice: fields[7] === undefined ? null : decodeChoice(fields),
   }
+}
+
+function decodeModel(value: unknown, servedModel: string | null): string | null {
+  if (value === AS_SERVED) return servedModel
+  return value === undefined ? null : textOrNull(value)
+}
+
+function decodeChoice(fields: readonly unknown[]): Choice {
+  return {
+    how: text(fields[7]) as Choice['how'],
+    score: fields[8] === null ? null : number(fields[8]),
+    waitUs: number(fields[9]),
+    others: list(fields[10]).map(decodeOther),
+  }
+}
+
+function decodeOther(value: unknown): Choice['others'][number] {
+  const [keyId, why] = list(value)
+  return [text(keyId), typeof why === 'number' ? why : (text(why) as Standing)]
 }
 
 function text(value: unknown): string {

@@ -1,4 +1,5 @@
 import fc from 'fast-check'
+import type { Choice } from '../../src/core/deployment.ts'
 import type { AttemptRecord, BeginRecord, EndRecord, JournalRecord } from '../../src/core/request-record.ts'
 
 const count = fc.nat({ max: 2 ** 31 })
@@ -24,6 +25,15 @@ const identity = {
   traceId: textOrNull,
 }
 
+const choice: fc.Arbitrary<Choice> = fc.record({
+  how: fc.constantFrom('affinity' as const, 'load' as const, 'only' as const, 'probe' as const),
+  score: fc.option(fc.double({ min: 0, max: 100, noNaN: true }), { nil: null }),
+  waitUs: count,
+  others: fc.array(fc.tuple(text, fc.oneof(count, fc.constantFrom('full' as const, 'tried' as const))), {
+    maxLength: 8,
+  }),
+})
+
 const attempt: fc.Arbitrary<AttemptRecord> = fc.record({
   providerId: text,
   upstreamKeyId: text,
@@ -31,6 +41,8 @@ const attempt: fc.Arbitrary<AttemptRecord> = fc.record({
   outcome: fc.constantFrom('ok' as const, 'UPSTREAM_ERROR' as const),
   startUs: count,
   durationUs: count,
+  model: textOrNull,
+  choice: fc.option(choice, { nil: null }),
 })
 
 export const beginRecords: fc.Arbitrary<BeginRecord> = fc.record({ kind: fc.constant('begin' as const), ...identity })
@@ -103,6 +115,8 @@ export function anEnd(id: string, changes: Partial<EndRecord> = {}): EndRecord {
         outcome: 'ok',
         startUs: 310,
         durationUs: 812_004,
+        model: 'gpt-4o-mini-2024-07-18',
+        choice: { how: 'load', score: 0.105, waitUs: 0, others: [['openai-2', 'cooling']] },
       },
     ],
     usage: { promptTokens: 412, completionTokens: 96, cachedTokens: 128, cacheWriteTokens: 0, reasoningTokens: 0 },

@@ -28,6 +28,8 @@ it('gives the slot back and fails the attempt when the call cannot be sent', asy
       upstreamModel: 'm',
       weight: 1,
     },
+    choice: { how: 'only', score: null, waitUs: 0, others: [] },
+    answered: () => undefined,
     release: (outcome) => released.push(outcome),
   }
   const attempt = new Attempt(makeContext().ctx, BODY, slot, dialectOf('openai-chat'), {

@@ -91,6 +91,8 @@ beforeAll(async () => {
       ],
       more: behaviour.fault?.startsWith('hang') === true ? { timeouts: { first_byte_ms: 5_000, idle_ms: 5_000 } } : {},
     })),
+    // Here every request needs a second attempt.
+    config: { upstream: { retry_budget_percent: 100 } },
   })
   for (const test of cases) simulator.configureKey(`upstream-credential-first-${test.id}`, test.behaviour)
 

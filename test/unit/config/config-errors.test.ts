@@ -55,7 +55,7 @@ const cases: ReadonlyArray<readonly [what: string, setting: Setting, message: st
     'a wrong member of a union',
     { yaml: 'upstreams:\n  - {id: a, dialect: openai-chat, base_url: "http://a", models: [m, {id: n, wieght: 1}]}' },
     'sluice.yaml:2:77: upstreams[0].models[1].wieght is not a known key; did you mean "weight"?; allowed: id, ' +
-      'upstream_model, weight, owned_by',
+      'upstream_model, weight, priority, owned_by',
   ],
   [
     'neither branch of a union',

@@ -157,7 +157,7 @@ it('accepts the example file, which says the defaults', () => {
 it('accepts every example of the example file', () => {
   const yaml = readFileSync(new URL('../../../config/sluice.example.yaml', import.meta.url), 'utf8')
   const uncommented = yaml
-    .replace(/^(upstreams|keys): \[\].*\n/gm, '')
+    .replace(/^(upstreams|fallbacks|keys): (\[\]|\{\}).*\n/gm, '')
     .replace(/^(redis|simulator): \{\}/gm, '$1:')
     .replace(/^( *)# (?=( *)(- |[a-z_]+:))/gm, '$1')
     .replace('/run/secrets/demo-key', 'demo-key')

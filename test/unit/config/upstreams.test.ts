@@ -37,12 +37,22 @@ upstreams:
       created: 0,
       ownedBy: 'a',
       targets: [
-        { providerId: 'a', upstreamModel: 'm', weight: 1 },
-        { providerId: 'b', upstreamModel: 'n', weight: 1 },
+        { providerId: 'a', upstreamModel: 'm', weight: 1, priority: 0 },
+        { providerId: 'b', upstreamModel: 'n', weight: 1, priority: 0 },
       ],
     },
-    { id: 'fast', created: 0, ownedBy: 'a', targets: [{ providerId: 'a', upstreamModel: 'm', weight: 3 }] },
-    { id: 'x-*', created: 0, ownedBy: 'b', targets: [{ providerId: 'b', upstreamModel: 'x-*', weight: 1 }] },
+    {
+      id: 'fast',
+      created: 0,
+      ownedBy: 'a',
+      targets: [{ providerId: 'a', upstreamModel: 'm', weight: 3, priority: 0 }],
+    },
+    {
+      id: 'x-*',
+      created: 0,
+      ownedBy: 'b',
+      targets: [{ providerId: 'b', upstreamModel: 'x-*', weight: 1, priority: 0 }],
+    },
   ])
 })
 

@@ -37,6 +37,7 @@ function requestBody(bytes: Buffer, members: readonly MemberSpan[]): RequestBody
     maxOutputTokens: null,
     choices: 1,
     estimatedPromptTokens: 0,
+    affinity: null,
   }
 }
 

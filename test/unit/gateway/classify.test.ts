@@ -112,9 +112,9 @@ it('tells the scheduler of each code what it says about the key', () => {
     UPSTREAM_AUTH: 'unauthorised',
     UPSTREAM_RATE_LIMITED: 'rate-limited',
     UPSTREAM_OVERLOADED: 'rate-limited',
-    UPSTREAM_NOT_FOUND: 'failed',
+    UPSTREAM_NOT_FOUND: 'refused',
     UPSTREAM_ERROR: 'failed',
-    UPSTREAM_UNREACHABLE: 'failed',
+    UPSTREAM_UNREACHABLE: 'unreachable',
     UPSTREAM_TIMEOUT: 'failed',
     UPSTREAM_INVALID_ANSWER: 'failed',
     UPSTREAM_TRUNCATED: 'failed',
@@ -123,4 +123,13 @@ it('tells the scheduler of each code what it says about the key', () => {
     kind: 'rate-limited',
     retryAfterSeconds: 3,
   })
+})
+
+it.each(['INTERNAL', 'WORKERS_BUSY', 'JOURNAL_UNAVAILABLE'] as const)('says nothing about the key for %s', (code) => {
+  expect(outcomeOf(new GatewayError(code))).toEqual({ kind: 'abandoned' })
+})
+
+it('takes a 429 for want of money as a refused credential, not as one to be tried again soon', () => {
+  const error = classifyStatus(429, {}, { message: 'You exceeded your quota', type: 'insufficient_quota' }, redact)
+  expect(error.code).toBe('UPSTREAM_AUTH')
 })

@@ -13,6 +13,7 @@ export const BODY: RequestBody = {
   maxOutputTokens: null,
   choices: 1,
   estimatedPromptTokens: 40,
+  affinity: null,
 }
 
 export function makeContext(endpoint: Endpoint = ENDPOINTS.chat): { ctx: RequestContext; exchange: FakeExchange } {

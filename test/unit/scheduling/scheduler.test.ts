@@ -1,48 +1,11 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import type { Slot } from '../../../src/core/deployment.ts'
-import type { ModelTarget, Provider, Snapshot, UpstreamKey } from '../../../src/core/snapshot.ts'
-import { Scheduler } from '../../../src/scheduling/scheduler.ts'
+import { LocalSlots } from '../../support/local-slots.ts'
+import { WaitingSlot } from '../../../src/scheduling/waiting-slot.ts'
+import { keysOf, provider, SchedulingWorld, snapshotOf, target, upstreamKey } from '../../support/scheduling-world.ts'
 
-const NOW = 1_700_000_000_000
-const NONE: ReadonlySet<string> = new Set()
-
-function upstreamKey(id: string, members: Partial<UpstreamKey> = {}): UpstreamKey {
-  return { id, name: id, credential: `secret-${id}`, enabled: true, weight: 1, maxConcurrency: 10, ...members }
-}
-
-function provider(id: string, keys: UpstreamKey[], members: Partial<Provider> = {}): Provider {
-  return {
-    id,
-    name: id,
-    dialect: 'openai-chat',
-    baseUrl: 'https://provider.test/v1',
-    auth: 'bearer',
-    headers: {},
-    keys,
-    timeouts: { connectMs: 1, firstByteMs: 1, idleMs: 1, totalMs: 1 },
-    billsAfterDisconnect: false,
-    ...members,
-  }
-}
-
-function snapshot(providers: Provider[], targets: ModelTarget[], modelId = 'm'): Snapshot {
-  return { version: 1, keys: [], providers, models: [{ id: modelId, created: 0, ownedBy: 'test', targets }] }
-}
-
-function target(providerId: string, members: Partial<ModelTarget> = {}): ModelTarget {
-  return { providerId, upstreamModel: 'upstream-m', weight: 1, ...members }
-}
-
-function scheduler(
-  config: Snapshot,
-  options: { random?: () => number; processes?: number; nowMs?: () => number } = {},
-): Scheduler {
-  const clock = { now: options.nowMs ?? (() => NOW), monotonicUs: () => 0 }
-  const made = new Scheduler({ processes: options.processes ?? 1, random: options.random ?? Math.random, clock })
-  made.update(config)
-  return made
-}
+const OK = { kind: 'ok' } as const
 
 describe('Scheduler', () => {
   it('never gives more slots of a key than it has, over any history', () => {
@@ -55,20 +18,16 @@ describe('Scheduler', () => {
       fc.property(fc.array(step, { maxLength: 200 }), fc.integer({ min: 1, max: 5 }), (steps, capacity) => {
         let random = 0
         const keys = ['a', 'b', 'c'].map((id) => upstreamKey(id, { maxConcurrency: capacity }))
-        const scheduling = scheduler(snapshot([provider('p', keys)], [target('p')]), { random: () => random })
-        const deployments = scheduling.deployments('m', 'openai-chat')
+        const world = new SchedulingWorld(keysOf(...keys), { random: () => random })
         const held: Slot[] = []
         for (const { release, at, random: point } of steps) {
           random = point
-          if (release) held.splice(at % (held.length || 1), 1)[0]?.release({ kind: 'ok' })
-          else {
-            const slot = scheduling.acquire(deployments, NONE, NOW)
-            if (slot === null) expect(held.length).toBe(3 * capacity)
-            else held.push(slot)
-          }
+          if (release) held.splice(at % (held.length || 1), 1)[0]?.release(OK)
+          else if (held.length === 3 * capacity) expect(world.hasRoom()).toBe(false)
+          else held.push(world.slot())
           for (const { id } of keys) {
             const mine = held.filter((slot) => slot.deployment.key.id === id).length
-            expect(scheduling.inFlight(id)).toBe(mine)
+            expect(world.inFlight(id)).toBe(mine)
             expect(mine).toBeLessThanOrEqual(capacity)
           }
         }
@@ -77,94 +36,132 @@ describe('Scheduler', () => {
   })
 
   it('uses its share of the slots when several processes serve', () => {
-    const config = snapshot([provider('p', [upstreamKey('a', { maxConcurrency: 9 })])], [target('p')])
-    const scheduling = scheduler(config, { processes: 4 })
-    const deployments = scheduling.deployments('m', 'openai-chat')
-    expect(scheduling.acquire(deployments, NONE, NOW)).not.toBeNull()
-    expect(scheduling.acquire(deployments, NONE, NOW)).not.toBeNull()
-    expect(scheduling.acquire(deployments, NONE, NOW)).toBeNull()
+    const world = new SchedulingWorld(keysOf(upstreamKey('a', { maxConcurrency: 9 })), { supply: new LocalSlots(4) })
+    world.slot()
+    world.slot()
+    expect(world.hasRoom()).toBe(false)
   })
 
   it('divides by weight', () => {
-    const config = snapshot([provider('p', [upstreamKey('a', { weight: 3 }), upstreamKey('b')])], [target('p')])
     let point = 0
-    const scheduling = scheduler(config, { random: () => point })
-    const deployments = scheduling.deployments('m', 'openai-chat')
+    const world = new SchedulingWorld(keysOf(upstreamKey('a', { weight: 3 }), upstreamKey('b')), {
+      random: () => point,
+    })
     const counts = { a: 0, b: 0 }
     for (let i = 0; i < 100; i++) {
       point = i / 100
-      const slot = scheduling.acquire(deployments, NONE, NOW)
-      counts[slot?.deployment.key.id as 'a' | 'b'] += 1
-      slot?.release({ kind: 'ok' })
+      counts[world.call(OK) as 'a' | 'b'] += 1
     }
     expect(counts).toEqual({ a: 75, b: 25 })
   })
 
-  it('leaves a rate-limited key alone for as long as it asked', () => {
-    let nowMs = NOW
-    const scheduling = scheduler(snapshot([provider('p', [upstreamKey('a')])], [target('p')]), { nowMs: () => nowMs })
-    const deployments = scheduling.deployments('m', 'openai-chat')
-    scheduling.acquire(deployments, NONE, nowMs)?.release({ kind: 'rate-limited', retryAfterSeconds: 7 })
-    nowMs += 6_999
-    expect(scheduling.acquire(deployments, NONE, nowMs)).toBeNull()
-    expect(scheduling.secondsUntilRoom(deployments, nowMs)).toBe(1)
-    expect(scheduling.capacity(nowMs)).toEqual({ keys: 1, availableKeys: 0, totalConcurrency: 0 })
-    nowMs += 1
-    expect(scheduling.acquire(deployments, NONE, nowMs)).not.toBeNull()
+  it('takes the less loaded of two', () => {
+    const points = [0, 0.9, 0, 0.9]
+    const world = new SchedulingWorld(keysOf(upstreamKey('a'), upstreamKey('b')), {
+      random: () => points.shift() ?? 0,
+    })
+    expect(world.slot().deployment.key.id).toBe('a')
+    expect(world.slot()).toMatchObject({
+      deployment: { key: { id: 'b' } },
+      choice: { how: 'load', score: 0.05, waitUs: 0, others: [['a', 0.15]] },
+    })
   })
 
-  it('rests a key after five failures in a row, not after five with a success between', () => {
-    const scheduling = scheduler(snapshot([provider('p', [upstreamKey('a')])], [target('p')]))
-    const deployments = scheduling.deployments('m', 'openai-chat')
-    const end = (kind: 'ok' | 'failed'): void => scheduling.acquire(deployments, NONE, NOW)?.release({ kind })
-    for (const kind of [
-      'failed',
-      'failed',
-      'failed',
-      'failed',
-      'ok',
-      'failed',
-      'failed',
-      'failed',
-      'failed',
+  it('prefers the key that answers sooner when the other is much slower', () => {
+    const points = [0, 0.9, 0.9, 0]
+    const world = new SchedulingWorld(keysOf(upstreamKey('a'), upstreamKey('b')), {
+      random: () => points.shift() ?? 0,
+    })
+    for (const [waitMs, tried] of [
+      [4_000, 'b'],
+      [400, 'a'],
     ] as const) {
-      end(kind)
+      const slot = world.slot({ tried: new Set([tried]) })
+      slot.answered({ ok: true, waitMs, headroom: null })
+      slot.release(OK)
     }
-    expect(scheduling.acquire(deployments, NONE, NOW)).not.toBeNull()
-    end('failed')
-    expect(scheduling.acquire(deployments, NONE, NOW)).toBeNull()
+    expect(world.call(OK)).toBe('b')
+    expect(world.call(OK)).toBe('b')
+  })
+
+  it('uses a lower priority only when no higher one has room', () => {
+    const keys = [
+      upstreamKey('second', { priority: 1 }),
+      upstreamKey('first', { maxConcurrency: 1 }),
+      upstreamKey('third', { priority: 2 }),
+    ]
+    const world = new SchedulingWorld(keysOf(...keys))
+    const first = world.slot()
+    expect(first.deployment.key.id).toBe('first')
+    expect(first.choice.others).toEqual([
+      ['second', 'priority'],
+      ['third', 'priority'],
+    ])
+    const second = world.slot()
+    expect(second.deployment.key.id).toBe('second')
+    expect(second.choice.others).toEqual([
+      ['first', 'full'],
+      ['third', 'priority'],
+    ])
+    first.release(OK)
+    expect(world.slot().deployment.key.id).toBe('first')
+  })
+
+  it('adds the priority of the target to that of the key', () => {
+    const config = snapshotOf(
+      [provider('p', [upstreamKey('a', { priority: 1 })]), provider('q', [upstreamKey('b', { priority: 0 })])],
+      [target('p'), target('q', { priority: 2 })],
+    )
+    expect(new SchedulingWorld(config).slot().deployment.key.id).toBe('a')
   })
 
   it('skips tried and disabled keys, and other dialects', () => {
-    const config = snapshot(
+    const config = snapshotOf(
       [
         provider('p', [upstreamKey('a'), upstreamKey('off', { enabled: false })]),
         provider('q', [upstreamKey('b')], { dialect: 'anthropic-messages' }),
       ],
       [target('p'), target('q')],
     )
-    const scheduling = scheduler(config)
-    const deployments = scheduling.deployments('m', 'openai-chat')
-    expect(deployments.map(({ key }) => key.id)).toEqual(['a'])
-    expect(scheduling.acquire(deployments, new Set(['a']), NOW)).toBeNull()
+    const world = new SchedulingWorld(config)
+    expect(world.scheduler.route('m', 'openai-chat')?.map(({ key }) => key.id)).toEqual(['a'])
+    expect(world.slot().choice).toEqual({ how: 'only', score: null, waitUs: 0, others: [] })
+    expect(world.hasRoom({ tried: new Set(['a']) })).toBe(false)
   })
 
   it('serves a pattern with the name that was asked for', () => {
-    const config = snapshot([provider('p', [upstreamKey('a')])], [target('p', { upstreamModel: 'vendor/*' })], 'big-*')
-    const [deployment] = scheduler(config).deployments('big-$&-model', 'openai-chat')
-    expect(deployment?.upstreamModel).toBe('vendor/$&-model')
-    expect(() => scheduler(config).deployments('small-model', 'openai-chat')).toThrow(/does not exist/)
+    const config = snapshotOf(
+      [provider('p', [upstreamKey('a')])],
+      [target('p', { upstreamModel: 'vendor/*' })],
+      'big-*',
+    )
+    const { scheduler } = new SchedulingWorld(config)
+    for (let time = 0; time < 2; time++) {
+      const route = scheduler.route('big-$&-model', 'openai-chat')
+      expect(route?.[0]?.deployment.upstreamModel).toBe('vendor/$&-model')
+    }
+    expect(scheduler.route('small-model', 'openai-chat')).toBeNull()
+    expect(scheduler.route('big-model', 'anthropic-messages')).toBeNull()
   })
 
   it('gives a slot back once, and keeps its count when the configuration is replaced', () => {
-    const config = snapshot([provider('p', [upstreamKey('a', { maxConcurrency: 1 })])], [target('p')])
-    const scheduling = scheduler(config)
-    const slot = scheduling.acquire(scheduling.deployments('m', 'openai-chat'), NONE, NOW)
-    scheduling.update(config)
-    const deployments = scheduling.deployments('m', 'openai-chat')
-    expect(scheduling.acquire(deployments, NONE, NOW)).toBeNull()
-    slot?.release({ kind: 'ok' })
-    slot?.release({ kind: 'ok' })
-    expect(scheduling.inFlight('a')).toBe(0)
+    const config = keysOf(upstreamKey('a', { maxConcurrency: 1 }))
+    const world = new SchedulingWorld(config)
+    const slot = world.slot()
+    world.scheduler.update(config)
+    expect(world.hasRoom()).toBe(false)
+    slot.release(OK)
+    slot.release(OK)
+    expect(world.inFlight('a')).toBe(0)
+    world.slot()
+    expect(world.scheduler.acquire(world.request())).toBeInstanceOf(WaitingSlot)
+  })
+
+  it('forgets what it learned of a credential with the credential', () => {
+    const world = new SchedulingWorld(keysOf(upstreamKey('a')))
+    world.call({ kind: 'unauthorised' })
+    expect(world.hasRoom()).toBe(false)
+    world.scheduler.update(keysOf(upstreamKey('a', { credential: 'another' })))
+    expect(world.hasRoom()).toBe(true)
   })
 })

@@ -77,9 +77,11 @@ describe('journal frames', () => {
 
   it('decode when the writer is older and its records have fewer fields', () => {
     const endFields = unpackValue(encodeRecord(anEnd('b'))) as unknown[]
-    const older = [beginFields.slice(0, 16), endFields.slice(0, 34)]
+    const attempts = (endFields[22] as unknown[][]).map((fields) => fields.slice(0, 6))
+    const older = [beginFields.slice(0, 16), endFields.slice(0, 34).with(22, attempts)]
+    const before = anEnd('b').attempts.map((attempt) => ({ ...attempt, model: null, choice: null }))
     const records = older.flatMap((fields) => recordsOf(readFrames(frameAround(packValue(fields)), 0).frames))
-    expect(records).toEqual([aBegin('a', { traceId: null }), anEnd('b', { traceId: null })])
+    expect(records).toEqual([aBegin('a', { traceId: null }), anEnd('b', { traceId: null, attempts: before })])
   })
 
   it('are found again behind damage, and never in the text of a client', () => {

@@ -1,0 +1,74 @@
+import type { Headroom } from '../core/deployment.ts'
+import type { UpstreamHeaders } from '../upstream/upstream-client.ts'
+
+/** The headers of one limit. */
+interface LimitHeaders {
+  readonly limit: string
+  readonly remaining: string
+  readonly reset: string
+}
+
+const LIMITS: readonly LimitHeaders[] = [
+  ...['requests', 'tokens'].map((what) => ({
+    limit: `x-ratelimit-limit-${what}`,
+    remaining: `x-ratelimit-remaining-${what}`,
+    reset: `x-ratelimit-reset-${what}`,
+  })),
+  ...['requests', 'tokens', 'input-tokens', 'output-tokens'].map((what) => ({
+    limit: `anthropic-ratelimit-${what}-limit`,
+    remaining: `anthropic-ratelimit-${what}-remaining`,
+    reset: `anthropic-ratelimit-${what}-reset`,
+  })),
+]
+
+const DURATION = /^(?:(\d+)d)?(?:(\d+)h)?(?:(\d+)m(?!s))?(?:(\d+(?:\.\d+)?)s)?(?:(\d+(?:\.\d+)?)ms)?$/
+const DAY_MS = 86_400_000
+/** Numbers from here on are times, not durations: in seconds, and in milliseconds. */
+const EPOCH_SECONDS = 1_000_000_000
+const EPOCH_MS = 1_000_000_000_000
+
+/** What an answer says is left of the key's limits: of the scarcest one. Null when it says nothing that can be read. */
+export function readHeadroom(headers: UpstreamHeaders, nowMs: number): Headroom | null {
+  let scarcest: Headroom | null = null
+  for (const { limit, remaining, reset } of LIMITS) {
+    const left = quantity(headers[remaining])
+    const resetAtMs = left === null ? null : readReset(headers[reset], nowMs)
+    if (left === null || resetAtMs === null) continue
+    const whole = quantity(headers[limit])
+    const share = left < 1 ? 0 : whole === null || whole <= 0 ? 1 : Math.min(1, left / whole)
+    const isScarcer =
+      scarcest === null || share < scarcest.left || (share === scarcest.left && resetAtMs > scarcest.resetAtMs)
+    if (isScarcer) scarcest = { left: share, resetAtMs }
+  }
+  return scarcest
+}
+
+/** A duration (`6m0s`, `120ms`, `1.5`: seconds) or a time (RFC 3339, Unix seconds or milliseconds) as Unix milliseconds. */
+function readReset(value: string | string[] | undefined, nowMs: number): number | null {
+  const text = (Array.isArray(value) ? value[0] : value)?.trim()
+  if (text === undefined || text === '') return null
+  const number = Number(text)
+  if (number >= EPOCH_MS) return number
+  if (number >= EPOCH_SECONDS) return number * 1000
+  if (number >= 0) return nowMs + number * 1000
+  const parts = DURATION.exec(text)
+  if (parts !== null) {
+    const [days, hours, minutes, seconds, milliseconds] = parts.slice(1).map((part) => Number(part ?? 0)) as [
+      number,
+      number,
+      number,
+      number,
+      number,
+    ]
+    return nowMs + days * DAY_MS + hours * 3_600_000 + minutes * 60_000 + seconds * 1000 + milliseconds
+  }
+  const atMs = Date.parse(text)
+  return Number.isNaN(atMs) ? null : atMs
+}
+
+function quantity(value: string | string[] | undefined): number | null {
+  const text = Array.isArray(value) ? value[0] : value
+  if (text === undefined || text.trim() === '') return null
+  const number = Number(text)
+  return Number.isFinite(number) ? number : null
+}

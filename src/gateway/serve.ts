@@ -1,0 +1,186 @@
+import type { Clock } from '../core/clock.ts'
+import type { Dialect } from '../core/dialect.ts'
+import type { DialectName } from '../core/endpoint.ts'
+import { GatewayError } from '../core/errors.ts'
+import type { RequestBody } from '../core/request-body.ts'
+import type { RequestContext } from '../core/request-context.ts'
+import type { Slot } from '../core/deployment.ts'
+import type { RetryBudget } from '../scheduling/retry-budget.ts'
+import type { Scheduler } from '../scheduling/scheduler.ts'
+import type { SlotRequest } from '../scheduling/slot-request.ts'
+import { WaitingSlot } from '../scheduling/waiting-slot.ts'
+import { Attempt } from './attempt.ts'
+import type { AttemptOptions } from './attempt.ts'
+
+export interface ServeParts extends AttemptOptions {
+  readonly clock: Clock
+  readonly scheduler: Scheduler
+  readonly retryBudget: RetryBudget
+  readonly dialectOf: (name: DialectName) => Dialect
+  /** Of one model. */
+  readonly maxAttempts: number
+  /** In the queue, all attempts of a request together. */
+  readonly maxQueueWaitMs: number
+  /** Models to be used in place of one that nobody can serve at the moment, best first. */
+  readonly fallbacks: ReadonlyMap<string, readonly string[]>
+}
+
+type Route = SlotRequest['route']
+
+/** Headers by which clients name their conversation. */
+const SESSION_HEADERS = ['x-session-id', 'session_id'] as const
+
+/**
+ * Gets a request served: by the keys of its model one after the other, then by those of its fallbacks, until something has
+ * gone downstream. Throws what the last one failed with, or NO_UPSTREAM_CAPACITY.
+ */
+export async function serve(ctx: RequestContext, parts: ServeParts): Promise<void> {
+  const { body } = ctx
+  if (body === null) throw new GatewayError('INTERNAL')
+  const serving = new Serving(ctx, body, parts)
+  parts.retryBudget.begin()
+  try {
+    await serving.run()
+  } finally {
+    parts.retryBudget.end()
+  }
+}
+
+class Serving {
+  readonly #ctx: RequestContext
+  readonly #body: RequestBody
+  readonly #parts: ServeParts
+  readonly #tenant: string
+  readonly #affinity: string | null
+  #waitLeftMs: number
+  #last: GatewayError | null = null
+  #overBudget = false
+
+  constructor(ctx: RequestContext, body: RequestBody, parts: ServeParts) {
+    this.#ctx = ctx
+    this.#body = body
+    this.#parts = parts
+    this.#tenant = tenantOf(ctx)
+    this.#affinity = sessionOf(ctx) ?? body.affinity
+    this.#waitLeftMs = parts.maxQueueWaitMs
+  }
+
+  async run(): Promise<void> {
+    const routes = this.#routes()
+    for (const [index, route] of routes.entries()) {
+      if (await this.#serveBy(route, this.#waitLeftMs / (routes.length - index))) return
+      if (this.#overBudget) break
+    }
+    throw withRetryAfter(this.#last, this.#parts.scheduler.noRoom(routes[0] ?? []))
+  }
+
+  /** The model asked for, then its fallbacks, as far as the key may use them. Throws MODEL_NOT_FOUND. */
+  #routes(): Route[] {
+    const { scheduler, fallbacks } = this.#parts
+    const { model } = this.#body
+    const { dialect } = this.#ctx.endpoint
+    const route = scheduler.route(model, dialect)
+    if (route === null) {
+      throw new GatewayError('MODEL_NOT_FOUND', {
+        message: `The model ${JSON.stringify(model)} does not exist here, or not for this endpoint. GET /v1/models lists what does.`,
+        param: '/model',
+      })
+    }
+    const routes = [route]
+    for (const fallback of fallbacks.get(model) ?? []) {
+      const allowed = this.#ctx.principal?.models
+      const other = allowed?.has(fallback) === false ? null : scheduler.route(fallback, dialect)
+      if (other !== null) routes.push(other)
+    }
+    return routes
+  }
+
+  /** False when the model's keys are exhausted. Throws what another key cannot mend. */
+  async #serveBy(route: Route, maxWaitMs: number): Promise<boolean> {
+    const { retryBudget, maxAttempts } = this.#parts
+    const tried = new Set<string>()
+    const untilMs = this.#waitLeftMs - maxWaitMs
+    while (tried.size < Math.min(maxAttempts, route.length)) {
+      const isRetry = this.#ctx.attempts.length > 0
+      if (isRetry && !retryBudget.take()) {
+        this.#overBudget = true
+        return false
+      }
+      try {
+        const slot = await this.#slot(route, tried, this.#waitLeftMs - untilMs)
+        if (slot === null) return false
+        tried.add(slot.deployment.key.id)
+        if (await this.#attempt(slot)) return true
+      } finally {
+        if (isRetry) retryBudget.giveBack()
+      }
+    }
+    return false
+  }
+
+  /** Null when there is none, and will be none in time. */
+  async #slot(route: Route, tried: ReadonlySet<string>, maxWaitMs: number): Promise<Slot | null> {
+    const request = { route, tried, tenant: this.#tenant, affinity: this.#affinity, maxWaitMs }
+    try {
+      const slot = this.#parts.scheduler.acquire(request)
+      return slot instanceof WaitingSlot ? await this.#queued(slot) : slot
+    } catch (cause) {
+      const error = GatewayError.from(cause)
+      if (error.code !== 'NO_UPSTREAM_CAPACITY') throw error
+      this.#last ??= error
+      return null
+    }
+  }
+
+  async #queued(waiting: WaitingSlot): Promise<Slot> {
+    const { clock } = this.#parts
+    const { times, exchange } = this.#ctx
+    const startUs = clock.monotonicUs()
+    exchange.response.onAbort(() => {
+      waiting.cancel()
+    })
+    try {
+      return await waiting.slot
+    } finally {
+      const waitedUs = clock.monotonicUs() - startUs
+      times.queueUs += waitedUs
+      this.#waitLeftMs = Math.max(0, this.#waitLeftMs - waitedUs / 1000)
+    }
+  }
+
+  async #attempt(slot: Slot): Promise<boolean> {
+    const dialect = this.#parts.dialectOf(this.#ctx.endpoint.dialect)
+    const result = await new Attempt(this.#ctx, this.#body, slot, dialect, this.#parts).run()
+    if (result.kind === 'served') return true
+    this.#last = result.error
+    if (!result.error.retryable) throw result.error
+    return false
+  }
+}
+
+/** Who shares the queue with others as one: an enterprise, else a user, else a key. */
+function tenantOf({ principal }: RequestContext): string {
+  if (principal === null) return ''
+  const { enterpriseId, userId, id } = principal.key
+  return enterpriseId ?? userId ?? id
+}
+
+function sessionOf({ exchange }: RequestContext): string | null {
+  for (const name of SESSION_HEADERS) {
+    const value = exchange.request.headers[name]
+    if (value !== undefined && value !== '') return value
+  }
+  return null
+}
+
+/** What the last attempt failed with says more than that there is no other, but not when to come back. */
+function withRetryAfter(last: GatewayError | null, noRoom: GatewayError): GatewayError {
+  if (last === null) return noRoom
+  if (last.retryAfterSeconds !== null || noRoom.retryAfterSeconds === null) return last
+  return new GatewayError(last.code, {
+    message: last.message,
+    retryAfterSeconds: noRoom.retryAfterSeconds,
+    ...(last.detail === null ? {} : { detail: last.detail }),
+    cause: last.cause,
+  })
+}

@@ -1,0 +1,98 @@
+import type { Deployment } from '../core/deployment.ts'
+import type { DialectName } from '../core/endpoint.ts'
+import type { Model, Provider, Snapshot, UpstreamKey } from '../core/snapshot.ts'
+import type { KeyState } from './key-state.ts'
+
+/** A deployment with what is known of its key. */
+export interface Candidate {
+  readonly deployment: Deployment
+  readonly key: KeyState
+  /** Lower is used first. */
+  readonly priority: number
+  readonly weight: number
+  /** Weight as a share of the largest of its priority, 0 to 1. */
+  readonly share: number
+}
+
+/** Who serves a model to clients of a dialect, by priority. Never empty. */
+export type Route = readonly Candidate[]
+
+const MAX_NAMES_OF_PATTERNS = 1_000
+
+/** The models of a snapshot, sorted and indexed once. */
+export class Catalog {
+  readonly #routes = new Map<string, ReadonlyMap<DialectName, Route>>()
+  readonly #patterns: ReadonlyArray<{ readonly prefix: string; readonly routes: ReadonlyMap<DialectName, Route> }>
+  /** Names that fitted a pattern, made up by clients: bounded. */
+  readonly #named = new Map<string, Map<DialectName, Route>>()
+
+  constructor({ providers, models }: Snapshot, stateOf: (provider: Provider, key: UpstreamKey) => KeyState) {
+    const byId = new Map(providers.map((provider) => [provider.id, provider]))
+    const patterns: Array<{ prefix: string; routes: ReadonlyMap<DialectName, Route> }> = []
+    for (const model of models) {
+      const routes = routesOf(model, byId, stateOf)
+      if (model.id.endsWith('*')) patterns.push({ prefix: model.id.slice(0, -1), routes })
+      else this.#routes.set(model.id, routes)
+    }
+    this.#patterns = patterns.sort((a, b) => b.prefix.length - a.prefix.length)
+  }
+
+  /** The model of this id, else of the longest pattern that it fits; null when there is none for this dialect. */
+  route(model: string, dialect: DialectName): Route | null {
+    const exact = this.#routes.get(model)
+    if (exact !== undefined) return exact.get(dialect) ?? null
+    return this.#named.get(model)?.get(dialect) ?? this.#byPattern(model, dialect)
+  }
+
+  #byPattern(model: string, dialect: DialectName): Route | null {
+    const pattern = this.#patterns.find(({ prefix }) => model.startsWith(prefix))
+    const general = pattern?.routes.get(dialect)
+    if (pattern === undefined || general === undefined) return null
+    const rest = model.slice(pattern.prefix.length)
+    const route = general.map((candidate) => ({ ...candidate, deployment: named(candidate.deployment, rest) }))
+    if (this.#named.size >= MAX_NAMES_OF_PATTERNS) this.#named.clear()
+    const known = this.#named.get(model) ?? new Map<DialectName, Route>()
+    this.#named.set(model, known.set(dialect, route))
+    return route
+  }
+}
+
+function routesOf(
+  model: Model,
+  providers: ReadonlyMap<string, Provider>,
+  stateOf: (provider: Provider, key: UpstreamKey) => KeyState,
+): ReadonlyMap<DialectName, Route> {
+  const byDialect = new Map<DialectName, Array<Omit<Candidate, 'share'>>>()
+  for (const target of model.targets) {
+    const provider = providers.get(target.providerId)
+    if (provider === undefined) continue
+    const candidates = byDialect.get(provider.dialect) ?? []
+    for (const key of provider.keys) {
+      const weight = target.weight * key.weight
+      if (!key.enabled || !(weight > 0)) continue
+      candidates.push({
+        deployment: { provider, key, upstreamModel: target.upstreamModel, weight },
+        key: stateOf(provider, key),
+        priority: (target.priority ?? 0) + (key.priority ?? 0),
+        weight,
+      })
+    }
+    if (candidates.length > 0) byDialect.set(provider.dialect, candidates)
+  }
+  return new Map([...byDialect].map(([dialect, candidates]) => [dialect, byPriority(candidates)]))
+}
+
+function byPriority(candidates: ReadonlyArray<Omit<Candidate, 'share'>>): Route {
+  const heaviest = new Map<number, number>()
+  for (const { priority, weight } of candidates) {
+    heaviest.set(priority, Math.max(weight, heaviest.get(priority) ?? 0))
+  }
+  return candidates
+    .map((candidate) => ({ ...candidate, share: candidate.weight / (heaviest.get(candidate.priority) ?? 1) }))
+    .sort((a, b) => a.priority - b.priority)
+}
+
+function named(deployment: Deployment, rest: string): Deployment {
+  // A function: in a text, "$&" and its like would be replaced once more.
+  return { ...deployment, upstreamModel: deployment.upstreamModel.replace(/\*$/, () => rest) }
+}

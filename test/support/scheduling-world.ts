@@ -1,0 +1,143 @@
+import { DeadlineClock } from '../../src/core/deadlines.ts'
+import type { AttemptOutcome, Slot } from '../../src/core/deployment.ts'
+import type { KeyNews } from '../../src/core/key-news.ts'
+import type { ModelTarget, Provider, Snapshot, UpstreamKey } from '../../src/core/snapshot.ts'
+import { LocalSlots } from './local-slots.ts'
+import { Scheduler } from '../../src/scheduling/scheduler.ts'
+import type { SlotRequest } from '../../src/scheduling/slot-request.ts'
+import type { SlotSupply } from '../../src/scheduling/slot-supply.ts'
+import { WaitingSlot } from '../../src/scheduling/waiting-slot.ts'
+import { SeededRandom } from './seeded-random.ts'
+
+export function upstreamKey(id: string, members: Partial<UpstreamKey> = {}): UpstreamKey {
+  return { id, name: id, credential: `secret-${id}`, enabled: true, weight: 1, maxConcurrency: 10, ...members }
+}
+
+export function provider(id: string, keys: readonly UpstreamKey[], members: Partial<Provider> = {}): Provider {
+  return {
+    id,
+    name: id,
+    dialect: 'openai-chat',
+    baseUrl: 'https://provider.test/v1',
+    auth: 'bearer',
+    headers: {},
+    keys,
+    timeouts: { connectMs: 1, firstByteMs: 1, idleMs: 1, totalMs: 1 },
+    billsAfterDisconnect: false,
+    ...members,
+  }
+}
+
+export function target(providerId: string, members: Partial<ModelTarget> = {}): ModelTarget {
+  return { providerId, upstreamModel: 'upstream-m', weight: 1, ...members }
+}
+
+/** One model, `m` by default. */
+export function snapshotOf(providers: readonly Provider[], targets: readonly ModelTarget[], modelId = 'm'): Snapshot {
+  return { version: 1, keys: [], providers, models: [{ id: modelId, created: 0, ownedBy: 'test', targets }] }
+}
+
+/** Keys of one provider that all serve the model `m`. */
+export function keysOf(...keys: readonly UpstreamKey[]): Snapshot {
+  return snapshotOf([provider('p', keys)], [target('p')])
+}
+
+export interface WorldOptions {
+  readonly random?: () => number
+  readonly supply?: SlotSupply
+  readonly maxWaiting?: number
+}
+
+/** A scheduler whose time passes when it is told to. */
+export class SchedulingWorld {
+  nowMs = 1_700_000_000_000
+  readonly news: KeyNews[] = []
+  readonly scheduler: Scheduler
+  readonly deadlines: DeadlineClock
+
+  constructor(snapshot: Snapshot, options: WorldOptions = {}) {
+    const clock = { now: () => this.nowMs, monotonicUs: () => this.nowMs * 1000 }
+    const seeded = new SeededRandom(1)
+    this.deadlines = new DeadlineClock(clock)
+    this.scheduler = new Scheduler({
+      supply: options.supply ?? new LocalSlots(1),
+      random: options.random ?? (() => seeded.next()),
+      clock,
+      deadlines: this.deadlines,
+      maxWaiting: options.maxWaiting ?? 1_000,
+      announce: (news) => this.news.push(news),
+    })
+    this.scheduler.update(snapshot)
+  }
+
+  /** Nothing happens on the way: what is due is done at the end. */
+  pass(ms: number): void {
+    this.nowMs += ms
+    this.deadlines.tick()
+  }
+
+  request(members: Partial<SlotRequest> = {}): SlotRequest {
+    const route = this.scheduler.route('m', 'openai-chat')
+    if (route === null) throw new Error('nobody serves the model')
+    return { route, tried: new Set(), tenant: 't', affinity: null, maxWaitMs: 10_000, ...members }
+  }
+
+  /** A slot that is there at once. */
+  slot(members: Partial<SlotRequest> = {}): Slot {
+    const got = this.scheduler.acquire(this.request(members))
+    if (got instanceof WaitingSlot) throw new Error('there is none at once')
+    return got
+  }
+
+  /** A place in the queue, and what has become of it. */
+  wait(members: Partial<SlotRequest> = {}): Waiting {
+    const got = this.scheduler.acquire(this.request(members))
+    if (!(got instanceof WaitingSlot)) throw new Error('there is a slot at once')
+    return new Waiting(got)
+  }
+
+  /** One call from beginning to end, at no time. */
+  call(outcome: AttemptOutcome, members: Partial<SlotRequest> = {}): string {
+    const slot = this.slot(members)
+    slot.release(outcome)
+    return slot.deployment.key.id
+  }
+
+  /** Calls under way with a key. */
+  inFlight(keyId: string): number {
+    return this.scheduler.stats(this.nowMs).keys.find((key) => key.keyId === keyId)?.used ?? 0
+  }
+
+  /** Whether there is a slot at once; it goes back unused. */
+  hasRoom(members: Partial<SlotRequest> = {}): boolean {
+    try {
+      this.slot({ maxWaitMs: 0, ...members }).release({ kind: 'abandoned' })
+      return true
+    } catch {
+      return false
+    }
+  }
+}
+
+export class Waiting {
+  readonly place: WaitingSlot
+  slot: Slot | null = null
+  error: unknown = null
+
+  constructor(place: WaitingSlot) {
+    this.place = place
+    place.slot.then(
+      (slot) => {
+        this.slot = slot
+      },
+      (error: unknown) => {
+        this.error = error
+      },
+    )
+  }
+}
+
+/** Promises that are settled have told so. */
+export async function settled(): Promise<void> {
+  for (let turn = 0; turn < 3; turn++) await Promise.resolve()
+}

@@ -123,8 +123,8 @@ async function runFront(setup: ChildSetup): Promise<void> {
     dialectOf,
     checkBody: (endpoint, bytes) =>
       bytes.length > inlineMaxBytes ? pool.checkBody(endpoint, bytes) : validator.validate(endpoint, bytes),
-    readAnswer: ({ dialect }, body) =>
-      body.length > inlineMaxBytes ? pool.readAnswer(dialect.name, body) : dialect.readAnswer(body),
+    readAnswer: ({ dialect, body: request }, body) =>
+      body.length > inlineMaxBytes ? pool.readAnswer(dialect.name, request, body) : dialect.readAnswer(body, request),
     isReady,
     vendor: config.server.vendor,
     retryBudget: new RetryBudget(config.upstream.retryBudget),

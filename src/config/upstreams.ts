@@ -209,7 +209,11 @@ export function simulatorUpstreams(port: number): UpstreamConfig[] {
     models: models.map((model) => ({ id: model, upstreamModel: model, weight: 1, priority: 0, ownedBy: 'simulator' })),
   })
   return [
-    { ...simulator('simulator-chat', ['sim-gpt', 'sim-gpt-mini']), dialect: 'openai-chat', auth: 'bearer' },
+    {
+      ...simulator('simulator-chat', ['sim-gpt', 'sim-gpt-mini', 'sim-embed', 'sim-rerank', 'sim-image', 'sim-video']),
+      dialect: 'openai-chat',
+      auth: 'bearer',
+    },
     { ...simulator('simulator-messages', ['sim-claude']), dialect: 'anthropic-messages', auth: 'x-api-key' },
   ]
 }

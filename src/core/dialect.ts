@@ -1,4 +1,4 @@
-import type { DialectName } from './endpoint.ts'
+import type { BodyDialectName } from './endpoint.ts'
 import type { GatewayError } from './errors.ts'
 import type { RequestBody } from './request-body.ts'
 import type { Usage } from './usage.ts'
@@ -42,7 +42,12 @@ export interface BufferedAnswer {
   readonly observedTextBytes: number
   /** Set when a 200 holds an error instead of an answer, or no answer at all. */
   readonly failure: UpstreamFailure | null
+  /** What the client gets in place of the upstream's bytes; null: those. */
+  readonly body: Buffer | null
 }
+
+/** What of a request its answer is read with. Plain: it goes to the pool. */
+export type AnswerRequest = Pick<RequestBody, 'expected' | 'estimatedPromptTokens'>
 
 /** What routing must change in a body that otherwise goes through byte for byte. */
 export interface BodyEdits {
@@ -53,7 +58,7 @@ export interface BodyEdits {
 
 /** A wire language: values in, values out; no sockets, no clock. */
 export interface Dialect {
-  readonly name: DialectName
+  readonly name: BodyDialectName
   /**
    * The body as the upstream gets it: its name of the model, no upstream address or key of the client's, usage asked of
    * streams. All other bytes stay; the very same buffer when nothing needs to change.
@@ -61,8 +66,8 @@ export interface Dialect {
   prepareBody(body: RequestBody, edits: BodyEdits): Buffer
   /** @param clientWantsUsage the client asked for usage in its stream */
   inspectStream(clientWantsUsage: boolean): StreamInspector
-  /** Reads a buffered 200; throws SyntaxError when it is not JSON. */
-  readAnswer(body: Buffer): BufferedAnswer
+  /** Reads a buffered 200, and brings it to what the request promises; throws SyntaxError when it is not JSON. */
+  readAnswer(body: Buffer, request: AnswerRequest): BufferedAnswer
   /** Reads the body of an upstream answer that is not a 200, of whatever shape: JSON object, array, string, HTML, text. */
   readFailure(status: number, body: Buffer): UpstreamFailure
   /** The error body of the contract. */

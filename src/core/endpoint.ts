@@ -1,20 +1,40 @@
 /** The wire language of a client or an upstream. */
 export type DialectName = 'openai-chat' | 'anthropic-messages'
 
-export type EndpointName = 'chat.completions' | 'messages' | 'messages.count_tokens' | 'models.list' | 'models.get'
+/** What the bodies of an endpoint are written in: its clients' dialect, or a small language of its own under that one's errors. */
+export type BodyDialectName = DialectName | 'openai-embeddings' | 'rerank' | 'openai-images'
+
+export type EndpointName =
+  | 'chat.completions'
+  | 'messages'
+  | 'messages.count_tokens'
+  | 'embeddings'
+  | 'rerank'
+  | 'images.generations'
+  | 'models.list'
+  | 'models.get'
 
 /** A public AI route: which language its clients speak and how it is served. */
 export interface Endpoint {
   readonly name: EndpointName
-  /** Decides the shape of bodies and errors. */
+  /** Decides the shape of errors, and which providers can serve it. */
   readonly dialect: DialectName
+  readonly bodies: BodyDialectName
   readonly streams: boolean
 }
 
 export const ENDPOINTS = {
-  chat: { name: 'chat.completions', dialect: 'openai-chat', streams: true },
-  messages: { name: 'messages', dialect: 'anthropic-messages', streams: true },
-  countTokens: { name: 'messages.count_tokens', dialect: 'anthropic-messages', streams: false },
-  modelList: { name: 'models.list', dialect: 'openai-chat', streams: false },
-  model: { name: 'models.get', dialect: 'openai-chat', streams: false },
+  chat: { name: 'chat.completions', dialect: 'openai-chat', bodies: 'openai-chat', streams: true },
+  messages: { name: 'messages', dialect: 'anthropic-messages', bodies: 'anthropic-messages', streams: true },
+  countTokens: {
+    name: 'messages.count_tokens',
+    dialect: 'anthropic-messages',
+    bodies: 'anthropic-messages',
+    streams: false,
+  },
+  embeddings: { name: 'embeddings', dialect: 'openai-chat', bodies: 'openai-embeddings', streams: false },
+  rerank: { name: 'rerank', dialect: 'openai-chat', bodies: 'rerank', streams: false },
+  images: { name: 'images.generations', dialect: 'openai-chat', bodies: 'openai-images', streams: false },
+  modelList: { name: 'models.list', dialect: 'openai-chat', bodies: 'openai-chat', streams: false },
+  model: { name: 'models.get', dialect: 'openai-chat', bodies: 'openai-chat', streams: false },
 } as const satisfies Record<string, Endpoint>

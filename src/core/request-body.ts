@@ -25,4 +25,23 @@ export interface RequestBody {
   readonly estimatedPromptTokens: number
   /** What the requests of one conversation have in common, as far as the body tells; null: it does not. */
   readonly affinity: string | null
+  readonly expected: ExpectedAnswer | null
 }
+
+/** What an answer is checked against and brought to; null where the upstream's own is passed on. Plain: it goes to the pool. */
+export type ExpectedAnswer =
+  | {
+      readonly kind: 'embeddings'
+      /** `as-is`: of a type that the gateway does not know. */
+      readonly encoding: 'float' | 'base64' | 'as-is'
+      readonly inputs: number
+    }
+  | {
+      readonly kind: 'rerank'
+      readonly documents: number
+      /** Null: all. */
+      readonly topN: number | null
+      /** Whether results may hold what they rank. */
+      readonly showsDocuments: boolean
+    }
+  | { readonly kind: 'images'; readonly wantsUrl: boolean }

@@ -18,6 +18,11 @@ export function editMember(member: MemberSpan, body: RequestBody, edits: BodyEdi
   return member.name === 'model' && body.model !== edits.model ? JSON.stringify(edits.model) : null
 }
 
+/** The body with no edits but those; the very same buffer when nothing needs to change. */
+export function routeBody(body: RequestBody, edits: BodyEdits): Buffer {
+  return spliceMembers(body, (member) => editMember(member, body, edits), null)
+}
+
 /**
  * Applies `edit` to each member and adds `added` (name and value as JSON) at the object's end. Bytes of kept members, and
  * white space around them, stay as they are; without any change the same buffer is returned.

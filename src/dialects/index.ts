@@ -1,13 +1,19 @@
 import type { Dialect } from '../core/dialect.ts'
-import type { DialectName } from '../core/endpoint.ts'
+import type { BodyDialectName } from '../core/endpoint.ts'
 import { anthropicMessages } from './anthropic-messages/index.ts'
 import { openaiChat } from './openai-chat/index.ts'
+import { openaiEmbeddings } from './openai-embeddings/index.ts'
+import { openaiImages } from './openai-images/index.ts'
+import { rerank } from './rerank/index.ts'
 
-const DIALECTS: Readonly<Record<DialectName, Dialect>> = {
+const DIALECTS: Readonly<Record<BodyDialectName, Dialect>> = {
   'openai-chat': openaiChat,
   'anthropic-messages': anthropicMessages,
+  'openai-embeddings': openaiEmbeddings,
+  'openai-images': openaiImages,
+  rerank,
 }
 
-export function dialectOf(name: DialectName): Dialect {
+export function dialectOf(name: BodyDialectName): Dialect {
   return DIALECTS[name]
 }

@@ -101,7 +101,7 @@ export class BufferedRelay implements AnswerReceiver {
     settleUsage(ctx, { usage: read.usage, observedTextBytes: read.observedTextBytes, complete: true })
     if (!ctx.aborted) ctx.status = 200
     ctx.finish = () => {
-      ctx.exchange.response.send(200, bufferedHeaders(ctx, headers, clock.monotonicUs()), body)
+      ctx.exchange.response.send(200, bufferedHeaders(ctx, headers, clock.monotonicUs()), read.body ?? body)
     }
     this.#control.served()
   }

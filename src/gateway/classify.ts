@@ -19,6 +19,8 @@ const BY_STATUS: Readonly<Record<number, ErrorCode>> = {
   421: 'UPSTREAM_ERROR',
   425: 'UPSTREAM_ERROR',
   429: 'UPSTREAM_RATE_LIMITED',
+  // Servers that were started without the model's kind of work say so like this.
+  501: 'UPSTREAM_NOT_FOUND',
   503: 'UPSTREAM_OVERLOADED',
   504: 'UPSTREAM_TIMEOUT',
   529: 'UPSTREAM_OVERLOADED',

@@ -106,6 +106,9 @@ export function createRoutes(parts: RouteParts): readonly GatewayRoute[] {
     ai(`/${vendor}/v1/messages`, ENDPOINTS.messages),
     ai('/v1/messages/count_tokens', ENDPOINTS.countTokens),
     ai(`/${vendor}/v1/messages/count_tokens`, ENDPOINTS.countTokens),
+    ai('/v1/embeddings', ENDPOINTS.embeddings),
+    ai('/v1/rerank', ENDPOINTS.rerank),
+    ai('/v1/images/generations', ENDPOINTS.images),
     local('/v1/models', ENDPOINTS.modelList, models.list),
     // Ids may hold slashes, which not every client encodes.
     local(`${MODEL_PATH}*`, ENDPOINTS.model, models.get),

@@ -1,6 +1,6 @@
 import type { Clock } from '../core/clock.ts'
 import type { Dialect } from '../core/dialect.ts'
-import type { DialectName } from '../core/endpoint.ts'
+import type { BodyDialectName } from '../core/endpoint.ts'
 import { GatewayError } from '../core/errors.ts'
 import type { RequestBody } from '../core/request-body.ts'
 import type { RequestContext } from '../core/request-context.ts'
@@ -16,7 +16,7 @@ export interface ServeParts extends AttemptOptions {
   readonly clock: Clock
   readonly scheduler: Scheduler
   readonly retryBudget: RetryBudget
-  readonly dialectOf: (name: DialectName) => Dialect
+  readonly dialectOf: (name: BodyDialectName) => Dialect
   /** Of one model. */
   readonly maxAttempts: number
   /** In the queue, all attempts of a request together. */
@@ -149,7 +149,7 @@ class Serving {
   }
 
   async #attempt(slot: Slot): Promise<boolean> {
-    const dialect = this.#parts.dialectOf(this.#ctx.endpoint.dialect)
+    const dialect = this.#parts.dialectOf(this.#ctx.endpoint.bodies)
     const result = await new Attempt(this.#ctx, this.#body, slot, dialect, this.#parts).run()
     if (result.kind === 'served') return true
     this.#last = result.error

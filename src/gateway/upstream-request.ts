@@ -10,6 +10,9 @@ const PATHS: Readonly<Partial<Record<EndpointName, string>>> = {
   'chat.completions': '/chat/completions',
   messages: '/messages',
   'messages.count_tokens': '/messages/count_tokens',
+  embeddings: '/embeddings',
+  rerank: '/rerank',
+  'images.generations': '/images/generations',
 }
 
 /** Client headers that a provider may see, and what they are called there; `VENDOR` stands for the configured vendor. */

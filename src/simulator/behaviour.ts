@@ -50,6 +50,19 @@ export const USAGE_MODES = [
 ] as const
 export type UsageMode = (typeof USAGE_MODES)[number]
 
+/** How the job of a video goes. */
+export interface VideoBehaviour {
+  /** Looks at the job that find it under way. */
+  readonly pendingPolls?: number
+  /** Time for which it is under way. */
+  readonly pendingMs?: number
+  readonly outcome?: 'completed' | 'failed' | 'moderated'
+  /** The video is gone by the time it is done. */
+  readonly expired?: boolean
+  /** Length of the video. */
+  readonly bytes?: number
+}
+
 export interface ToolAnswer {
   readonly name: string
   /** JSON text, or a value to make it of. */
@@ -102,6 +115,10 @@ export interface Behaviour {
   readonly afterAnswer?: 'close' | 'reset-next'
   /** Ids that `GET models` lists. */
   readonly models?: readonly string[]
+  /** How embeddings come, whatever was asked for. */
+  readonly vectors?: 'float' | 'base64'
+  /** Of the job that a request makes. */
+  readonly video?: VideoBehaviour
 }
 
 export const DEFAULT_AFTER = 5
@@ -113,6 +130,18 @@ const isAmount: Check = (value) => typeof value === 'number' && Number.isFinite(
 const isInteger: Check = (value) => Number.isInteger(value)
 const isText: Check = (value) => typeof value === 'string'
 const isTextList: Check = (value) => Array.isArray(value) && value.every(isText)
+const VIDEO_MEMBERS: Record<keyof VideoBehaviour, Check> = {
+  pendingPolls: isCount,
+  pendingMs: isAmount,
+  outcome: (value) => value === 'completed' || value === 'failed' || value === 'moderated',
+  expired: (value) => typeof value === 'boolean',
+  bytes: isCount,
+}
+const isVideo: Check = (value) =>
+  isRecord(value) &&
+  Object.entries(value).every(
+    ([name, member]) => Object.hasOwn(VIDEO_MEMBERS, name) && VIDEO_MEMBERS[name as keyof VideoBehaviour](member),
+  )
 const isTool: Check = (value) => isRecord(value) && typeof value['name'] === 'string'
 
 const MEMBERS: Record<keyof Behaviour, Check> = {
@@ -140,6 +169,8 @@ const MEMBERS: Record<keyof Behaviour, Check> = {
   framing: (value) => value === 'chunked' || value === 'close',
   afterAnswer: (value) => value === 'close' || value === 'reset-next',
   models: isTextList,
+  vectors: (value) => value === 'float' || value === 'base64',
+  video: isVideo,
 }
 
 /** The value as a behaviour. Throws an Error that names the first member it does not know or whose value is wrong. */

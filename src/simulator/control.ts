@@ -9,6 +9,7 @@ export interface SimulatorStats extends Readonly<Totals> {
   readonly connections: { readonly open: number; readonly accepted: number }
   /** Requests for the place that the fault `redirect` points to. */
   readonly redirectsFollowed: number
+  readonly videosCreated: number
   /** How late the event loop ran: what a peer's leaving can have waited until `abortSeenAt`. */
   readonly loopDelayMs: { readonly p99: number; readonly max: number }
 }

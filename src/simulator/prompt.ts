@@ -28,13 +28,15 @@ export interface Prompt {
 
 export type ToolChoice = { readonly mode: 'none' | 'auto' | 'any' } | { readonly mode: 'named'; readonly name: string }
 
-/** The provider would refuse this body with a 400. */
+/** The provider would refuse this request, mostly with a 400. */
 export class BadRequest extends Error {
   readonly param: string | null
   readonly code: string | null
+  readonly status: number
 
-  constructor(message: string, param: string | null = null, code: string | null = null) {
+  constructor(message: string, param: string | null = null, code: string | null = null, status = 400) {
     super(message)
+    this.status = status
     this.name = 'BadRequest'
     this.param = param
     this.code = code

@@ -2,6 +2,7 @@ import { planAnswer } from './answer.ts'
 import { LATE_USAGE_MS, type Behaviour } from './behaviour.ts'
 import type { Exchange } from './exchange.ts'
 import { faultedEvents, LONG_TEXT, playsRaw, sparesBody, sparesStream, wireFault } from './faults.ts'
+import { jsonAnswer, type PlainAnswer } from './plain-request.ts'
 import type { Prompt } from './prompt.ts'
 import { everyByte, RawPlayer, tornCharacters, type RawPlan, type TokenMark } from './raw-player.ts'
 import { renderRecorded, type RecordedAnswer } from './recorded.ts'
@@ -16,9 +17,9 @@ export interface ReplySubject {
   readonly wire: Wire
   /** Unique part of the ids of the answer. */
   readonly id: string
-  /** Null: `body` is the answer. */
+  /** Null: `plain` is the answer. */
   readonly prompt: Prompt | null
-  readonly body: string
+  readonly plain: PlainAnswer
   readonly recorded: RecordedAnswer | null
   /** Where `redirect` points to. */
   readonly redirectTo: string
@@ -68,7 +69,7 @@ export class Reply implements Resumable {
   resume(): void {
     const exchange = this.#exchange
     if (exchange.over) return
-    const { refusal, recorded, body } = this.#subject
+    const { refusal, recorded, plain } = this.#subject
     if (refusal !== null) {
       this.#sendError(refusal.status, refusal)
       return
@@ -76,9 +77,9 @@ export class Reply implements Resumable {
     if (this.#playWireFault()) return
     if (recorded !== null) this.#replay(recorded)
     else if (this.#isError()) this.#sendError(this.#behaviour.status ?? 500, {})
-    else if (this.#answer === null) this.#sendBody(body, null)
+    else if (this.#answer === null) this.#sendBody(plain)
     else if (this.#streams()) this.#stream(this.#answer)
-    else this.#sendBody(this.#subject.wire.body(this.#answer), this.#answer)
+    else this.#sendBody(this.#wholeAnswer(this.#answer))
   }
 
   #isError(): boolean {
@@ -172,24 +173,28 @@ export class Reply implements Resumable {
     this.#exchange.complete(status < 400 && status !== 307 ? 'ok' : 'fault', true)
   }
 
-  #sendBody(whole: string, answer: WireAnswer | null): void {
+  #wholeAnswer(answer: WireAnswer): PlainAnswer & { cachedTokens: number } {
+    const { promptTokens, completionTokens, cachedTokens } = answer.usage
+    return { ...jsonAnswer(this.#subject.wire.body(answer), promptTokens, completionTokens), cachedTokens }
+  }
+
+  #sendBody(answer: PlainAnswer & { cachedTokens?: number }): void {
     const exchange = this.#exchange
     const { fault } = this.#behaviour
     const status = this.#behaviour.status ?? 200
-    const promptTokens = answer?.usage.promptTokens ?? 0
-    const cachedTokens = answer?.usage.cachedTokens ?? 0
-    const tokens = answer?.usage.completionTokens ?? 0
+    const { body: whole, contentType, promptTokens, cachedTokens = 0, completionTokens: tokens } = answer
     if (fault === undefined || sparesBody(fault)) {
-      const head = this.#head(status, 'application/json', Buffer.byteLength(whole), '')
+      const head = this.#head(status, contentType, Buffer.byteLength(whole), '')
       exchange.producedPrompt(promptTokens, cachedTokens)
-      exchange.write(exchange.head.method === 'HEAD' ? head : head + whole)
+      if (exchange.head.method === 'HEAD') exchange.write(head)
+      else exchange.write(typeof whole === 'string' ? head + whole : Buffer.concat([Buffer.from(head), whole]))
       exchange.producedCompletion(tokens)
       exchange.complete('ok', true)
       return
     }
-    const body = Buffer.from(this.#bentBody(whole))
+    const body = typeof whole === 'string' ? Buffer.from(this.#bentBody(whole)) : whole
     const lie = fault === 'wrong-content-length-short' ? -10 : fault === 'wrong-content-length-long' ? 10 : 0
-    const head = Buffer.from(this.#head(status, 'application/json', Math.max(0, body.length + lie), ''))
+    const head = Buffer.from(this.#head(status, contentType, Math.max(0, body.length + lie), ''))
     const bytes = Buffer.concat([head, body])
     const ending = endingOf(this.#behaviour)
     const last =
@@ -225,7 +230,7 @@ export class Reply implements Resumable {
     const { fault, framing, eventsPerSecond, usage } = this.#behaviour
     const { wire } = this.#subject
     if (fault === 'error-in-200') {
-      this.#sendBody('', answer)
+      this.#sendBody({ ...this.#wholeAnswer(answer), body: '' })
       return
     }
     const whole = wire.events(answer)

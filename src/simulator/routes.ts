@@ -2,7 +2,11 @@ import type { RequestHead } from './http-head.ts'
 
 export type Route =
   | { readonly kind: 'chat' | 'messages' | 'count-tokens' | 'models' | 'probe' | 'unknown' | 'control' }
-  | { readonly kind: 'model'; readonly id: string }
+  | { readonly kind: 'embeddings' | 'rerank' | 'images' | 'videos' }
+  | { readonly kind: 'model' | 'video' | 'video-content'; readonly id: string }
+
+const VIDEO_CONTENT = /\/videos\/([^/]+)\/content$/
+const VIDEO = /\/videos\/([^/]+)$/
 
 const CHAT: Route = { kind: 'chat' }
 const MESSAGES: Route = { kind: 'messages' }
@@ -19,10 +23,17 @@ export function routeOf({ method, path }: RequestHead): Route {
     if (path.endsWith('/chat/completions')) return CHAT
     if (path.endsWith('/messages')) return MESSAGES
     if (path.endsWith('/messages/count_tokens')) return COUNT_TOKENS
-    return UNKNOWN
+    if (path.endsWith('/embeddings')) return { kind: 'embeddings' }
+    if (path.endsWith('/rerank')) return { kind: 'rerank' }
+    if (path.endsWith('/images/generations')) return { kind: 'images' }
+    return path.endsWith('/videos') ? { kind: 'videos' } : UNKNOWN
   }
   if (method !== 'GET' && method !== 'HEAD') return UNKNOWN
   if (path.endsWith('/models')) return MODELS
+  const content = VIDEO_CONTENT.exec(path)?.[1]
+  if (content !== undefined) return { kind: 'video-content', id: decode(content) }
+  const video = VIDEO.exec(path)?.[1]
+  if (video !== undefined) return { kind: 'video', id: decode(video) }
   const models = path.lastIndexOf('/models/')
   if (models !== -1) return { kind: 'model', id: decode(path.slice(models + '/models/'.length)) }
   return path === '/' || path === '/api/hello' ? PROBE : UNKNOWN

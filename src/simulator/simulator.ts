@@ -15,6 +15,7 @@ import { RequestLog, type LoggedRequest } from './request-log.ts'
 import { responseHead } from './response-head.ts'
 import { credentialOf, routeOf } from './routes.ts'
 import { readSubject } from './subject.ts'
+import { VideoJobs } from './video-jobs.ts'
 
 export interface SimulatorOptions {
   /** 0, the default: any free one. */
@@ -59,6 +60,7 @@ class RunningSimulator implements Simulator, ControlTarget, RequestHandler<Excha
   readonly #behaviours: Behaviours
   readonly #log = new RequestLog()
   readonly #pacer = new Pacer()
+  readonly #videos = new VideoJobs()
   readonly #recorded = new Map<string, RecordedAnswer>()
   readonly #connections = new Set<HttpConnection<Exchange>>()
   readonly #server: Server
@@ -130,6 +132,7 @@ class RunningSimulator implements Simulator, ControlTarget, RequestHandler<Excha
       keys: Object.fromEntries(this.ledger.credentials.map((name) => [name, this.ledger.of(name)])),
       connections: { open: this.#connections.size, accepted: this.#accepted },
       redirectsFollowed: this.#redirectsFollowed,
+      videosCreated: this.#videos.created,
       loopDelayMs: { p99: delay(this.#loopDelay.percentile(99)), max: delay(this.#loopDelay.max) },
     }
   }
@@ -139,6 +142,7 @@ class RunningSimulator implements Simulator, ControlTarget, RequestHandler<Excha
     this.#log.clear()
     this.#behaviours.reset()
     this.#recorded.clear()
+    this.#videos.clear()
     this.#redirectsFollowed = 0
     this.#accepted = 0
     this.#loopDelay.reset()
@@ -192,6 +196,7 @@ class RunningSimulator implements Simulator, ControlTarget, RequestHandler<Excha
       record: exchange.record,
       behaviours: this.#behaviours,
       recorded: this.#recorded,
+      videos: this.#videos,
       redirectTo: `${this.origin}/__sim/redirected`,
     })
     exchange.behaviour = behaviour

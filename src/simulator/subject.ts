@@ -2,14 +2,24 @@ import { anthropicMessages } from './anthropic-messages.ts'
 import { findBehaviour, parseBehaviour, type Behaviour } from './behaviour.ts'
 import { HEALTHY, type Behaviours } from './behaviours.ts'
 import type { RequestHead } from './http-head.ts'
-import { isRecord } from './json.ts'
+import { isRecord, type JsonObject } from './json.ts'
 import type { OpenRequest } from './ledger.ts'
 import { modelBody, modelsBody } from './models.ts'
 import { openaiChat } from './openai-chat.ts'
+import {
+  embeddingsAnswer,
+  imagesAnswer,
+  jsonAnswer,
+  readPlainRequest,
+  rerankAnswer,
+  type PlainAnswer,
+  type PlainRequest,
+} from './plain-request.ts'
 import { BadRequest, readChatPrompt, readMessagesPrompt, type Prompt } from './prompt.ts'
 import type { RecordedAnswer } from './recorded.ts'
 import type { Refusal, ReplySubject } from './reply.ts'
 import type { Route } from './routes.ts'
+import type { VideoJobs } from './video-jobs.ts'
 
 export interface SubjectParts {
   readonly route: Exclude<Route, { kind: 'control' }>
@@ -21,6 +31,7 @@ export interface SubjectParts {
   readonly behaviours: Behaviours
   readonly recorded: ReadonlyMap<string, RecordedAnswer>
   readonly redirectTo: string
+  readonly videos: VideoJobs
 }
 
 /** Reads a whole request: what it wants, how it is to be treated, and whether the provider would refuse it. */
@@ -29,15 +40,18 @@ export function readSubject(parts: SubjectParts): { readonly subject: ReplySubje
   const isMessages = route.kind === 'messages' || route.kind === 'count-tokens'
   const speaksAnthropic = isMessages || head.headers['anthropic-version'] !== undefined
   let prompt: Prompt | null = null
+  let request: PlainRequest | null = null
   let ofRequest: Behaviour | null = null
   let refusal: Refusal | null = null
   try {
     ofRequest = steeringOfHeader(head)
     prompt = readPrompt(parts)
-    if (prompt !== null) {
-      record.model = prompt.model
-      record.user = prompt.user
-      const written = findBehaviour(prompt.lastUserText)
+    request = readPlain(parts)
+    const asked = prompt ?? request
+    if (asked !== null) {
+      record.model = asked.model
+      record.user = asked.user
+      const written = findBehaviour(prompt?.lastUserText ?? request?.text ?? '')
       if (written !== null) ofRequest = { ...ofRequest, ...written }
     }
   } catch (cause) {
@@ -53,14 +67,21 @@ export function readSubject(parts: SubjectParts): { readonly subject: ReplySubje
   if (recordedId !== undefined && recorded === null) {
     refusal = { status: 400, message: `simulator: no recorded answer "${recordedId}"` }
   }
+  let plain = jsonAnswer('{}')
+  if (refusal === null && (prompt === null || route.kind === 'count-tokens') && (behaviour.status ?? 200) < 400) {
+    try {
+      plain = plainAnswer(parts, { prompt, request, behaviour, speaksAnthropic })
+    } catch (cause) {
+      refusal = refusalOf(cause)
+    }
+  }
   // A refusal is as quick and as well-formed as the provider's own.
   if (refusal !== null) behaviour = HEALTHY
-  const answered: Prompt | null = route.kind === 'count-tokens' ? null : prompt
   const subject: ReplySubject = {
     wire: speaksAnthropic ? anthropicMessages : openaiChat,
     id: parts.id,
-    prompt: answered,
-    body: answered === null && refusal === null ? fixedBody(parts, prompt, behaviour, speaksAnthropic) : '',
+    prompt: route.kind === 'count-tokens' ? null : prompt,
+    plain,
     recorded,
     redirectTo: parts.redirectTo,
     refusal,
@@ -73,15 +94,32 @@ function readPrompt({ route, head, body }: SubjectParts): Prompt | null {
   if (route.kind !== 'chat' && head.headers['anthropic-version'] === undefined) {
     throw new BadRequest('anthropic-version: header is required')
   }
+  const value = readJson(body, route.kind === 'chat')
+  return route.kind === 'chat' ? readChatPrompt(value) : readMessagesPrompt(value, route.kind === 'messages')
+}
+
+function readPlain({ route, body }: SubjectParts): PlainRequest | null {
+  switch (route.kind) {
+    case 'embeddings':
+    case 'rerank':
+    case 'images':
+    case 'videos':
+      return readPlainRequest(route.kind, readJson(body, true))
+    default:
+      return null
+  }
+}
+
+function readJson(body: Buffer, inWordsOfOpenai: boolean): JsonObject {
   let value: unknown
   try {
     value = JSON.parse(body.toString('utf8'))
   } catch {
     const text = 'We could not parse the JSON body of your request. The API expects a JSON payload.'
-    throw new BadRequest(route.kind === 'chat' ? text : 'The request body is not valid JSON')
+    throw new BadRequest(inWordsOfOpenai ? text : 'The request body is not valid JSON')
   }
   if (!isRecord(value)) throw new BadRequest('Invalid body: expected a JSON object.')
-  return route.kind === 'chat' ? readChatPrompt(value) : readMessagesPrompt(value, route.kind === 'messages')
+  return value
 }
 
 function steeringOfHeader(head: RequestHead): Behaviour | null {
@@ -93,19 +131,48 @@ function steeringOfHeader(head: RequestHead): Behaviour | null {
 }
 
 function refusalOf(cause: unknown): Refusal {
-  if (cause instanceof BadRequest) return { status: 400, message: cause.message, param: cause.param, code: cause.code }
+  if (cause instanceof BadRequest) {
+    const { status, message, param, code } = cause
+    return { status, message, param, code }
+  }
   return { status: 400, message: `simulator: ${cause instanceof Error ? cause.message : String(cause)}` }
 }
 
-function fixedBody({ route }: SubjectParts, prompt: Prompt | null, behaviour: Behaviour, anthropic: boolean): string {
+interface Asked {
+  readonly prompt: Prompt | null
+  readonly request: PlainRequest | null
+  readonly behaviour: Behaviour
+  readonly speaksAnthropic: boolean
+}
+
+/** The answer to what is no prompt to be answered in words. Throws BadRequest. */
+function plainAnswer(parts: SubjectParts, asked: Asked): PlainAnswer {
+  const { route, videos, id, record } = parts
+  const { prompt, request, behaviour, speaksAnthropic } = asked
   switch (route.kind) {
     case 'count-tokens':
-      return `{"input_tokens":${behaviour.promptTokens ?? prompt?.promptTokens ?? 0}}`
+      return jsonAnswer(`{"input_tokens":${behaviour.promptTokens ?? prompt?.promptTokens ?? 0}}`)
     case 'models':
-      return modelsBody(behaviour.models, anthropic)
+      return jsonAnswer(modelsBody(behaviour.models, speaksAnthropic))
     case 'model':
-      return modelBody(route.id, anthropic)
+      return jsonAnswer(modelBody(route.id, speaksAnthropic))
+    case 'video':
+      return videos.poll(route.id, record.credential)
+    case 'video-content':
+      return videos.content(route.id, record.credential)
     default:
-      return '{}'
+  }
+  if (request === null) return jsonAnswer('{}')
+  switch (route.kind) {
+    case 'embeddings':
+      return embeddingsAnswer(request, behaviour)
+    case 'rerank':
+      return rerankAnswer(request, behaviour)
+    case 'images':
+      return imagesAnswer(request, behaviour, id)
+    case 'videos':
+      return videos.create(request, record.credential, behaviour, id)
+    default:
+      return jsonAnswer('{}')
   }
 }

@@ -43,6 +43,8 @@ function remedy(error: ErrorObject): string {
       return `must have at most ${String(error.params['limit'])} characters`
     case 'enum':
       return oneOf(error.params['allowedValues'])
+    case 'pattern':
+      return `must look like ${exampleOf(schema)}`
     case 'discriminator':
       return error.params['tagValue'] === undefined ? 'is required' : oneOf(tagValues(schema, error.params['tag']))
     default:
@@ -51,6 +53,12 @@ function remedy(error: ErrorObject): string {
 }
 
 /** An upper limit that only keeps arithmetic exact is left out when it is not the one that was passed. */
+function exampleOf(schema: Record<string, unknown>): string {
+  const examples: unknown[] = Array.isArray(schema['examples']) ? schema['examples'] : []
+  const [example] = examples
+  return typeof example === 'string' ? example : 'what the documentation says'
+}
+
 function range(schema: Record<string, unknown>, broken: string): string {
   const minimum = String(schema['minimum'])
   const maximum = String(schema['maximum'])

@@ -3,12 +3,18 @@ import type { ValidateFunction } from 'ajv'
 import type { Static } from 'typebox'
 import { ChatCompletionRequest } from '../api/chat-completions.ts'
 import { CountTokensRequest } from '../api/count-tokens.ts'
+import { EmbeddingsRequest } from '../api/embeddings.ts'
+import { ImagesRequest } from '../api/images.ts'
 import { MessagesRequest } from '../api/messages.ts'
+import { RerankRequest } from '../api/rerank.ts'
 
 export interface RequestValidators {
   readonly chat: ValidateFunction<Static<typeof ChatCompletionRequest>>
   readonly messages: ValidateFunction<Static<typeof MessagesRequest>>
   readonly countTokens: ValidateFunction<Static<typeof CountTokensRequest>>
+  readonly embeddings: ValidateFunction<Static<typeof EmbeddingsRequest>>
+  readonly rerank: ValidateFunction<Static<typeof RerankRequest>>
+  readonly images: ValidateFunction<Static<typeof ImagesRequest>>
 }
 
 /** Compiles the schemas of all request bodies: some milliseconds, once per process. Nothing is coerced or defaulted. */
@@ -26,5 +32,8 @@ export function compileSchemas(): RequestValidators {
     chat: ajv.compile<Static<typeof ChatCompletionRequest>>(ChatCompletionRequest),
     messages: ajv.compile<Static<typeof MessagesRequest>>(MessagesRequest),
     countTokens: ajv.compile<Static<typeof CountTokensRequest>>(CountTokensRequest),
+    embeddings: ajv.compile<Static<typeof EmbeddingsRequest>>(EmbeddingsRequest),
+    rerank: ajv.compile<Static<typeof RerankRequest>>(RerankRequest),
+    images: ajv.compile<Static<typeof ImagesRequest>>(ImagesRequest),
   }
 }

@@ -1,6 +1,4 @@
 import { isAscii, isUtf8 } from 'node:buffer'
-import type { ChatCompletionRequest } from '../api/chat-completions.ts'
-import type { MessagesRequest } from '../api/messages.ts'
 import type { EndpointName } from '../core/endpoint.ts'
 import { GatewayError } from '../core/errors.ts'
 import type { RequestBody } from '../core/request-body.ts'
@@ -10,6 +8,8 @@ import { fieldError, fieldName } from './field-error.ts'
 import { findJsonFault } from './json-error.ts'
 import { scanJson } from './json-scan.ts'
 import type { NameProblem, ScanLimits } from './json-scan.ts'
+import type { RequestFields } from './request-fields.ts'
+import { chatFields, embeddingsFields, imagesFields, messagesFields, rerankFields } from './request-fields.ts'
 import { compileSchemas } from './schema.ts'
 
 export interface Validator {
@@ -19,11 +19,6 @@ export interface Validator {
    * INVALID_FIELD.
    */
   validate(endpoint: EndpointName, body: Buffer): RequestBody
-}
-
-/** What of a request is in its fields; the rest of a RequestBody comes from the bytes. */
-type RequestFields = Pick<RequestBody, 'model' | 'stream' | 'wantsUsage' | 'maxOutputTokens' | 'choices'> & {
-  readonly hasTools: boolean
 }
 
 /** Compiles the schemas; make one per process or thread. */
@@ -41,6 +36,15 @@ export function createValidator(limits: ScanLimits): Validator {
       case 'messages.count_tokens':
         if (!validators.countTokens(value)) throw fieldError(validators.countTokens.errors?.[0])
         return messagesFields(value, false, null)
+      case 'embeddings':
+        if (!validators.embeddings(value)) throw fieldError(validators.embeddings.errors?.[0])
+        return embeddingsFields(value)
+      case 'rerank':
+        if (!validators.rerank(value)) throw fieldError(validators.rerank.errors?.[0])
+        return rerankFields(value)
+      case 'images.generations':
+        if (!validators.images(value)) throw fieldError(validators.images.errors?.[0])
+        return imagesFields(value)
       case 'models.list':
       case 'models.get':
         throw new GatewayError('INTERNAL', { detail: `${endpoint} has no body to validate` })
@@ -68,6 +72,7 @@ export function createValidator(limits: ScanLimits): Validator {
         choices: fields.choices,
         estimatedPromptTokens,
         affinity: affinityOf(value, estimatedPromptTokens),
+        expected: fields.expected,
       }
     },
   }
@@ -104,33 +109,4 @@ function nameError({ kind, pointer }: NameProblem): GatewayError {
   return kind === 'duplicate'
     ? new GatewayError('DUPLICATE_FIELD', { param: pointer, message: `${field} is given twice.` })
     : new GatewayError('FORBIDDEN_FIELD', { param: pointer, message: `${field} is not an allowed field name.` })
-}
-
-function chatFields(request: ChatCompletionRequest): RequestFields {
-  const older = request.max_tokens ?? null
-  const newer = request.max_completion_tokens ?? null
-  return {
-    model: request.model,
-    stream: request.stream ?? false,
-    wantsUsage: request.stream_options?.include_usage ?? false,
-    // Which of the two an upstream obeys is its own affair: reserve for the larger.
-    maxOutputTokens: older !== null && newer !== null ? Math.max(older, newer) : (newer ?? older),
-    choices: request.n ?? 1,
-    hasTools: (request.tools?.length ?? 0) > 0,
-  }
-}
-
-function messagesFields(
-  request: Pick<MessagesRequest, 'model' | 'tools'>,
-  stream: boolean,
-  maxOutputTokens: number | null,
-): RequestFields {
-  return {
-    model: request.model,
-    stream,
-    wantsUsage: true,
-    maxOutputTokens,
-    choices: 1,
-    hasTools: (request.tools?.length ?? 0) > 0,
-  }
 }

@@ -1,8 +1,8 @@
 import { extname } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { Piscina } from 'piscina'
-import type { BufferedAnswer } from '../core/dialect.ts'
-import type { DialectName, EndpointName } from '../core/endpoint.ts'
+import type { AnswerRequest, BufferedAnswer } from '../core/dialect.ts'
+import type { BodyDialectName, EndpointName } from '../core/endpoint.ts'
 import { GatewayError } from '../core/errors.ts'
 import type { RequestBody } from '../core/request-body.ts'
 import type { BodyLimits, Task, TaskResult } from './protocol.ts'
@@ -46,14 +46,17 @@ export class WorkerPool {
   async checkBody(endpoint: EndpointName, bytes: Buffer): Promise<RequestBody> {
     const result = await this.#run({ kind: 'check-body', endpoint, bytes: owned(bytes), limits: this.#bodyLimits })
     if (result.kind !== 'body') throw failureOf(result)
-    return { ...result.body, bytes: Buffer.from(result.bytes.buffer, result.bytes.byteOffset, result.bytes.byteLength) }
+    return { ...result.body, bytes: asBuffer(result.bytes) }
   }
 
   /** As the dialect's `readAnswer`, for large answers; leaves `bytes` as they are. */
-  async readAnswer(dialect: DialectName, bytes: Buffer): Promise<BufferedAnswer> {
-    const result = await this.#run({ kind: 'read-answer', dialect, bytes: Uint8Array.from(bytes) })
+  async readAnswer(dialect: BodyDialectName, request: AnswerRequest, bytes: Buffer): Promise<BufferedAnswer> {
+    const { expected, estimatedPromptTokens } = request
+    const plain = { expected, estimatedPromptTokens }
+    const result = await this.#run({ kind: 'read-answer', dialect, request: plain, bytes: Uint8Array.from(bytes) })
     if (result.kind !== 'answer') throw failureOf(result)
-    return result.answer
+    // What was written anew comes back in the place of what was sent.
+    return { ...result.answer, body: result.isNew ? asBuffer(result.bytes) : null }
   }
 
   async close(): Promise<void> {
@@ -81,6 +84,10 @@ export class WorkerPool {
 function owned(bytes: Buffer): Uint8Array {
   const whole = bytes.byteOffset === 0 && bytes.byteLength === bytes.buffer.byteLength
   return whole ? new Uint8Array(bytes.buffer) : Uint8Array.from(bytes)
+}
+
+function asBuffer({ buffer, byteOffset, byteLength }: Uint8Array): Buffer {
+  return Buffer.from(buffer, byteOffset, byteLength)
 }
 
 function failureOf(result: TaskResult): GatewayError {

@@ -1,5 +1,5 @@
-import type { BufferedAnswer } from '../core/dialect.ts'
-import type { DialectName, EndpointName } from '../core/endpoint.ts'
+import type { AnswerRequest, BufferedAnswer } from '../core/dialect.ts'
+import type { BodyDialectName, EndpointName } from '../core/endpoint.ts'
 import type { ErrorCode } from '../core/errors.ts'
 import type { RequestBody } from '../core/request-body.ts'
 
@@ -11,7 +11,12 @@ export type Task =
       readonly bytes: Uint8Array
       readonly limits: BodyLimits
     }
-  | { readonly kind: 'read-answer'; readonly dialect: DialectName; readonly bytes: Uint8Array }
+  | {
+      readonly kind: 'read-answer'
+      readonly dialect: BodyDialectName
+      readonly request: AnswerRequest
+      readonly bytes: Uint8Array
+    }
 
 export interface BodyLimits {
   readonly maxDepth: number
@@ -20,7 +25,13 @@ export interface BodyLimits {
 
 export type TaskResult =
   | { readonly kind: 'body'; readonly body: Omit<RequestBody, 'bytes'>; readonly bytes: Uint8Array }
-  | { readonly kind: 'answer'; readonly answer: BufferedAnswer; readonly bytes: Uint8Array }
+  | {
+      readonly kind: 'answer'
+      readonly answer: Omit<BufferedAnswer, 'body'>
+      /** `bytes` are not those that came but what the client gets in their place. */
+      readonly isNew: boolean
+      readonly bytes: Uint8Array
+    }
   | { readonly kind: 'refused'; readonly error: TransferredError; readonly bytes: Uint8Array }
 
 /** A GatewayError on its way between threads. */

@@ -9,41 +9,43 @@ let validator: { readonly limits: BodyLimits; readonly validator: Validator } | 
 
 /** The pool's one entry: a task in, its result out, the bytes handed back. */
 export function run(task: Task): TaskResult {
-  const bytes = task.bytes
+  const { bytes } = task
   const buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
   try {
-    return transferred(perform(task, buffer), bytes)
+    return transferred(perform(task, buffer))
   } catch (cause) {
-    if (cause instanceof SyntaxError) return transferred(refused(new GatewayError('UPSTREAM_INVALID_ANSWER')), bytes)
+    if (cause instanceof SyntaxError) return transferred(refused(new GatewayError('UPSTREAM_INVALID_ANSWER'), bytes))
     if (!(cause instanceof GatewayError)) throw cause
-    return transferred(refused(cause), bytes)
+    return transferred(refused(cause, bytes))
   }
 }
 
-type Performed =
-  | Omit<Extract<TaskResult, { kind: 'body' }>, 'bytes'>
-  | Omit<Extract<TaskResult, { kind: 'answer' }>, 'bytes'>
-  | Omit<Extract<TaskResult, { kind: 'refused' }>, 'bytes'>
-
-function perform(task: Task, buffer: Buffer): Performed {
+function perform(task: Task, buffer: Buffer): TaskResult {
+  const { bytes } = task
   switch (task.kind) {
     case 'check-body': {
       const { bytes: handedBack, ...body } = validatorFor(task.limits).validate(task.endpoint, buffer)
-      return { kind: 'body', body }
+      return { kind: 'body', body, bytes }
     }
-    case 'read-answer':
-      return { kind: 'answer', answer: dialectOf(task.dialect).readAnswer(buffer) }
+    case 'read-answer': {
+      const { body, ...answer } = dialectOf(task.dialect).readAnswer(buffer, task.request)
+      return { kind: 'answer', answer, isNew: body !== null, bytes: body === null ? bytes : owned(body) }
+    }
   }
 }
 
-function refused(error: GatewayError): Performed {
-  return { kind: 'refused', error: { code: error.code, message: error.message, param: error.param } }
+function refused(error: GatewayError, bytes: Uint8Array): TaskResult {
+  return { kind: 'refused', error: { code: error.code, message: error.message, param: error.param }, bytes }
+}
+
+/** Node's small buffers share their memory: transferring it would take all of them. */
+function owned(bytes: Buffer): Uint8Array {
+  return bytes.byteLength === bytes.buffer.byteLength ? bytes : Uint8Array.from(bytes)
 }
 
 /** Piscina looks for what it may transfer at the result itself, not inside of it. */
-function transferred(performed: Performed, bytes: Uint8Array): TaskResult {
-  const result = { ...performed, bytes }
-  return move({ [transferableSymbol]: [bytes.buffer], [valueSymbol]: result }) as unknown as TaskResult
+function transferred(result: TaskResult): TaskResult {
+  return move({ [transferableSymbol]: [result.bytes.buffer], [valueSymbol]: result }) as unknown as TaskResult
 }
 
 /** Compiled once per worker and limits. */

@@ -41,7 +41,7 @@ it('gives the slot back and fails the attempt when the call cannot be sent', asy
     },
     clock: systemClock,
     deadlines: new DeadlineClock(systemClock),
-    readAnswer: () => ({ usage: null, observedTextBytes: 0, failure: null }),
+    readAnswer: () => ({ usage: null, observedTextBytes: 0, failure: null, body: null }),
     maxAnswerBytes: 1,
     vendor: 'anthropic',
   })

@@ -36,12 +36,17 @@ let index: RecordedFixture[] | null = null
 
 /** The cases that `filter` keeps, all by default, in the order of the index. */
 export function loadFixtures(filter: (fixture: RecordedFixture) => boolean = () => true): RecordedFixture[] {
-  index ??= readIndex()
+  index ??= readIndex('index.json')
   return index.filter(filter)
 }
 
-function readIndex(): RecordedFixture[] {
-  const { cases } = JSON.parse(readFileSync(join(ROOT, 'index.json'), 'utf8')) as { cases: IndexEntry[] }
+/** The cases of an endpoint that is neither of the two protocols. */
+export function loadEndpointFixtures(protocol: 'embeddings' | 'rerank' | 'images' | 'video'): RecordedFixture[] {
+  return readIndex('endpoints.json').filter(({ id }) => id.startsWith(`${protocol}/`))
+}
+
+function readIndex(file: string): RecordedFixture[] {
+  const { cases } = JSON.parse(readFileSync(join(ROOT, file), 'utf8')) as { cases: IndexEntry[] }
   return cases.map((entry) => new LazyFixture(entry))
 }
 

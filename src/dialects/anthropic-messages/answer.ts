@@ -16,10 +16,12 @@ export function readAnswer(body: Buffer): BufferedAnswer {
   const content = valueAt(value, 'content')
   const observedTextBytes = Array.isArray(content) ? generatedBytes(content) : 0
   const answer = asObject(value)
-  if (answer?.['type'] === 'error' || answer?.['error']) return { usage, observedTextBytes, failure: failureOf(value) }
+  if (answer?.['type'] === 'error' || answer?.['error']) {
+    return { usage, observedTextBytes, failure: failureOf(value), body: null }
+  }
   const known = Array.isArray(content) || typeof answer?.['input_tokens'] === 'number'
   const failure = known ? null : { message: failureOf(value).message, type: 'invalid_answer' }
-  return { usage, observedTextBytes, failure }
+  return { usage, observedTextBytes, failure, body: null }
 }
 
 /** Text and thinking, and the input of tool calls as JSON; not what a server's tools returned. */

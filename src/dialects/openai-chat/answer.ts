@@ -12,7 +12,7 @@ export function readAnswer(body: Buffer): BufferedAnswer {
   const observedTextBytes = Array.isArray(choices)
     ? choices.reduce((sum: number, choice) => sum + textBytes(valueAt(choice, 'message')), 0)
     : 0
-  if (asObject(value)?.['error']) return { usage, observedTextBytes, failure: failureOf(value) }
+  if (asObject(value)?.['error']) return { usage, observedTextBytes, failure: failureOf(value), body: null }
   const failure = Array.isArray(choices) ? null : { message: failureOf(value).message, type: 'invalid_answer' }
-  return { usage, observedTextBytes, failure }
+  return { usage, observedTextBytes, failure, body: null }
 }

@@ -80,7 +80,15 @@ it.runIf(spawnSync('curl', ['--version']).status === 0)('prints a line that curl
 it('serves the models of the built-in simulator', async () => {
   const response = await fetch(`${url}/v1/models`, { headers: { authorization: `Bearer ${made.api_key}` } })
   const { data } = (await response.json()) as { data: Array<{ id: string }> }
-  expect(data.map(({ id }) => id).sort()).toEqual(['sim-claude', 'sim-gpt', 'sim-gpt-mini'])
+  expect(data.map(({ id }) => id).sort()).toEqual([
+    'sim-claude',
+    'sim-embed',
+    'sim-gpt',
+    'sim-gpt-mini',
+    'sim-image',
+    'sim-rerank',
+    'sim-video',
+  ])
 })
 
 it('lets the admin in', async () => {

@@ -115,6 +115,10 @@ it('describes the simulator as one upstream for each dialect', () => {
   expect(models.map(({ id, targets }) => [id, targets[0]?.providerId])).toEqual([
     ['sim-gpt', 'simulator-chat'],
     ['sim-gpt-mini', 'simulator-chat'],
+    ['sim-embed', 'simulator-chat'],
+    ['sim-rerank', 'simulator-chat'],
+    ['sim-image', 'simulator-chat'],
+    ['sim-video', 'simulator-chat'],
     ['sim-claude', 'simulator-messages'],
   ])
 })

@@ -1,10 +1,18 @@
 import { describe, expect, it } from 'vitest'
+import type { AnswerRequest } from '../../../src/core/dialect.ts'
 import { GatewayError } from '../../../src/core/errors.ts'
 import { dialectOf } from '../../../src/dialects/index.ts'
 import { loadFixtures } from '../../support/recorded-fixtures.ts'
 
-const chat = dialectOf('openai-chat')
-const messages = dialectOf('anthropic-messages')
+const NO_REQUEST: AnswerRequest = { expected: null, estimatedPromptTokens: 0 }
+const chat = {
+  ...dialectOf('openai-chat'),
+  readAnswer: (body: Buffer) => dialectOf('openai-chat').readAnswer(body, NO_REQUEST),
+}
+const messages = {
+  ...dialectOf('anthropic-messages'),
+  readAnswer: (body: Buffer) => dialectOf('anthropic-messages').readAnswer(body, NO_REQUEST),
+}
 const json = (value: unknown): Buffer => Buffer.from(JSON.stringify(value))
 
 describe('buffered answers', () => {
@@ -13,7 +21,7 @@ describe('buffered answers', () => {
     let withUsage = 0
     let withText = 0
     for (const { id, protocol, operation, features, response } of answers) {
-      const { usage, failure, observedTextBytes } = dialectOf(protocol).readAnswer(response)
+      const { usage, failure, observedTextBytes } = dialectOf(protocol).readAnswer(response, NO_REQUEST)
       expect(failure !== null, id).toBe(features.has('error-body'))
       if (failure !== null) {
         expect(failure.message, id).not.toBe('')

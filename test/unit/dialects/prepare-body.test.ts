@@ -38,6 +38,7 @@ function requestBody(bytes: Buffer, members: readonly MemberSpan[]): RequestBody
     choices: 1,
     estimatedPromptTokens: 0,
     affinity: null,
+    expected: null,
   }
 }
 

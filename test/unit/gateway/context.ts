@@ -14,6 +14,7 @@ export const BODY: RequestBody = {
   choices: 1,
   estimatedPromptTokens: 40,
   affinity: null,
+  expected: null,
 }
 
 export function makeContext(endpoint: Endpoint = ENDPOINTS.chat): { ctx: RequestContext; exchange: FakeExchange } {

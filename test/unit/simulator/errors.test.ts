@@ -121,7 +121,7 @@ it('lets in only the credentials it is told to', async () => {
 })
 
 it('answers 404 for paths it does not know', async () => {
-  const response = await post(`${simulator.origin}/v1/embeddings`, {}, OPENAI)
+  const response = await post(`${simulator.origin}/v1/audio/speech`, {}, OPENAI)
   expect(response.status).toBe(404)
   expect(await response.json()).toMatchObject({ error: { type: 'invalid_request_error' } })
 })

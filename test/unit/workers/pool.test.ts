@@ -6,6 +6,7 @@ import { createValidator } from '../../../src/validation/validate.ts'
 import type { WorkerPool } from '../../../src/workers/pool.ts'
 import { compileModule } from '../../support/compiled-module.ts'
 
+const NO_REQUEST = { expected: null, estimatedPromptTokens: 0 }
 const LIMITS = { maxDepth: 64, maxElements: 1_000_000 }
 
 // Worker threads run plain JavaScript, and the pool looks for its worker beside itself.
@@ -77,19 +78,21 @@ it('reads an answer as the dialect does, and leaves its bytes alone', async () =
   const message = { role: 'assistant', content: randomBytes(20_000).toString('hex') }
   const bytes = Buffer.from(JSON.stringify({ choices: [{ index: 0, message, finish_reason: 'stop' }], usage }))
   const copy = Buffer.from(bytes)
-  expect(await pool.readAnswer('openai-chat', bytes)).toEqual(dialectOf('openai-chat').readAnswer(copy))
+  expect(await pool.readAnswer('openai-chat', NO_REQUEST, bytes)).toEqual(
+    dialectOf('openai-chat').readAnswer(copy, NO_REQUEST),
+  )
   expect(bytes.equals(copy)).toBe(true)
 })
 
 it('says of an answer that is no JSON that the upstream is to blame', async () => {
-  await expect(makePool().readAnswer('openai-chat', Buffer.from('<html>'))).rejects.toMatchObject({
+  await expect(makePool().readAnswer('openai-chat', NO_REQUEST, Buffer.from('<html>'))).rejects.toMatchObject({
     code: 'UPSTREAM_INVALID_ANSWER',
   })
 })
 
 it('fails the one task whose worker failed, telling nothing of it, and goes on', async () => {
   const pool = makePool()
-  const broken = pool.readAnswer('no-dialect' as DialectName, Buffer.from('{}'))
+  const broken = pool.readAnswer('no-dialect' as DialectName, NO_REQUEST, Buffer.from('{}'))
   await expect(broken).rejects.toMatchObject({
     code: 'INTERNAL',
     message: 'Internal error.',

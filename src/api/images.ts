@@ -1,0 +1,47 @@
+import { Type } from 'typebox'
+import type { Static } from 'typebox'
+import { nullable } from './nullable.ts'
+
+/** POST /v1/images/generations. A null is the same as leaving the field out; fields not named here pass through. */
+export const ImagesRequest = Type.Object(
+  {
+    model: Type.String({ description: 'Image model id.', minLength: 1, maxLength: 256 }),
+    prompt: Type.String({ description: 'What to show.', minLength: 1 }),
+    n: Type.Optional(
+      nullable(Type.Integer({ description: 'Number of images; 1 by default.', minimum: 1, maximum: 10 })),
+    ),
+    size: Type.Optional(
+      nullable(
+        Type.String({
+          description: '<width>x<height> in pixels, or auto.',
+          pattern: '^([1-9][0-9]{0,4}x[1-9][0-9]{0,4}|auto)$',
+          examples: ['1024x1024'],
+        }),
+      ),
+    ),
+    response_format: Type.Optional(
+      Type.Unsafe<'url' | 'b64_json' | null>({ enum: ['url', 'b64_json', null], description: 'url by default.' }),
+    ),
+    stream: Type.Optional(nullable(Type.Boolean({ description: 'Not offered: images come whole.' }))),
+    user: Type.Optional(nullable(Type.String({ description: 'The end user, as an opaque name.' }))),
+  },
+  { description: 'An image request.' },
+)
+export type ImagesRequest = Static<typeof ImagesRequest>
+
+export const Images = Type.Object(
+  {
+    created: Type.Optional(Type.Integer({ description: 'Unix time in seconds.' })),
+    data: Type.Array(
+      Type.Object({
+        url: Type.Optional(
+          Type.String({ description: 'Where the image is; a data: URL when the upstream sends nothing but bytes.' }),
+        ),
+        b64_json: Type.Optional(nullable(Type.String({ description: 'The image itself.' }))),
+        revised_prompt: Type.Optional(nullable(Type.String({ description: 'What the model made of the prompt.' }))),
+      }),
+    ),
+  },
+  { description: 'The images.' },
+)
+export type Images = Static<typeof Images>

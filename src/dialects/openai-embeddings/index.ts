@@ -1,0 +1,12 @@
+import type { Dialect } from '../../core/dialect.ts'
+import { routeBody } from '../body-edits.ts'
+import { openaiChat } from '../openai-chat/index.ts'
+import { readAnswer } from './answer.ts'
+
+/** The bodies of POST /v1/embeddings; its errors are those of chat. */
+export const openaiEmbeddings: Dialect = {
+  ...openaiChat,
+  name: 'openai-embeddings',
+  prepareBody: routeBody,
+  readAnswer,
+}

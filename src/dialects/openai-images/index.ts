@@ -1,0 +1,12 @@
+import type { Dialect } from '../../core/dialect.ts'
+import { routeBody } from '../body-edits.ts'
+import { openaiChat } from '../openai-chat/index.ts'
+import { readAnswer } from './answer.ts'
+
+/** The bodies of POST /v1/images/generations; its errors are those of chat. */
+export const openaiImages: Dialect = {
+  ...openaiChat,
+  name: 'openai-images',
+  prepareBody: routeBody,
+  readAnswer,
+}

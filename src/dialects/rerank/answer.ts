@@ -1,0 +1,68 @@
+import type { AnswerRequest, BufferedAnswer } from '../../core/dialect.ts'
+import { readInputUsage } from '../input-usage.ts'
+import { asObject, valueAt } from '../json-value.ts'
+import type { JsonObject } from '../json-value.ts'
+import { brokenAnswer, goodAnswer } from '../whole-answer.ts'
+
+interface RankedDocument {
+  readonly index: number
+  readonly relevance_score: number
+  readonly document?: JsonObject
+}
+
+/**
+ * Reads a buffered 200 of whatever service: `results`, `data` (Voyage) or a bare array (TEI), scores under one of three
+ * names. Comes out sorted, cut to `top_n`, with scores as they came: they compare within one answer only, and have no
+ * common range. Throws SyntaxError when it is not JSON.
+ */
+export function readAnswer(body: Buffer, request: AnswerRequest): BufferedAnswer {
+  const value: unknown = JSON.parse(body.toString('utf8'))
+  const answer = asObject(value)
+  const list = Array.isArray(value) ? (value as unknown[]) : (answer?.['results'] ?? answer?.['data'])
+  if (answer?.['error'] || !Array.isArray(list)) return brokenAnswer(value, 'no results')
+  const expected = request.expected?.kind === 'rerank' ? request.expected : null
+  const results = readResults(list, expected?.documents ?? Infinity, expected?.showsDocuments ?? true)
+  if (results === null) return brokenAnswer(null, 'a result that is none')
+
+  const usage = readInputUsage(value)
+  const { id, model, meta } = answer ?? {}
+  return goodAnswer(usage, {
+    ...(typeof id === 'string' ? { id } : {}),
+    ...(typeof model === 'string' ? { model } : {}),
+    results: rank(results).slice(0, expected?.topN ?? results.length),
+    ...(usage === null ? {} : { usage: { prompt_tokens: usage.promptTokens, total_tokens: usage.promptTokens } }),
+    // Cohere's clients look here, for search units as well.
+    ...(asObject(meta) === null ? {} : { meta }),
+  })
+}
+
+function rank(results: readonly RankedDocument[]): readonly RankedDocument[] {
+  return [...results].sort((a, b) => b.relevance_score - a.relevance_score || a.index - b.index)
+}
+
+/** Null when a result has no score, or names a document that was not sent or has been ranked already. */
+function readResults(
+  list: readonly unknown[],
+  documents: number,
+  showsDocuments: boolean,
+): readonly RankedDocument[] | null {
+  const seen = new Set<number>()
+  const results: RankedDocument[] = []
+  for (const value of list) {
+    const index = valueAt(value, 'index')
+    const score = valueAt(value, 'relevance_score') ?? valueAt(value, 'score') ?? valueAt(value, 'relevanceScore')
+    if (typeof index !== 'number' || !Number.isInteger(index) || index < 0 || index >= documents) return null
+    if (typeof score !== 'number' || seen.has(index)) return null
+    seen.add(index)
+    const document = showsDocuments ? documentOf(valueAt(value, 'document') ?? valueAt(value, 'text')) : null
+    results.push({ index, relevance_score: score, ...(document === null ? {} : { document }) })
+  }
+  return results
+}
+
+/** As an object, as most services have it; an empty one says nothing. */
+function documentOf(document: unknown): JsonObject | null {
+  if (typeof document === 'string') return { text: document }
+  const object = asObject(document)
+  return object === null || Object.keys(object).length === 0 ? null : object
+}

@@ -1,0 +1,12 @@
+import type { Dialect } from '../../core/dialect.ts'
+import { openaiChat } from '../openai-chat/index.ts'
+import { readAnswer } from './answer.ts'
+import { prepareBody } from './request.ts'
+
+/** The bodies of POST /v1/rerank, which many services speak with small differences; its errors are those of chat. */
+export const rerank: Dialect = {
+  ...openaiChat,
+  name: 'rerank',
+  prepareBody,
+  readAnswer,
+}

@@ -1,0 +1,158 @@
+import { createHash } from 'node:crypto'
+import type { Behaviour } from './behaviour.ts'
+import { isRecord, type JsonObject } from './json.ts'
+import { BadRequest } from './prompt.ts'
+import { countTokens } from './tokens.ts'
+import { figure } from './usage-text.ts'
+
+/** A request whose answer comes whole and says nothing: vectors, a ranking, pictures, a job. */
+export interface PlainRequest {
+  readonly model: string
+  readonly user: string | null
+  /** Where steering may stand. */
+  readonly text: string
+  readonly promptTokens: number
+  readonly body: JsonObject
+}
+
+export interface PlainAnswer {
+  readonly body: string | Buffer
+  readonly contentType: string
+  /** Booked. */
+  readonly promptTokens: number
+  readonly completionTokens: number
+}
+
+export type PlainKind = 'embeddings' | 'rerank' | 'images' | 'videos'
+
+const DEFAULT_DIMENSIONS = 8
+const TOKENS_OF_A_PICTURE = 272
+/** One transparent pixel. */
+const PICTURE = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNkYPhfDwAChwGA60e6kgAAAABJRU5ErkJggg=='
+
+export function jsonAnswer(body: string, promptTokens = 0, completionTokens = 0): PlainAnswer {
+  return { body, contentType: 'application/json', promptTokens, completionTokens }
+}
+
+/** Throws BadRequest with the provider's own wording. */
+export function readPlainRequest(kind: PlainKind, body: JsonObject): PlainRequest {
+  const model = body['model']
+  if (typeof model !== 'string' || model === '') throw new BadRequest('you must provide a model parameter')
+  const texts = textsOf(kind, body)
+  return {
+    model,
+    user: typeof body['user'] === 'string' ? body['user'] : null,
+    text: texts[0] ?? '',
+    promptTokens: Math.max(1, tokensOf(body['input']) + texts.reduce((sum, text) => sum + countTokens(text), 0)),
+    body,
+  }
+}
+
+/** Same texts, same vectors, whatever the day. */
+export function embeddingsAnswer(request: PlainRequest, behaviour: Behaviour): PlainAnswer {
+  const { body, model, promptTokens } = request
+  const asBase64 = (behaviour.vectors ?? body['encoding_format']) === 'base64'
+  const dimensions = typeof body['dimensions'] === 'number' ? body['dimensions'] : DEFAULT_DIMENSIONS
+  const data = inputsOf(body['input']).map((input, index) => {
+    const vector = vectorOf(JSON.stringify(input), dimensions)
+    const embedding = asBase64 ? Buffer.from(vector.buffer).toString('base64') : Array.from(vector)
+    return { object: 'embedding', index, embedding }
+  })
+  const text = JSON.stringify({ object: 'list', data, model: behaviour.modelOverride ?? model })
+  return jsonAnswer(withUsage(text, behaviour, promptTokens), promptTokens)
+}
+
+/** The more words of the query a document has, the higher its score. */
+export function rerankAnswer(request: PlainRequest, behaviour: Behaviour): PlainAnswer {
+  const { body, model, promptTokens } = request
+  const query = words(String(body['query']))
+  const documents = Array.isArray(body['documents']) ? body['documents'].map(documentText) : []
+  const results = documents.map((document, index) => {
+    const found = words(document).filter((word) => query.includes(word)).length
+    return { index, relevance_score: found / Math.max(1, query.length) }
+  })
+  results.sort((a, b) => b.relevance_score - a.relevance_score)
+  const wanted = typeof body['top_n'] === 'number' ? body['top_n'] : results.length
+  const answer = { model: behaviour.modelOverride ?? model, object: 'list', results: results.slice(0, wanted) }
+  return jsonAnswer(withUsage(JSON.stringify(answer), behaviour, promptTokens), promptTokens)
+}
+
+/** Bytes, as the newer models send them, unless the request wants a URL. */
+export function imagesAnswer(request: PlainRequest, behaviour: Behaviour, id: string): PlainAnswer {
+  const { body, promptTokens } = request
+  const count = typeof body['n'] === 'number' ? body['n'] : 1
+  const picture = (_: unknown, index: number): object =>
+    body['response_format'] === 'url'
+      ? { url: `https://pictures.simulator.invalid/${id}-${index}.png` }
+      : { b64_json: PICTURE }
+  const completionTokens = behaviour.completionTokens ?? TOKENS_OF_A_PICTURE * count
+  const answer = {
+    created: Math.floor(Date.now() / 1000),
+    data: Array.from({ length: count }, picture),
+    output_format: 'png',
+    size: body['size'] ?? '1024x1024',
+  }
+  const mode = behaviour.usage ?? 'normal'
+  const total = figure(mode, promptTokens + completionTokens)
+  const usage = `"usage":{"input_tokens":${figure(mode, promptTokens)},"output_tokens":${figure(mode, completionTokens)},"total_tokens":${total}}`
+  const text = JSON.stringify(answer)
+  return jsonAnswer(mode === 'absent' ? text : `${text.slice(0, -1)},${usage}}`, promptTokens, completionTokens)
+}
+
+function withUsage(text: string, { usage = 'normal' }: Behaviour, promptTokens: number): string {
+  if (usage === 'absent') return text
+  const tokens = figure(usage, promptTokens)
+  return `${text.slice(0, -1)},"usage":{"prompt_tokens":${tokens},"total_tokens":${tokens}}}`
+}
+
+function textsOf(kind: PlainKind, body: JsonObject): string[] {
+  if (kind === 'embeddings') {
+    const { input } = body
+    if (input === undefined || input === null || input === '') {
+      throw new BadRequest("'input' cannot be an empty string", 'input')
+    }
+    return inputsOf(input).filter((one): one is string => typeof one === 'string')
+  }
+  const name = kind === 'rerank' ? 'query' : 'prompt'
+  const text = body[name]
+  if (typeof text !== 'string' || text === '') {
+    throw new BadRequest(`Missing required parameter: '${name}'.`, name, 'missing_required_parameter')
+  }
+  if (kind !== 'rerank') return [text]
+  const { documents } = body
+  if (!Array.isArray(documents) || documents.length === 0) {
+    throw new BadRequest('"documents" must be a non-empty string array', 'documents')
+  }
+  return [text, ...documents.map(documentText)]
+}
+
+/** A text, one array of tokens, or an array of either. */
+function inputsOf(input: unknown): unknown[] {
+  return Array.isArray(input) && typeof input[0] !== 'number' ? (input as unknown[]) : [input]
+}
+
+function tokensOf(input: unknown): number {
+  return Array.isArray(input)
+    ? input.reduce((sum: number, one) => sum + (typeof one === 'number' ? 1 : tokensOf(one)), 0)
+    : 0
+}
+
+function documentText(document: unknown): string {
+  if (isRecord(document) && typeof document['text'] === 'string') return document['text']
+  return typeof document === 'string' ? document : ''
+}
+
+function words(text: string): string[] {
+  return text.toLowerCase().match(/\w+/g) ?? []
+}
+
+/** Of unit length. */
+function vectorOf(text: string, dimensions: number): Float32Array {
+  const vector = new Float32Array(dimensions)
+  for (let i = 0; i < dimensions; i++) {
+    const digest = createHash('sha256').update(`${i} ${text}`).digest()
+    vector[i] = digest.readInt32LE(0) / 2 ** 31
+  }
+  const length = Math.hypot(...vector) || 1
+  return vector.map((value) => value / length)
+}

@@ -21,6 +21,8 @@ export interface StreamInspector {
   inspect(bytes: Buffer, start: number, end: number): EventVerdict
   /** The last usage seen; null when the upstream has sent none (an explicit zero is not "none"). */
   readonly usage: Usage | null
+  /** Once the stream is over, `usage` is the provider's last word. */
+  readonly usageIsFinal: boolean
   /** A finish reason was seen: a stream that ends now without its terminal event is whole all the same. */
   readonly finished: boolean
   /** Bytes of generated text, reasoning and tool arguments that passed, for streams that never report usage. */

@@ -13,6 +13,11 @@ export function tokenCount(value: unknown): number | null {
   return Number.isFinite(count) && count > 0 ? Math.min(Math.floor(count), MAX_TOKENS) : 0
 }
 
+/** A count that no answer can have: what it stands among is not to be believed. */
+export function isImpossible(value: unknown): boolean {
+  return tokenCount(value) !== null && !(Number(value) >= 0 && Number(value) <= MAX_TOKENS)
+}
+
 /** The first that is a count; null when none is. */
 export function firstCount(...values: readonly unknown[]): number | null {
   for (const value of values) {

@@ -30,6 +30,7 @@ export class MessagesStreamInspector implements StreamInspector {
   readonly #usage = new MessageUsage()
   #started = false
   #hasContent = false
+  #hasDelta = false
   #stopped = false
   #over = false
   // Of the event at hand.
@@ -43,6 +44,11 @@ export class MessagesStreamInspector implements StreamInspector {
 
   get usage(): Usage | null {
     return this.#usage.read()
+  }
+
+  /** A start tells of the answer's tokens what is known before the first of them. */
+  get usageIsFinal(): boolean {
+    return this.#hasDelta
   }
 
   get finished(): boolean {
@@ -101,6 +107,7 @@ export class MessagesStreamInspector implements StreamInspector {
         return 'forward'
       case 'message_delta':
         this.#takeUsage(bytes)
+        this.#hasDelta = true
         if (this.#deltaHasStopReason(bytes)) this.#stopped = true
         return 'forward'
       case 'message_stop':

@@ -1,6 +1,8 @@
 import type { Usage } from '../../core/usage.ts'
 import { asObject, valueAt } from '../json-value.ts'
-import { boundUsage, firstCount, tokenCount } from '../token-count.ts'
+import { boundUsage, firstCount, isImpossible, tokenCount } from '../token-count.ts'
+
+const COUNTS = ['input_tokens', 'output_tokens', 'cache_read_input_tokens', 'cache_creation_input_tokens'] as const
 
 /**
  * Usage of one message. The dialect counts fresh, cache-written and cache-read prompt tokens side by side; in a stream each
@@ -8,6 +10,7 @@ import { boundUsage, firstCount, tokenCount } from '../token-count.ts'
  */
 export class MessageUsage {
   #seen = false
+  #believable = true
   #input = 0
   #cacheWrite = 0
   #cacheRead = 0
@@ -21,6 +24,7 @@ export class MessageUsage {
     const input = tokenCount(usage['input_tokens'])
     const output = tokenCount(usage['output_tokens'])
     if (input !== null || output !== null) this.#seen = true
+    if (COUNTS.some((name) => isImpossible(usage[name]))) this.#believable = false
     this.#input = input ?? this.#input
     this.#output = output ?? this.#output
     this.#cacheRead = tokenCount(usage['cache_read_input_tokens']) ?? this.#cacheRead
@@ -28,8 +32,9 @@ export class MessageUsage {
     this.#thinking = tokenCount(valueAt(usage, 'output_tokens_details', 'thinking_tokens')) ?? this.#thinking
   }
 
+  /** Null when nothing was counted, or a count cannot be. */
   read(): Usage | null {
-    if (!this.#seen) return null
+    if (!this.#seen || !this.#believable) return null
     return boundUsage({
       promptTokens: this.#input + this.#cacheWrite + this.#cacheRead,
       completionTokens: this.#output,

@@ -26,6 +26,7 @@ const EMPTY = Buffer.alloc(0)
 /** Walks each chunk's JSON in place and parses nothing but usage and errors. A failed stream is never `finished`. */
 export class ChatStreamInspector implements StreamInspector {
   usage: Usage | null = null
+  readonly usageIsFinal = true
   failure: UpstreamFailure | null = null
   readonly #clientWantsUsage: boolean
   readonly #fields = new SseFields()

@@ -1,11 +1,13 @@
 import type { Usage } from '../../core/usage.ts'
 import { asObject, valueAt } from '../json-value.ts'
-import { boundUsage, firstCount, tokenCount } from '../token-count.ts'
+import { boundUsage, firstCount, isImpossible, tokenCount } from '../token-count.ts'
 
-/** The `usage` object of an answer or a chunk; null when it holds no count at all. */
+const COUNTS = ['prompt_tokens', 'input_tokens', 'completion_tokens', 'output_tokens'] as const
+
+/** The `usage` object of an answer or a chunk; null when it holds no count at all, or one that cannot be. */
 export function readChatUsage(value: unknown): Usage | null {
   const usage = asObject(value)
-  if (usage === null) return null
+  if (usage === null || COUNTS.some((name) => isImpossible(usage[name]))) return null
   const prompt = firstCount(usage['prompt_tokens'], usage['input_tokens'])
   const completion = firstCount(usage['completion_tokens'], usage['output_tokens'])
   const total = tokenCount(usage['total_tokens'])

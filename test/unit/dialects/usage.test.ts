@@ -109,6 +109,21 @@ describe('usage of any shape', () => {
   })
 })
 
+describe('a count that cannot be', () => {
+  it.each([-1, '-5', 2e9, 9007199254740993, '1e300'])('%j makes the whole usage one that was not told', (count) => {
+    expect(readChatUsage({ prompt_tokens: 5, completion_tokens: count })).toBeNull()
+    expect(readChatUsage({ prompt_tokens: count, completion_tokens: 5 })).toBeNull()
+    const message = new MessageUsage()
+    message.apply({ input_tokens: 5, output_tokens: 1 })
+    message.apply({ output_tokens: count })
+    expect(message.read()).toBeNull()
+  })
+
+  it('is not a zero', () => {
+    expect(readChatUsage({ prompt_tokens: 0, completion_tokens: 0 })).toMatchObject({ completionTokens: 0 })
+  })
+})
+
 describe('messages usage', () => {
   it('adds cache reads and writes to the prompt, and knows writes split by lifetime', () => {
     const usage = new MessageUsage()

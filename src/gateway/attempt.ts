@@ -10,7 +10,7 @@ import type { Provider } from '../core/snapshot.ts'
 import { redactUpstreamText } from '../dialects/redact.ts'
 import type { UpstreamCall, UpstreamClient, UpstreamHeaders, UpstreamListener } from '../upstream/upstream-client.ts'
 import type { Answer, AnswerReceiver, AttemptControl } from './answer-receiver.ts'
-import { BufferedRelay, FailureReader } from './buffered-relay.ts'
+import { BufferedRelay, FailureReader, isEncoded } from './buffered-relay.ts'
 import type { AnswerReader } from './buffered-relay.ts'
 import { outcomeOf } from './classify.ts'
 import { readHeadroom } from './headroom.ts'
@@ -129,7 +129,7 @@ export class Attempt implements UpstreamListener, AttemptControl {
       redact: (text) => redactUpstreamText(text, secretsOf(deployment.provider)),
     }
     if (status !== 200) this.#receiver = new FailureReader(answer, this)
-    else if (this.#body.stream && isEventStream(headers)) {
+    else if (this.#body.stream && isEventStream(headers) && !isEncoded(headers)) {
       this.#ctx.exchange.response.onDrain(() => {
         this.#call?.resume()
       })

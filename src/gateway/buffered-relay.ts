@@ -1,5 +1,6 @@
 import type { BufferedAnswer } from '../core/dialect.ts'
 import { GatewayError } from '../core/errors.ts'
+import type { UpstreamHeaders } from '../upstream/upstream-client.ts'
 import { bufferedHeaders } from './answer-headers.ts'
 import type { Answer, AnswerReceiver, AttemptControl } from './answer-receiver.ts'
 import { classifyFailure, classifyStatus } from './classify.ts'
@@ -9,6 +10,7 @@ import { settleUsage } from './settle-usage.ts'
 export type AnswerReader = (answer: Answer, body: Buffer) => BufferedAnswer | Promise<BufferedAnswer>
 
 const MAX_FAILURE_BYTES = 65_536
+const NOTHING = Buffer.alloc(0)
 
 /** Collects an answer within a bound. */
 class Collector {
@@ -31,6 +33,12 @@ class Collector {
   concat(): Buffer {
     return Buffer.concat(this.#chunks)
   }
+}
+
+/** Compressed, which nobody asked for: no byte of it can be read. */
+export function isEncoded(headers: UpstreamHeaders): boolean {
+  const coding = headers['content-encoding']
+  return coding !== undefined && coding !== '' && String(coding).toLowerCase() !== 'identity'
 }
 
 /** Takes a whole answer, and sends it on once it is known to be one. */
@@ -132,7 +140,8 @@ export class FailureReader implements AnswerReceiver {
     if (this.#over) return
     this.#over = true
     const { dialect, status, headers, redact } = this.#answer
-    const failure = dialect.readFailure(status, this.#collected.concat())
+    const body = isEncoded(headers) ? NOTHING : this.#collected.concat()
+    const failure = dialect.readFailure(status, body)
     this.#control.failed(classifyStatus(status, headers, failure, redact))
   }
 

@@ -1,5 +1,6 @@
 import type { StreamInspector } from '../core/dialect.ts'
 import { GatewayError } from '../core/errors.ts'
+import { INVALID_EVENT } from '../dialects/event.ts'
 import { SseSplitter } from '../wire/sse.ts'
 import { streamHeaders } from './answer-headers.ts'
 import type { Answer, AnswerReceiver, AttemptControl } from './answer-receiver.ts'
@@ -32,6 +33,9 @@ export class StreamRelay implements AnswerReceiver {
   #runEnd = 0
   #committed = false
   #clientGone = false
+  /** The upstream has sent its last byte; what is left is its last event, or a part of it. */
+  #ending = false
+  #wasFinished = false
   #over = false
 
   constructor(answer: Answer, control: AttemptControl) {
@@ -54,13 +58,20 @@ export class StreamRelay implements AnswerReceiver {
 
   end(): void {
     if (this.#over) return
+    this.#wasFinished = this.#inspector.finished
+    this.#ending = true
     const rest = this.#splitter.rest()
     if (rest.length > 0) this.data(missingLineEnds(rest))
     if (this.#isOver()) return
     this.#splitter.finish(this.#onEvent)
     this.#flushRun()
     if (this.#isOver()) return
-    if (this.#inspector.finished) this.#complete(this.#answer.dialect.terminalEvent)
+    this.#brokeOff(this.#inspector.finished)
+  }
+
+  /** Ended by its sender, but not by a terminal event: whole all the same when a finish reason was seen. */
+  #brokeOff(finished: boolean): void {
+    if (finished) this.#complete(this.#answer.dialect.terminalEvent)
     else this.#failed(new GatewayError('UPSTREAM_TRUNCATED', { detail: 'the stream ended without its terminal event' }))
   }
 
@@ -97,6 +108,11 @@ export class StreamRelay implements AnswerReceiver {
         return false
       case 'error':
         this.#flushRun()
+        // What the stream broke off in is no event.
+        if (this.#ending && this.#inspector.failure === INVALID_EVENT) {
+          this.#brokeOff(this.#wasFinished)
+          return false
+        }
         this.#failed(
           this.#inspector.failure === null
             ? new GatewayError('UPSTREAM_INVALID_ANSWER')
@@ -151,7 +167,7 @@ export class StreamRelay implements AnswerReceiver {
   #complete(lastBytes: Buffer): void {
     this.#over = true
     const { ctx } = this.#answer
-    this.settle(true)
+    this.settle(this.#inspector.usageIsFinal)
     if (!this.#clientGone) {
       const last = this.#committed ? lastBytes : this.#commit(lastBytes)
       ctx.finish = () => {

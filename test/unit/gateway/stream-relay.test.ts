@@ -79,6 +79,23 @@ describe('before the first event', () => {
   })
 })
 
+describe('a stream that breaks off within an event', () => {
+  it('is truncated, not broken', () => {
+    feed(text('a') + text('b').slice(0, -9))
+    relay.end()
+    ctx.finish?.()
+    expect([control.calls, control.error?.code]).toEqual([['broken'], 'UPSTREAM_TRUNCATED'])
+  })
+
+  it('is whole when its finish reason has come', () => {
+    feed(text('a') + FINISH + USAGE + DONE.slice(0, 4))
+    relay.end()
+    ctx.finish?.()
+    expect(sent()).toBe(text('a') + FINISH + DONE)
+    expect([control.calls, ctx.settlement]).toEqual([['served'], 'exact'])
+  })
+})
+
 describe('a whole stream', () => {
   it('passes event by event, its end kept back until the record is safe', () => {
     feed(text('a') + text('b'))

@@ -1,0 +1,65 @@
+import { ERROR_CODES } from '../../src/core/errors.ts'
+import type { Expectation, FaultGroup, UpstreamFault } from './upstream-fault.ts'
+
+const INTRODUCTION = `# What comes of an upstream's faults
+
+Made of \`test/fault/upstream-fault-table.ts\`, which the gateway is held to in both dialects; \`vitest -u\` of
+\`test/unit/docs/upstream-faults.test.ts\` writes it anew.
+
+- Before the first byte has gone downstream the client gets an error in its dialect, or another key's answer: **next key** says
+  whether another one is tried, \`upstream.max_attempts\` in all (3). Nothing is booked for an attempt that came to nothing.
+- After the first byte nothing is tried again: the stream ends with one error event (chat: \`data: {"error":…}\` without
+  \`[DONE]\`; messages: \`event: error\` without \`message_stop\`). What had passed is booked, with the settlement \`observed\`.
+- \`observed\` behind a 200 means that the upstream's own count of tokens is missing or not to be believed: the text that passed
+  was counted.
+- **Key**: *in use*: nothing comes of one such answer, but five failures in a row make the key rest for some seconds; *rests*: is
+  left alone for about a second; *rests as told*: for as long as \`retry-after\` says, at most five minutes; *out*: for a minute or
+  more.
+- No answer shows the upstream's host, credentials or accounts.
+`
+
+/** The table as a page, not yet formatted. */
+export function renderFaultPage(groups: readonly FaultGroup[]): string {
+  return `${INTRODUCTION}\n${groups.map(section).join('\n')}`
+}
+
+function section({ title, faults }: FaultGroup): string {
+  const head = '| the upstream … | whole answer | stream | next key | key |\n| --- | --- | --- | --- | --- |'
+  return `## ${title}\n\n${head}\n${faults.map(line).join('\n')}\n`
+}
+
+function line(fault: UpstreamFault): string {
+  const { upstream, buffered, streamed, only } = fault
+  const exceptions = Object.entries(only ?? {}).flatMap(([dialect, outcomes]) =>
+    [outcomes.buffered ?? null, outcomes.streamed ?? null]
+      .filter((one) => one !== null)
+      .map((one) => `${textOf(one)} in ${dialect}`),
+  )
+  const stream = [textOf(streamed), ...exceptions].join('; ')
+  const all = [buffered, streamed].filter((one) => one !== null)
+  const cells = [upstream, textOf(buffered), stream, nextKey(all), keyAfter(all)]
+  return `| ${cells.join(' | ')} |`
+}
+
+function textOf(expected: Expectation | null): string {
+  switch (expected?.kind) {
+    case undefined:
+      return '—'
+    case 'refused':
+      return `${ERROR_CODES[expected.code].status} \`${expected.code}\``
+    case 'broken':
+      return `200, then \`${expected.code}\``
+    case 'whole':
+      return expected.settlement === 'exact' ? '200' : `200, \`${expected.settlement}\``
+  }
+}
+
+function nextKey(all: readonly Expectation[]): string {
+  const answers = all.map((one) => (one.kind === 'refused' && ERROR_CODES[one.code].retryable ? 'yes' : 'no'))
+  if (new Set(answers).size === 1) return answers[0] ?? ''
+  return answers[0] === 'yes' ? 'whole answer: yes' : 'stream: yes'
+}
+
+function keyAfter(all: readonly Expectation[]): string {
+  return [...new Set(all.map((one) => (one.kind === 'refused' ? one.key : 'in use')))].join(', ')
+}

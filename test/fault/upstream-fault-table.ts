@@ -368,7 +368,7 @@ const statuses: FaultGroup = {
     ),
     status(429, refused('UPSTREAM_RATE_LIMITED', REST), { retryAfter: 'soon' }, 'retry-after that cannot be read'),
     status(500, failed),
-    status(501, failed),
+    status(501, refused('UPSTREAM_NOT_FOUND')),
     status(502, failed),
     status(503, refused('UPSTREAM_OVERLOADED', REST), { retryAfter: null }),
     status(503, refused('UPSTREAM_OVERLOADED', TOLD, 40), { retryAfter: 40 }, 'with retry-after'),

@@ -12,9 +12,8 @@ Made of \`test/fault/upstream-fault-table.ts\`, which the gateway is held to in 
   \`[DONE]\`; messages: \`event: error\` without \`message_stop\`). What had passed is booked, with the settlement \`observed\`.
 - \`observed\` behind a 200 means that the upstream's own count of tokens is missing or not to be believed: the text that passed
   was counted.
-- **Key**: *in use*: nothing comes of one such answer, but five failures in a row make the key rest for some seconds; *rests*: is
-  left alone for about a second; *rests as told*: for as long as \`retry-after\` says, at most five minutes; *out*: for a minute or
-  more.
+- **Key**: *in use*: nothing comes of one such answer, but several failures in a row open the key's breaker; *rests*: is left
+  alone for about a second; *rests as told*: for as long as \`retry-after\` says; *out*: for a minute or more.
 - No answer shows the upstream's host, credentials or accounts.
 `
 

@@ -1,6 +1,6 @@
 import { join } from 'node:path'
 import type { Database } from './database.ts'
-import { openPglite } from './pglite-database.ts'
+import { openThreadedPglite } from './pglite-threaded.ts'
 import { openPostgres } from './postgres-database.ts'
 
 export interface DatabaseChoice {
@@ -15,7 +15,7 @@ export interface DatabaseChoice {
 /** Postgres where a URL is given, else PGlite in `database/` of the data directory. Rejects when it cannot be reached. */
 export async function openDatabase(choice: DatabaseChoice): Promise<Database> {
   const { url, maxConnections, statementTimeoutMs, onConnectionError } = choice
-  if (url === null) return openPglite(join(choice.dataDir, 'database'))
+  if (url === null) return openThreadedPglite(join(choice.dataDir, 'database'))
   const database = openPostgres({ url, maxConnections, statementTimeoutMs, onConnectionError })
   try {
     await database.ping()

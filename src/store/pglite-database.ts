@@ -6,10 +6,6 @@ import { PGlite, types } from '@electric-sql/pglite'
 import type { Database, Queryable } from './database.ts'
 import { DatabaseError, parseInt8 } from './database.ts'
 
-/*
- * PGlite runs in the thread that opens it. A thread of its own would keep statements (12 ms for a batch of 2 000 rows) off
- * the event loop, but nothing in the control process minds 12 ms, and every row would be cloned twice on the way.
- */
 const OPTIONS = {
   postgresqlconf: ['shared_buffers=16MB', 'timezone=UTC'],
   parsers: {
@@ -26,7 +22,7 @@ const OPTIONS = {
 }
 
 /**
- * Opens the database in `directory`, made on first use. The caller holds the lock of the data directory: PGlite has none,
+ * Opens the database in `directory`, made on first use, in the thread that calls. The caller holds the lock of the data directory: PGlite has none,
  * and two processes in one directory destroy it.
  */
 export async function openPglite(directory: string): Promise<Database> {

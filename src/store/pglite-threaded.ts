@@ -1,0 +1,136 @@
+import { once } from 'node:events'
+import { extname } from 'node:path'
+import { Worker } from 'node:worker_threads'
+import type { Database, Queryable } from './database.ts'
+import { DatabaseError } from './database.ts'
+import type { FromThread, ThreadRequest, ThreadWork } from './pglite-thread-messages.ts'
+
+const THREAD = new URL(`./pglite-thread${extname(import.meta.url)}`, import.meta.url)
+
+interface Waiter {
+  readonly resolve: (value: unknown) => void
+  readonly reject: (error: DatabaseError) => void
+}
+
+/**
+ * The embedded database in a thread of its own: the event loop here hands out leases that requests wait for, and a batch of
+ * settled rows would hold it up for a tenth of a second. A thread that ends unasked ends the process: what it held is gone.
+ *
+ * @param thread what runs there, as plain JavaScript
+ */
+export async function openThreadedPglite(directory: string, thread: URL = THREAD): Promise<Database> {
+  const worker = new Worker(thread, { workerData: { directory } })
+  // Rejects when the thread fails instead.
+  await once(worker, 'message')
+  const line = new ThreadLine(worker)
+  return {
+    kind: 'pglite',
+    ...queryable(line, null),
+    transaction: async (work) => {
+      const number = (await line.ask(null, { kind: 'begin' })) as number
+      let result: Awaited<ReturnType<typeof work>>
+      try {
+        result = await work(queryable(line, number))
+      } catch (cause) {
+        await line.ask(number, { kind: 'end', outcome: 'rollback' })
+        throw cause
+      }
+      await line.ask(number, { kind: 'end', outcome: 'commit' })
+      return result
+    },
+    listen: (channel, onNotify) => line.listen(channel, onNotify),
+    ping: () => line.ask(null, { kind: 'ping' }) as Promise<number>,
+    close: () => line.close(),
+  }
+}
+
+function queryable(line: ThreadLine, transaction: number | null): Queryable {
+  return {
+    query: async <Row>(statement: Parameters<Queryable['query']>[0], parameters: readonly unknown[] = []) => {
+      const text = typeof statement === 'string' ? statement : statement.text
+      const rows = (await line.ask(transaction, { kind: 'query', text, parameters })) as Array<Record<string, unknown>>
+      return rows.map(withBuffers) as Row[]
+    },
+    script: async (sql) => {
+      await line.ask(transaction, { kind: 'script', sql })
+    },
+    copyIn: async (table, columns, rows) => {
+      await line.ask(transaction, { kind: 'copy-in', table, columns, rows })
+    },
+  }
+}
+
+/** Questions to the thread and its answers. */
+class ThreadLine {
+  readonly #worker: Worker
+  readonly #waiters = new Map<number, Waiter>()
+  readonly #listeners = new Map<number, (payload: string) => void>()
+  #lastId = 0
+  #isClosed = false
+  #isEnded = false
+
+  constructor(worker: Worker) {
+    this.#worker = worker
+    worker.on('message', (message: FromThread) => {
+      this.#receive(message)
+    })
+    worker.on('exit', (code) => {
+      const error = new DatabaseError('the database is closed', null, null)
+      for (const { reject } of this.#waiters.values()) reject(error)
+      this.#waiters.clear()
+      if (!this.#isClosed) throw new Error(`the thread of the embedded database ended with code ${code}`)
+      this.#isEnded = true
+    })
+  }
+
+  /** Rejects with a DatabaseError; also when the database is closed. */
+  ask(transaction: number | null, work: ThreadWork): Promise<unknown> {
+    if (this.#isEnded) return Promise.reject(new DatabaseError('the database is closed', null, null))
+    return new Promise((resolve, reject) => {
+      this.#lastId += 1
+      const request: ThreadRequest = { id: this.#lastId, transaction, work }
+      this.#waiters.set(request.id, { resolve, reject })
+      this.#worker.postMessage(request)
+    })
+  }
+
+  async listen(channel: string, onNotify: (payload: string) => void): Promise<() => Promise<void>> {
+    const listener = (await this.ask(null, { kind: 'listen', channel })) as number
+    this.#listeners.set(listener, onNotify)
+    return async () => {
+      this.#listeners.delete(listener)
+      if (!this.#isClosed) await this.ask(null, { kind: 'unlisten', listener })
+    }
+  }
+
+  async close(): Promise<void> {
+    if (this.#isClosed) return
+    this.#isClosed = true
+    const exited = once(this.#worker, 'exit')
+    await this.ask(null, { kind: 'close' })
+    await exited
+  }
+
+  #receive(message: FromThread): void {
+    if (message.kind === 'opened') return
+    if (message.kind === 'notified') {
+      this.#listeners.get(message.listener)?.(message.payload)
+      return
+    }
+    const waiter = this.#waiters.get(message.id)
+    this.#waiters.delete(message.id)
+    if (message.kind === 'done') waiter?.resolve(message.value)
+    else waiter?.reject(new DatabaseError(message.message, message.sqlState, null))
+  }
+}
+
+/** Buffers come out of another thread as plain bytes. */
+function withBuffers(row: Record<string, unknown>): Record<string, unknown> {
+  for (const name in row) row[name] = asBuffers(row[name])
+  return row
+}
+
+function asBuffers(value: unknown): unknown {
+  if (value instanceof Uint8Array) return Buffer.from(value.buffer, value.byteOffset, value.byteLength)
+  return Array.isArray(value) ? value.map(asBuffers) : value
+}

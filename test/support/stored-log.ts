@@ -1,6 +1,7 @@
 import { existsSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
-import { openDatabase } from '../../src/store/open-database.ts'
+import { openPglite } from '../../src/store/pglite-database.ts'
+import { openPostgres } from '../../src/store/postgres-database.ts'
 
 export interface StoredRow {
   readonly id: string
@@ -34,13 +35,15 @@ interface Sums {
 
 /** Reads the stores of a gateway that has ended: nobody else may have the embedded database open. */
 export async function readStoredLog(dataDir: string, databaseUrl: string | null): Promise<StoredLog> {
-  const database = await openDatabase({
-    url: databaseUrl,
-    dataDir,
-    maxConnections: 1,
-    statementTimeoutMs: 60_000,
-    onConnectionError: () => undefined,
-  })
+  const database =
+    databaseUrl === null
+      ? await openPglite(join(dataDir, 'database'))
+      : openPostgres({
+          url: databaseUrl,
+          maxConnections: 1,
+          statementTimeoutMs: 60_000,
+          onConnectionError: () => undefined,
+        })
   const one = async <T>(sql: string): Promise<T> => {
     const [row] = await database.query<T>(sql)
     if (row === undefined) throw new Error(`no row: ${sql}`)

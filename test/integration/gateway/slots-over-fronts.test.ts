@@ -50,7 +50,7 @@ it(
       apiKey: gateway.apiKey,
       clients: CLIENTS,
       name: 'slots',
-      message: (n) => `hello ${n} [[sim {"tokens":5,"ttftMs":${20 + (n % 7) * 10},"tokensPerSecond":200}]]`,
+      message: (n) => `hello ${n} [[sim {"tokens":5,"ttftMs":${20 + (n % 7) * 10},"eventsPerSecond":200}]]`,
       isStream: (n) => n % 3 === 0,
       timeoutMs: 90_000,
     })

@@ -67,9 +67,10 @@ export class Overload {
     return this.level === 3 ? Math.min(TRICKLE, this.#limit.value) : this.#limit.value
   }
 
-  /** Whether requests may wait for an upstream. */
+  /** Whether requests may wait for an upstream. A late loop is no reason against it while few are under way. */
   get mayQueue(): boolean {
-    return this.level === 0
+    const { level, cause } = this.#pressure
+    return level === 0 || (cause === 'loop' && this.#inFlight < this.#options.minConcurrency)
   }
 
   get retryAfterSeconds(): number {

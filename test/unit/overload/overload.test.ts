@@ -115,6 +115,15 @@ describe('with a late event loop', () => {
     expect(bench.overload.enter(90_000)).toBeNull()
   })
 
+  it('lets requests wait for an upstream while few are under way, and then no more', async () => {
+    const bench = new Bench()
+    await bench.offer(9)
+    bench.intervals(1, 30)
+    expect([bench.overload.level, bench.overload.mayQueue]).toEqual([2, true])
+    await bench.offer(1)
+    expect(bench.overload.mayQueue).toBe(false)
+  })
+
   it('has nothing against a few in a long turn', () => {
     const { overload } = new Bench()
     expect([overload.enter(0), overload.enter(10_000_000)]).toEqual([null, null])

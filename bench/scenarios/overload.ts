@@ -1,0 +1,177 @@
+import { fork } from 'node:child_process'
+import type { ChildProcess } from 'node:child_process'
+import { once } from 'node:events'
+import { cpus } from 'node:os'
+import { extname } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { parseArgs } from 'node:util'
+import type { Manners } from '../support/closed-loop.ts'
+import type { LoadNews, LoadOrder, PhaseResult } from '../support/overload-load.ts'
+import { startGateway } from '../support/programs.ts'
+
+const { values } = parseArgs({
+  options: {
+    /** Of each overload. */
+    seconds: { type: 'string', default: '12' },
+    /** Clients at saturation, where it is known: it is not looked for then. */
+    saturation: { type: 'string' },
+  },
+})
+
+/** What is promised (P1). */
+const MIN_GOODPUT = 0.9
+const MAX_P99_RATIO = 2
+const MAX_REFUSAL_MS = 50
+const MAX_RECOVERY_SECONDS = 5
+
+const STEPS = [32, 64, 128, 192, 256, 384, 512, 768, 1024, 1536]
+const STEP_SECONDS = 4
+/** Below this share more clients bring nothing worth their wait. */
+const SATURATED = 0.95
+const FACTORS = [2, 5, 10]
+const BODY = JSON.stringify({
+  model: 'sim-gpt',
+  messages: [{ role: 'user', content: 'The quick brown fox jumps over the lazy dog. '.repeat(10) }],
+})
+
+/** Generator and upstream, run from here. */
+class LoadProcess {
+  readonly #child: ChildProcess
+
+  constructor() {
+    const extension = extname(import.meta.url)
+    this.#child = fork(fileURLToPath(new URL(`../support/overload-load${extension}`, import.meta.url)))
+  }
+
+  async upstream(): Promise<string> {
+    const news = await this.#next()
+    if (news.type !== 'upstream') throw new Error('the load began before it was told to')
+    return news.baseUrl
+  }
+
+  aim(baseUrl: string, headers: Readonly<Record<string, string>>): void {
+    this.#order({ type: 'target', baseUrl, headers: { ...headers }, body: BODY })
+  }
+
+  async run(clients: number, seconds: number, manners: Manners = 'honour'): Promise<PhaseResult> {
+    this.#order({ type: 'run', clients, seconds, manners })
+    const news = await this.#next()
+    if (news.type !== 'result') throw new Error('no result')
+    const { type, ...result } = news
+    return result
+  }
+
+  end(): void {
+    this.#child.disconnect()
+  }
+
+  async #next(): Promise<LoadNews> {
+    const [news] = (await once(this.#child, 'message')) as [LoadNews]
+    return news
+  }
+
+  #order(order: LoadOrder): void {
+    this.#child.send(order)
+  }
+}
+
+interface Saturation extends PhaseResult {
+  readonly clients: number
+}
+
+/** The fewest clients that bring nearly the most that can be served, and how they fare. */
+async function findSaturation(load: LoadProcess): Promise<{ peak: number; saturation: Saturation }> {
+  const steps: Saturation[] = []
+  for (const clients of STEPS) {
+    await load.run(clients, 1)
+    steps.push({ clients, ...(await load.run(clients, STEP_SECONDS)) })
+    const best = Math.max(...steps.map(({ servedPerSecond }) => servedPerSecond))
+    // Two steps without a gain: this is the top.
+    if (steps.slice(-2).every(({ servedPerSecond }) => servedPerSecond < best) || steps.at(-1)?.refusedPerSecond) break
+  }
+  console.table(steps.map(shown))
+  const peak = Math.max(...steps.map(({ servedPerSecond }) => servedPerSecond))
+  const saturation = steps.find(({ servedPerSecond }) => servedPerSecond >= peak * SATURATED)
+  if (saturation === undefined) throw new Error('nothing was served')
+  return { peak, saturation }
+}
+
+async function main(): Promise<boolean> {
+  console.log(`node ${process.version}, ${cpus().length} × ${cpus()[0]?.model ?? 'unknown'}`)
+  const load = new LoadProcess()
+  const gateway = await startGateway(await load.upstream(), null)
+  try {
+    load.aim(gateway.baseUrl, gateway.headers)
+    await load.run(64, 3)
+    const { peak, saturation } =
+      values.saturation === undefined ? await findSaturation(load) : await measureAt(load, Number(values.saturation))
+    console.log(
+      `saturation: ${saturation.clients} clients, p99 ${saturation.servedP99Ms} ms; peak ${peak} requests/s\n`,
+    )
+    const rows: Array<Record<string, unknown>> = []
+    const broken: string[] = []
+    for (const manners of ['honour', 'impatient'] as const) {
+      for (const factor of FACTORS) {
+        const during = await load.run(saturation.clients * factor, Number(values.seconds), manners)
+        const after = await load.run(Math.ceil(saturation.clients / 2), MAX_RECOVERY_SECONDS + 2, manners)
+        const name = `${factor} × clients, ${manners === 'honour' ? 'Retry-After honoured' : 'again after 100 ms'}`
+        const goodput = during.servedPerSecond / peak
+        const p99Ratio = during.servedP99Ms / saturation.servedP99Ms
+        rows.push({
+          name,
+          ...shown(during),
+          goodput: round(goodput),
+          p99Ratio: round(p99Ratio),
+          recovery: after.lastRefusalSeconds,
+        })
+        // The promise is made to clients that keep to what they are told.
+        const problems = problemsOf(during, goodput, p99Ratio, after)
+        if (manners === 'honour') broken.push(...problems.map((problem) => `${name}: ${problem}`))
+      }
+    }
+    console.table(rows)
+    for (const problem of broken) console.log(`NOT HELD: ${problem}`)
+    if (broken.length === 0)
+      console.log('held: goodput, admitted p99, refusals and recovery at 2, 5 and 10 × saturation')
+    return broken.length === 0
+  } finally {
+    load.end()
+    await gateway.stop()
+  }
+}
+
+async function measureAt(load: LoadProcess, clients: number): Promise<{ peak: number; saturation: Saturation }> {
+  const result = await load.run(clients, STEP_SECONDS * 2)
+  return { peak: result.servedPerSecond, saturation: { clients, ...result } }
+}
+
+function problemsOf(during: PhaseResult, goodput: number, p99Ratio: number, after: PhaseResult): string[] {
+  const problems: string[] = []
+  if (goodput < MIN_GOODPUT) problems.push(`goodput ${round(goodput)} of the peak`)
+  if (p99Ratio > MAX_P99_RATIO) problems.push(`admitted p99 ${round(p99Ratio)} × that at saturation`)
+  if (during.refusedP99Ms > MAX_REFUSAL_MS) problems.push(`refusals p99 ${during.refusedP99Ms} ms`)
+  if (during.malformed > 0) problems.push(`${during.malformed} refusals without Retry-After, or malformed`)
+  if (during.failed > 0) problems.push(`${during.failed} requests failed in other ways`)
+  if (after.lastRefusalSeconds > MAX_RECOVERY_SECONDS)
+    problems.push(`refuses ${after.lastRefusalSeconds} s after the end`)
+  return problems
+}
+
+function shown({ servedPerSecond, refusedPerSecond, servedP50Ms, servedP99Ms, refusedP99Ms, ...rest }: PhaseResult) {
+  const clients = 'clients' in rest ? { clients: rest.clients } : {}
+  return {
+    ...clients,
+    'served/s': servedPerSecond,
+    'refused/s': refusedPerSecond,
+    'p50 ms': servedP50Ms,
+    'p99 ms': servedP99Ms,
+    'refusal p99 ms': refusedP99Ms,
+    failed: rest.failed + rest.malformed,
+  }
+}
+
+function round(value: number): number {
+  return Math.round(value * 100) / 100
+}
+
+process.exitCode = (await main()) ? 0 : 1

@@ -180,7 +180,8 @@ export class Scheduler implements SlotOwner {
   #statsOf(key: KeyState, nowMs: number): KeyStats {
     const { supply } = this.#options
     const standing = standingOf(key, nowMs, supply)
-    const isHalfOpen = standing === 'probe' || key.breaker.state(nowMs) === 'probing'
+    const breakers = [key.breaker.state(nowMs), key.provider.breaker.state(nowMs)]
+    const isHalfOpen = standing === 'probe' || (breakers.includes('probing') && !breakers.includes('open'))
     const usableAt = usableAtMs(key, nowMs)
     return {
       providerId: key.provider.id,

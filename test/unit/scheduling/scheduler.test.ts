@@ -15,23 +15,27 @@ describe('Scheduler', () => {
       random: fc.double({ min: 0, max: 0.99, noNaN: true }),
     })
     fc.assert(
-      fc.property(fc.array(step, { maxLength: 200 }), fc.integer({ min: 1, max: 5 }), (steps, capacity) => {
-        let random = 0
-        const keys = ['a', 'b', 'c'].map((id) => upstreamKey(id, { maxConcurrency: capacity }))
-        const world = new SchedulingWorld(keysOf(...keys), { random: () => random })
-        const held: Slot[] = []
-        for (const { release, at, random: point } of steps) {
-          random = point
-          if (release) held.splice(at % (held.length || 1), 1)[0]?.release(OK)
-          else if (held.length === 3 * capacity) expect(world.hasRoom()).toBe(false)
-          else held.push(world.slot())
-          for (const { id } of keys) {
-            const mine = held.filter((slot) => slot.deployment.key.id === id).length
-            expect(world.inFlight(id)).toBe(mine)
-            expect(mine).toBeLessThanOrEqual(capacity)
+      fc.property(
+        fc.array(step, { maxLength: 200, size: 'max' }),
+        fc.integer({ min: 1, max: 5 }),
+        (steps, capacity) => {
+          let random = 0
+          const keys = ['a', 'b', 'c'].map((id) => upstreamKey(id, { maxConcurrency: capacity }))
+          const world = new SchedulingWorld(keysOf(...keys), { random: () => random })
+          const held: Slot[] = []
+          for (const { release, at, random: point } of steps) {
+            random = point
+            if (release) held.splice(at % (held.length || 1), 1)[0]?.release(OK)
+            else if (held.length === 3 * capacity) expect(world.hasRoom()).toBe(false)
+            else held.push(world.slot())
+            for (const { id } of keys) {
+              const mine = held.filter((slot) => slot.deployment.key.id === id).length
+              expect(world.inFlight(id)).toBe(mine)
+              expect(mine).toBeLessThanOrEqual(capacity)
+            }
           }
-        }
-      }),
+        },
+      ),
     )
   })
 

@@ -22,7 +22,10 @@ const LIMITS: readonly LimitHeaders[] = [
 ]
 
 const DURATION = /^(?:(\d+)d)?(?:(\d+)h)?(?:(\d+)m(?!s))?(?:(\d+(?:\.\d+)?)s)?(?:(\d+(?:\.\d+)?)ms)?$/
-const DAY_MS = 86_400_000
+/** `Date.parse` alone takes "-3" for a year. */
+const RFC_3339 = /^\d{4}-\d\d-\d\dT/i
+/** Of the parts of a duration. */
+const UNITS_MS = [86_400_000, 3_600_000, 60_000, 1_000, 1]
 /** Numbers from here on are times, not durations: in seconds, and in milliseconds. */
 const EPOCH_SECONDS = 1_000_000_000
 const EPOCH_MS = 1_000_000_000_000
@@ -53,16 +56,10 @@ function readReset(value: string | string[] | undefined, nowMs: number): number 
   if (number >= 0) return nowMs + number * 1000
   const parts = DURATION.exec(text)
   if (parts !== null) {
-    const [days, hours, minutes, seconds, milliseconds] = parts.slice(1).map((part) => Number(part ?? 0)) as [
-      number,
-      number,
-      number,
-      number,
-      number,
-    ]
-    return nowMs + days * DAY_MS + hours * 3_600_000 + minutes * 60_000 + seconds * 1000 + milliseconds
+    const amounts = parts.slice(1).map((part: string | undefined) => Number(part ?? 0))
+    return amounts.reduce((atMs, amount, index) => atMs + amount * (UNITS_MS[index] ?? 0), nowMs)
   }
-  const atMs = Date.parse(text)
+  const atMs = RFC_3339.test(text) ? Date.parse(text) : Number.NaN
   return Number.isNaN(atMs) ? null : atMs
 }
 

@@ -134,6 +134,7 @@ export class Scheduler implements SlotOwner {
       }
     }
     if (wasProvider) this.#serveQueues(key.provider.keys)
+    if (headroom?.left === 0) this.#refuseHopeless([key], nowMs)
   }
 
   released(slot: HeldSlot, outcome: AttemptOutcome): void {

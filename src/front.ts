@@ -14,6 +14,13 @@ import { createPhases } from './gateway/phases.ts'
 import { RequestMetrics } from './gateway/request-metrics.ts'
 import { createRefusal, createRoutes } from './gateway/routes.ts'
 import { Shedding } from './gateway/shedding.ts'
+import { publicBaseUrl } from './gateway/video/base-url.ts'
+import { LocalJobBook } from './gateway/video/job-book.ts'
+import { JobReader } from './gateway/video/job-reader.ts'
+import { JobSeal } from './gateway/video/job-seal.ts'
+import { JobWatch } from './gateway/video/job-watch.ts'
+import { VideoContent } from './gateway/video/video-content.ts'
+import { Videos } from './gateway/video/videos.ts'
 import { AddressFailures } from './limits/address-failures.ts'
 import { Admissions } from './limits/admissions.ts'
 import { LeaseBook } from './limits/lease-book.ts'
@@ -107,6 +114,30 @@ async function runFront(setup: ChildSetup): Promise<void> {
   const cacheShare = { promptTokens: 0, cachedTokens: 0 }
   const { inlineMaxBytes } = config.workers
 
+  const jobSeal = new JobSeal(secrets.keyHash)
+  const jobReader = new JobReader(upstream)
+  const jobWatch = new JobWatch({
+    reader: jobReader,
+    deadlines,
+    random: Math.random,
+    firstMs: config.video.pollFirstMs,
+    maxMs: config.video.pollMaxMs,
+    giveUpMs: config.video.giveUpMs,
+    onOver: () => undefined,
+  })
+  const videos = new Videos({
+    clock,
+    deadlines,
+    seal: jobSeal,
+    reader: jobReader,
+    watch: jobWatch,
+    book: new LocalJobBook(() => clock.now()),
+    options: config.video,
+    baseUrlOf: ({ exchange }) =>
+      publicBaseUrl(config.server.baseUrl, config.server.tls === null ? 'http' : 'https', exchange.request),
+    renderError: (error, requestId) => dialectOf('openai-videos').renderError(error, requestId),
+  })
+
   const phases = createPhases({
     clock,
     deadlines,
@@ -133,6 +164,7 @@ async function runFront(setup: ChildSetup): Promise<void> {
     fallbacks: new Map(Object.entries(config.fallbacks)),
     maxAnswerBytes: config.limits.maxAnswerBytes,
     defaultOutputTokens: config.limits.defaultOutputTokens,
+    videos,
     metrics: requestMetrics,
     logger: logger.child('gateway'),
   })
@@ -149,6 +181,7 @@ async function runFront(setup: ChildSetup): Promise<void> {
       authenticator.update(next)
       scheduler.update(next)
       models.update(next)
+      jobReader.update(next)
       if (next.version > 0) onFirstSnapshot?.()
     },
     onHealth: (news) => {
@@ -180,6 +213,8 @@ async function runFront(setup: ChildSetup): Promise<void> {
     routes: createRoutes({
       phases,
       models,
+      videos,
+      videoContent: new VideoContent({ clock, seal: jobSeal, reader: jobReader, maxStreams: config.video.maxJobs }),
       health,
       shedding: new Shedding({ overload, clock, metrics: requestMetrics, dialectOf }),
       clock,
@@ -245,6 +280,7 @@ async function runFront(setup: ChildSetup): Promise<void> {
     processSamples.stop()
     loopSampler.stop()
     resources.stop()
+    jobWatch.stop()
     link.stop()
     server.close()
     await upstream.close()

@@ -8,7 +8,7 @@ import { pathText, type Path } from './config-error.ts'
 import { deepFreeze, redacting } from './redact.ts'
 import type { KeyLimits } from '../core/snapshot.ts'
 import type { ConfigFile } from './schema.ts'
-import type { Config, ServerConfig } from './shape.ts'
+import type { Config, ServerConfig, VideoConfig } from './shape.ts'
 import { environmentUpstreams, resolveUpstreams, type Fail } from './upstreams.ts'
 
 export interface ResolveOptions {
@@ -85,9 +85,25 @@ export function resolveConfig(raw: ConfigFile, { file, env, cwd, cores, fail }: 
     },
     metrics: redacting({ host: metrics.host, port: metrics.port ?? null, token: metrics.token ?? null }, ['token']),
     telemetry: { traceContext: raw.telemetry.trace_context },
+    video: resolveVideo(raw.video),
     simulator: { enabled: simulator.enabled ?? upstreams.length === 0 },
     file,
   })
+}
+
+function resolveVideo(raw: ConfigFile['video']): VideoConfig {
+  return {
+    maxWaitMs: raw.max_wait_ms,
+    pollFirstMs: raw.poll_first_ms,
+    pollMaxMs: raw.poll_max_ms,
+    giveUpMs: raw.give_up_ms,
+    paddingAfterMs: raw.padding_after_ms,
+    paddingEveryMs: raw.padding_every_ms,
+    linkMs: raw.link_ttl_ms,
+    repeatMs: raw.repeat_window_ms,
+    idempotencyMs: raw.idempotency_window_ms,
+    maxJobs: raw.max_jobs,
+  }
 }
 
 function groupLimits(raw: ConfigFile['limits']['user_defaults']): KeyLimits {

@@ -48,7 +48,9 @@ const server = section('The public port and the processes behind it.', {
     maximum: 65_535,
     default: 8787,
   }),
-  base_url: Type.Optional(httpUrl('Address under which clients reach the gateway; for display alone.')),
+  base_url: Type.Optional(
+    httpUrl('Address under which clients reach the gateway: shown at the start, and in links to videos.'),
+  ),
   fronts: Type.Optional(
     Type.Integer({ description: 'Front processes. Default: one per core but one.', minimum: 1, maximum: 256 }),
   ),
@@ -332,6 +334,27 @@ const overload = section('When a front has more to do than it can: what is refus
   min_free_disk_bytes: positive('Free space on the disk of the journal below which requests are refused.', 134_217_728),
 })
 
+const video = section('Video requests: jobs at a provider, behind requests that wait for them.', {
+  max_wait_ms: milliseconds('How long a request waits; its job goes on and can be asked for by its id.', 600_000),
+  poll_first_ms: milliseconds('From the creation of a job to the first look at it.', 2000),
+  poll_max_ms: milliseconds('Longest time between two looks; it grows by half with each.', 10_000),
+  give_up_ms: milliseconds('A job that is not over by then is looked at only when it is asked for.', 3_600_000),
+  padding_after_ms: milliseconds(
+    'Silence after which blanks keep the connection of a waiting client alive; its status is 200 then.',
+    25_000,
+  ),
+  padding_every_ms: milliseconds('Between two of them.', 10_000),
+  link_ttl_ms: milliseconds('How long the link to a video is good.', 3_600_000),
+  repeat_window_ms: Type.Integer({
+    description: 'For so long the same body from the same key means the same job; 0: never.',
+    minimum: 0,
+    maximum: 2_147_483_647,
+    default: 120_000,
+  }),
+  idempotency_window_ms: milliseconds('For so long the same Idempotency-Key means the same job.', 86_400_000),
+  max_jobs: positive('Jobs under way, and videos being fetched, per front process; beyond that 503.', 10_000),
+})
+
 const metrics = section('Prometheus metrics: GET /metrics, for admins on the public port.', {
   host: Type.String({ description: 'Address of the listener of its own.', minLength: 1, default: '127.0.0.1' }),
   port: Type.Optional(
@@ -391,6 +414,7 @@ export const configSchema = Type.Object(
         default: true,
       }),
     }),
+    video,
     simulator: section('The built-in upstream that answers without a provider.', {
       enabled: Type.Optional(
         Type.Boolean({ description: 'Whether it runs. Default: only when no upstream is configured.' }),

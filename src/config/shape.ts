@@ -21,6 +21,7 @@ export interface Config {
   readonly metrics: MetricsConfig
   /** Whether traceparent and tracestate are taken and passed on. */
   readonly telemetry: { readonly traceContext: boolean }
+  readonly video: VideoConfig
   readonly simulator: { readonly enabled: boolean }
   /** Absolute path of the file that was read; null: there is none. */
   readonly file: string | null
@@ -152,4 +153,17 @@ export interface OverloadConfig {
   /** Null: its share of the machine's. */
   readonly maxMemoryBytes: number | null
   readonly minFreeDiskBytes: number
+}
+
+export interface VideoConfig {
+  readonly maxWaitMs: number
+  readonly pollFirstMs: number
+  readonly pollMaxMs: number
+  readonly giveUpMs: number
+  readonly paddingAfterMs: number
+  readonly paddingEveryMs: number
+  readonly linkMs: number
+  readonly repeatMs: number
+  readonly idempotencyMs: number
+  readonly maxJobs: number
 }

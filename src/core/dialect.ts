@@ -46,6 +46,8 @@ export interface BufferedAnswer {
   readonly failure: UpstreamFailure | null
   /** What the client gets in place of the upstream's bytes; null: those. */
   readonly body: Buffer | null
+  /** The provider's id of the job that was begun in the place of an answer. */
+  readonly job?: string
 }
 
 /** What of a request its answer is read with. Plain: it goes to the pool. */

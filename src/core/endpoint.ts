@@ -2,7 +2,7 @@
 export type DialectName = 'openai-chat' | 'anthropic-messages'
 
 /** What the bodies of an endpoint are written in: its clients' dialect, or a small language of its own under that one's errors. */
-export type BodyDialectName = DialectName | 'openai-embeddings' | 'rerank' | 'openai-images'
+export type BodyDialectName = DialectName | 'openai-embeddings' | 'rerank' | 'openai-images' | 'openai-videos'
 
 export type EndpointName =
   | 'chat.completions'
@@ -11,6 +11,8 @@ export type EndpointName =
   | 'embeddings'
   | 'rerank'
   | 'images.generations'
+  | 'video.generations'
+  | 'video.get'
   | 'models.list'
   | 'models.get'
 
@@ -35,6 +37,8 @@ export const ENDPOINTS = {
   embeddings: { name: 'embeddings', dialect: 'openai-chat', bodies: 'openai-embeddings', streams: false },
   rerank: { name: 'rerank', dialect: 'openai-chat', bodies: 'rerank', streams: false },
   images: { name: 'images.generations', dialect: 'openai-chat', bodies: 'openai-images', streams: false },
+  video: { name: 'video.generations', dialect: 'openai-chat', bodies: 'openai-videos', streams: false },
+  videoJob: { name: 'video.get', dialect: 'openai-chat', bodies: 'openai-chat', streams: false },
   modelList: { name: 'models.list', dialect: 'openai-chat', bodies: 'openai-chat', streams: false },
   model: { name: 'models.get', dialect: 'openai-chat', bodies: 'openai-chat', streams: false },
 } as const satisfies Record<string, Endpoint>

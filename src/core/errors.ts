@@ -23,6 +23,7 @@ export const ERROR_CODES = {
   MISSING_VERSION: row(400, 'invalid_request', 'downstream', false, 'The version header is missing.'),
   INVALID_VERSION: row(400, 'invalid_request', 'downstream', false, 'The version header is not a date (YYYY-MM-DD).'),
   INVALID_FRAMING: row(400, 'invalid_request', 'downstream', false, 'The request is not well-formed HTTP.'),
+  VIDEO_REFUSED: row(400, 'invalid_request', 'upstream', false, 'The provider refused to make the video.'),
   BODY_TIMEOUT: row(408, 'invalid_request', 'downstream', false, 'The body did not arrive in time.'),
   LENGTH_REQUIRED: row(411, 'invalid_request', 'downstream', false, 'A Content-Length is required.'),
   BODY_TOO_LARGE: row(413, 'invalid_request', 'downstream', false, 'The body is too large.'),
@@ -36,6 +37,20 @@ export const ERROR_CODES = {
   ROUTE_NOT_FOUND: row(404, 'invalid_request', 'downstream', false, 'There is nothing at this path.'),
   METHOD_NOT_ALLOWED: row(405, 'invalid_request', 'downstream', false, 'This path does not take this method.'),
   MODEL_NOT_FOUND: row(404, 'invalid_request', 'downstream', false, 'The model does not exist.'),
+  VIDEO_NOT_FOUND: row(
+    404,
+    'invalid_request',
+    'downstream',
+    false,
+    'There is no such video job, or its link has expired.',
+  ),
+  VIDEO_BEING_CREATED: row(
+    409,
+    'invalid_request',
+    'downstream',
+    false,
+    'The same request is just beginning its video.',
+  ),
   KEY_MISSING: row(401, 'auth_error', 'downstream', false, 'Send an API key as Authorization: Bearer or X-API-Key.'),
   KEY_UNKNOWN: row(401, 'auth_error', 'downstream', false, 'The API key is not valid.'),
   KEY_DISABLED: row(401, 'auth_error', 'downstream', false, 'The API key is disabled.'),
@@ -83,6 +98,15 @@ export const ERROR_CODES = {
     'The upstream service gave a broken answer.',
   ),
   UPSTREAM_TRUNCATED: row(503, 'service_unavailable', 'upstream', true, 'The upstream service broke off its answer.'),
+  VIDEO_CREATION_UNKNOWN: row(
+    503,
+    'service_unavailable',
+    'upstream',
+    false,
+    'The answer of the provider was lost: the video may have been begun, so it is not begun a second time.',
+  ),
+  VIDEO_NOT_READY: row(503, 'service_unavailable', 'upstream', false, 'The video is not ready yet.'),
+  VIDEO_FAILED: row(503, 'service_unavailable', 'upstream', false, 'The provider failed to make the video.'),
 } as const satisfies Record<string, ErrorRow>
 
 export type ErrorCode = keyof typeof ERROR_CODES

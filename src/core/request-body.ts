@@ -45,3 +45,4 @@ export type ExpectedAnswer =
       readonly showsDocuments: boolean
     }
   | { readonly kind: 'images'; readonly wantsUrl: boolean }
+  | { readonly kind: 'video'; readonly waits: boolean }

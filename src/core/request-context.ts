@@ -62,6 +62,8 @@ export class RequestContext {
   providerId: string | null = null
   upstreamKeyId: string | null = null
   servedModel: string | null = null
+  /** The provider's id of the job that the request has begun. */
+  jobId: string | null = null
   usage: Usage = emptyUsage()
   settlement: Settlement = 'none'
   ttftUs: number | null = null

@@ -4,6 +4,7 @@ import { anthropicMessages } from './anthropic-messages/index.ts'
 import { openaiChat } from './openai-chat/index.ts'
 import { openaiEmbeddings } from './openai-embeddings/index.ts'
 import { openaiImages } from './openai-images/index.ts'
+import { openaiVideos } from './openai-videos/index.ts'
 import { rerank } from './rerank/index.ts'
 
 const DIALECTS: Readonly<Record<BodyDialectName, Dialect>> = {
@@ -11,6 +12,7 @@ const DIALECTS: Readonly<Record<BodyDialectName, Dialect>> = {
   'anthropic-messages': anthropicMessages,
   'openai-embeddings': openaiEmbeddings,
   'openai-images': openaiImages,
+  'openai-videos': openaiVideos,
   rerank,
 }
 

@@ -45,8 +45,8 @@ export function errorHeaders(ctx: RequestContext, error: GatewayError, nowUs: nu
   if (error.retryAfterSeconds !== null) {
     headers.push(['Retry-After', String(Math.max(1, Math.ceil(error.retryAfterSeconds)))])
   }
-  // The official clients would repeat the request twice otherwise, for nothing.
-  if (error.type === 'quota_exhausted') headers.push(['x-should-retry', 'false'])
+  // The official clients would repeat the request twice otherwise, for nothing or for a second job.
+  if (error.type === 'quota_exhausted' || error.code.startsWith('VIDEO_')) headers.push(['x-should-retry', 'false'])
   return headers
 }
 

@@ -128,7 +128,8 @@ export class Attempt implements UpstreamListener, AttemptControl {
       clock,
       redact: (text) => redactUpstreamText(text, secretsOf(deployment.provider)),
     }
-    if (status !== 200) this.#receiver = new FailureReader(answer, this)
+    const accepted = status === 200 || (this.#beginsJob && (status === 201 || status === 202))
+    if (!accepted) this.#receiver = new FailureReader(answer, this)
     else if (this.#body.stream && isEventStream(headers) && !isEncoded(headers)) {
       this.#ctx.exchange.response.onDrain(() => {
         this.#call?.resume()
@@ -183,7 +184,9 @@ export class Attempt implements UpstreamListener, AttemptControl {
     this.#ctx.aborted = true
     if (this.#ctx.status === 0) this.#ctx.status = 499
     this.#receiver?.clientLeft()
-    if (this.#slot.deployment.provider.billsAfterDisconnect && this.#call !== null) {
+    // What has been begun has to be known, or the client's next try would begin it again.
+    const readsOn = this.#slot.deployment.provider.billsAfterDisconnect || this.#beginsJob
+    if (readsOn && this.#call !== null) {
       if (this.#receiver !== null) this.#call.resume()
       this.#watch(DRAIN_MS)
       return
@@ -199,6 +202,10 @@ export class Attempt implements UpstreamListener, AttemptControl {
     if (this.#receiver instanceof StreamRelay && this.#resolve !== null) this.#receiver.settle(false)
     this.#settle({ kind: 'served' }, null)
     this.#hangUp()
+  }
+
+  get #beginsJob(): boolean {
+    return this.#ctx.endpoint.name === 'video.generations'
   }
 
   #settle(result: AttemptResult, error: GatewayError | null): void {

@@ -108,6 +108,7 @@ export class BufferedRelay implements AnswerReceiver {
     this.#over = true
     settleUsage(ctx, { usage: read.usage, observedTextBytes: read.observedTextBytes, complete: true })
     if (!ctx.aborted) ctx.status = 200
+    ctx.jobId = read.job ?? null
     ctx.finish = () => {
       ctx.exchange.response.send(200, bufferedHeaders(ctx, headers, clock.monotonicUs()), read.body ?? body)
     }

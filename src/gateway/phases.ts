@@ -14,6 +14,7 @@ import { errorHeaders } from './answer-headers.ts'
 import type { RequestMetrics } from './request-metrics.ts'
 import { serve } from './serve.ts'
 import type { ServeParts } from './serve.ts'
+import type { Videos } from './video/videos.ts'
 
 /** The steps of `pipeline.ts`, each with what it needs. */
 export interface Phases {
@@ -39,6 +40,7 @@ export interface PhaseParts extends ServeParts {
   /** Null until the first snapshot has come. */
   readonly isReady: () => boolean
   readonly defaultOutputTokens: number
+  readonly videos: Videos
   readonly metrics: RequestMetrics
   readonly logger: Logger
 }
@@ -112,7 +114,8 @@ export function createPhases(parts: PhaseParts): Phases {
 
     begin: (ctx) => accountant.begin(ctx),
 
-    attempt: (ctx) => serve(ctx, parts),
+    attempt: (ctx) =>
+      ctx.endpoint.name === 'video.generations' ? parts.videos.create(ctx, () => serve(ctx, parts)) : serve(ctx, parts),
 
     fail(ctx, error) {
       const { response } = ctx.exchange

@@ -22,12 +22,12 @@ export async function handle(ctx: RequestContext, phases: Phases): Promise<void>
 export async function handleLocally(
   ctx: RequestContext,
   phases: Phases,
-  answer: (ctx: RequestContext) => void,
+  answer: (ctx: RequestContext) => void | Promise<void>,
 ): Promise<void> {
   try {
     phases.authenticate(ctx)
     await phases.admit(ctx)
-    answer(ctx)
+    await answer(ctx)
   } catch (cause) {
     phases.fail(ctx, GatewayError.from(cause))
   } finally {

@@ -12,6 +12,9 @@ import { MODEL_PATH } from './models.ts'
 import type { ModelDirectory } from './models.ts'
 import type { Phases } from './phases.ts'
 import type { RequestMetrics } from './request-metrics.ts'
+import type { VideoContent } from './video/video-content.ts'
+import { VIDEO_PATH } from './video/videos.ts'
+import type { Videos } from './video/videos.ts'
 import { handle, handleLocally } from './pipeline.ts'
 import type { Shedding } from './shedding.ts'
 
@@ -26,6 +29,8 @@ export interface GatewayRoute {
 export interface RouteParts {
   readonly phases: Phases
   readonly models: ModelDirectory
+  readonly videos: Videos
+  readonly videoContent: VideoContent
   readonly health: Health
   readonly shedding: Shedding
   readonly clock: Clock
@@ -77,7 +82,11 @@ export function createRoutes(parts: RouteParts): readonly GatewayRoute[] {
     },
     refuse: refuseAs(endpoint),
   })
-  const local = (path: string, endpoint: Endpoint, answer: (ctx: RequestContext) => void): GatewayRoute => ({
+  const local = (
+    path: string,
+    endpoint: Endpoint,
+    answer: (ctx: RequestContext) => void | Promise<void>,
+  ): GatewayRoute => ({
     method: 'GET',
     path,
     handle: (exchange) => handleLocally(context(endpoint, exchange), phases, answer),
@@ -109,6 +118,14 @@ export function createRoutes(parts: RouteParts): readonly GatewayRoute[] {
     ai('/v1/embeddings', ENDPOINTS.embeddings),
     ai('/v1/rerank', ENDPOINTS.rerank),
     ai('/v1/images/generations', ENDPOINTS.images),
+    ai('/v1/video/generations', ENDPOINTS.video),
+    local(`${VIDEO_PATH}:id`, ENDPOINTS.videoJob, parts.videos.get),
+    probe(`${VIDEO_PATH}:id/content`, (exchange) => {
+      const refuseIt = (error: GatewayError): void => {
+        refuse(exchange, error)
+      }
+      parts.videoContent.serve(exchange, refuseIt)
+    }),
     local('/v1/models', ENDPOINTS.modelList, models.list),
     // Ids may hold slashes, which not every client encodes.
     local(`${MODEL_PATH}*`, ENDPOINTS.model, models.get),

@@ -11,6 +11,7 @@ import type { SlotRequest } from '../scheduling/slot-request.ts'
 import { WaitingSlot } from '../scheduling/waiting-slot.ts'
 import { Attempt } from './attempt.ts'
 import type { AttemptOptions } from './attempt.ts'
+import { creationError } from './video/creation-error.ts'
 
 export interface ServeParts extends AttemptOptions {
   readonly clock: Clock
@@ -152,8 +153,10 @@ class Serving {
     const dialect = this.#parts.dialectOf(this.#ctx.endpoint.bodies)
     const result = await new Attempt(this.#ctx, this.#body, slot, dialect, this.#parts).run()
     if (result.kind === 'served') return true
-    this.#last = result.error
-    if (!result.error.retryable) throw result.error
+    const error =
+      this.#ctx.endpoint.name === 'video.generations' ? creationError(this.#ctx, result.error) : result.error
+    this.#last = error
+    if (!error.retryable) throw error
     return false
   }
 }

@@ -3,6 +3,7 @@ import type { DialectName, EndpointName } from '../core/endpoint.ts'
 import type { IncomingRequest } from '../core/exchange.ts'
 import { traceparentOf } from '../core/trace-context.ts'
 import type { TraceContext } from '../core/trace-context.ts'
+import type { Provider, UpstreamKey } from '../core/snapshot.ts'
 import type { UpstreamRequest } from '../upstream/upstream-client.ts'
 
 /** Where a provider serves each endpoint, behind its base URL. */
@@ -13,6 +14,7 @@ const PATHS: Readonly<Partial<Record<EndpointName, string>>> = {
   embeddings: '/embeddings',
   rerank: '/rerank',
   'images.generations': '/images/generations',
+  'video.generations': '/videos',
 }
 
 /** Client headers that a provider may see, and what they are called there; `VENDOR` stands for the configured vendor. */
@@ -59,9 +61,7 @@ export function buildUpstreamRequest(parts: UpstreamRequestParts): UpstreamReque
     headers.push('traceparent', traceparentOf(parts.trace))
     if (parts.trace.state !== null) headers.push('tracestate', parts.trace.state)
   }
-  for (const name in provider.headers) headers.push(name, provider.headers[name] ?? '')
-  if (provider.auth === 'bearer') headers.push('authorization', `Bearer ${key.credential}`)
-  else if (provider.auth === 'x-api-key') headers.push('x-api-key', key.credential)
+  attachCredential(headers, provider, key)
   return {
     origin,
     path: pathname + (PATHS[parts.endpoint] ?? ''),
@@ -69,7 +69,27 @@ export function buildUpstreamRequest(parts: UpstreamRequestParts): UpstreamReque
     headers,
     body,
     timeouts: provider.timeouts,
+    ...(parts.endpoint === 'video.generations' ? { once: true } : {}),
   }
+}
+
+/** A look at something that a provider keeps, `path` behind its base URL. */
+export function buildUpstreamLook(
+  provider: Provider,
+  key: UpstreamKey,
+  path: string,
+  headers: readonly string[],
+): UpstreamRequest {
+  const { origin, pathname } = baseOf(provider.baseUrl)
+  const all = [...headers, 'accept-encoding', 'identity']
+  attachCredential(all, provider, key)
+  return { origin, path: pathname + path, method: 'GET', headers: all, body: null, timeouts: provider.timeouts }
+}
+
+function attachCredential(headers: string[], provider: Provider, key: UpstreamKey): void {
+  for (const name in provider.headers) headers.push(name, provider.headers[name] ?? '')
+  if (provider.auth === 'bearer') headers.push('authorization', `Bearer ${key.credential}`)
+  else if (provider.auth === 'x-api-key') headers.push('x-api-key', key.credential)
 }
 
 const bases = new Map<string, { origin: string; pathname: string }>()

@@ -10,6 +10,11 @@ export interface UpstreamRequest {
   readonly headers: readonly string[]
   readonly body: Buffer | null
   readonly timeouts: UpstreamTimeouts
+  /**
+   * The server may hear of it once at most: it goes out on a connection of its own, and UPSTREAM_UNREACHABLE means that
+   * nothing was sent.
+   */
+  readonly once?: boolean
 }
 
 export type UpstreamHeaders = Readonly<Record<string, string | string[] | undefined>>

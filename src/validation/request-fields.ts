@@ -3,6 +3,7 @@ import type { EmbeddingsRequest } from '../api/embeddings.ts'
 import type { ImagesRequest } from '../api/images.ts'
 import type { MessagesRequest } from '../api/messages.ts'
 import type { RerankRequest } from '../api/rerank.ts'
+import type { VideoRequest } from '../api/video.ts'
 import { GatewayError } from '../core/errors.ts'
 import type { RequestBody } from '../core/request-body.ts'
 
@@ -89,4 +90,8 @@ export function imagesFields(request: ImagesRequest): RequestFields {
     choices: request.n ?? 1,
     expected: { kind: 'images', wantsUrl: request.response_format !== 'b64_json' },
   }
+}
+
+export function videoFields(request: VideoRequest): RequestFields {
+  return { ...PLAIN, model: request.model, expected: { kind: 'video', waits: request.async !== true } }
 }

@@ -7,6 +7,7 @@ import { EmbeddingsRequest } from '../api/embeddings.ts'
 import { ImagesRequest } from '../api/images.ts'
 import { MessagesRequest } from '../api/messages.ts'
 import { RerankRequest } from '../api/rerank.ts'
+import { VideoRequest } from '../api/video.ts'
 
 export interface RequestValidators {
   readonly chat: ValidateFunction<Static<typeof ChatCompletionRequest>>
@@ -15,6 +16,7 @@ export interface RequestValidators {
   readonly embeddings: ValidateFunction<Static<typeof EmbeddingsRequest>>
   readonly rerank: ValidateFunction<Static<typeof RerankRequest>>
   readonly images: ValidateFunction<Static<typeof ImagesRequest>>
+  readonly video: ValidateFunction<Static<typeof VideoRequest>>
 }
 
 /** Compiles the schemas of all request bodies: some milliseconds, once per process. Nothing is coerced or defaulted. */
@@ -35,5 +37,6 @@ export function compileSchemas(): RequestValidators {
     embeddings: ajv.compile<Static<typeof EmbeddingsRequest>>(EmbeddingsRequest),
     rerank: ajv.compile<Static<typeof RerankRequest>>(RerankRequest),
     images: ajv.compile<Static<typeof ImagesRequest>>(ImagesRequest),
+    video: ajv.compile<Static<typeof VideoRequest>>(VideoRequest),
   }
 }

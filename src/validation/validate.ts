@@ -9,7 +9,14 @@ import { findJsonFault } from './json-error.ts'
 import { scanJson } from './json-scan.ts'
 import type { NameProblem, ScanLimits } from './json-scan.ts'
 import type { RequestFields } from './request-fields.ts'
-import { chatFields, embeddingsFields, imagesFields, messagesFields, rerankFields } from './request-fields.ts'
+import {
+  chatFields,
+  embeddingsFields,
+  imagesFields,
+  messagesFields,
+  rerankFields,
+  videoFields,
+} from './request-fields.ts'
 import { compileSchemas } from './schema.ts'
 
 export interface Validator {
@@ -45,6 +52,10 @@ export function createValidator(limits: ScanLimits): Validator {
       case 'images.generations':
         if (!validators.images(value)) throw fieldError(validators.images.errors?.[0])
         return imagesFields(value)
+      case 'video.generations':
+        if (!validators.video(value)) throw fieldError(validators.video.errors?.[0])
+        return videoFields(value)
+      case 'video.get':
       case 'models.list':
       case 'models.get':
         throw new GatewayError('INTERNAL', { detail: `${endpoint} has no body to validate` })

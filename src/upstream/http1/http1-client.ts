@@ -92,7 +92,7 @@ class Http1Call implements UpstreamCall, Applicant, Exchange {
 
   begin(): void {
     this.#deadlines.watch(this.#deadline)
-    this.#pool.request(this, { isFresh: false })
+    this.#pool.request(this, { isFresh: this.#request.once === true })
   }
 
   serve(connection: Connection): void {
@@ -178,7 +178,8 @@ class Http1Call implements UpstreamCall, Applicant, Exchange {
   #failureOf(error: Error): GatewayError {
     const code = (error as NodeJS.ErrnoException).code ?? ''
     const details = { cause: error, detail: `${code} ${error.message}`.trim() }
-    if (this.#headSeen) return new GatewayError('UPSTREAM_TRUNCATED', details)
+    const wasSent = this.#request.once === true && !this.#isConnecting
+    if (this.#headSeen || wasSent) return new GatewayError('UPSTREAM_TRUNCATED', details)
     if (error instanceof HttpFault) return new GatewayError('UPSTREAM_INVALID_ANSWER', details)
     return new GatewayError('UPSTREAM_UNREACHABLE', details)
   }

@@ -1,0 +1,57 @@
+import { Type } from 'typebox'
+import type { Static } from 'typebox'
+import { nullable } from './nullable.ts'
+
+/** POST /v1/video/generations. A null is the same as leaving the field out; fields not named here pass through. */
+export const VideoRequest = Type.Object(
+  {
+    model: Type.String({ description: 'Video model id.', minLength: 1, maxLength: 256 }),
+    prompt: Type.String({ description: 'What to show.', minLength: 1 }),
+    size: Type.Optional(
+      nullable(
+        Type.String({
+          description: '<width>x<height> in pixels.',
+          pattern: '^[1-9][0-9]{0,4}x[1-9][0-9]{0,4}$',
+          examples: ['1280x720'],
+        }),
+      ),
+    ),
+    duration: Type.Optional(nullable(Type.Integer({ description: 'Length in seconds.', minimum: 1, maximum: 3600 }))),
+    async: Type.Optional(
+      nullable(
+        Type.Boolean({ description: 'Answer with the id of the job at once, instead of waiting for the video.' }),
+      ),
+    ),
+    user: Type.Optional(nullable(Type.String({ description: 'The end user, as an opaque name.' }))),
+  },
+  { description: 'A video request.' },
+)
+export type VideoRequest = Static<typeof VideoRequest>
+
+/** The answer to a video request, and to GET /v1/video/generations/{id}. */
+export const Video = Type.Object(
+  {
+    id: Type.String({ description: 'Of the job; GET /v1/video/generations/{id} tells how it goes.' }),
+    object: Type.Literal('video.generation'),
+    status: Type.Enum(['queued', 'in_progress', 'completed', 'failed']),
+    model: Type.String({ description: 'As asked.' }),
+    created: Type.Integer({ description: 'Unix time in seconds.' }),
+    progress: Type.Optional(Type.Number({ description: 'Per cent, where the upstream tells.' })),
+    data: Type.Optional(
+      Type.Array(
+        Type.Object({ url: Type.String({ description: 'Of the video; open to whoever has it, for a while.' }) }),
+        {
+          description: 'Once it is completed.',
+        },
+      ),
+    ),
+    error: Type.Optional(
+      Type.Object(
+        { type: Type.String(), message: Type.String(), code: Type.String() },
+        { description: 'Once it has failed.' },
+      ),
+    ),
+  },
+  { description: 'A video, or the job that makes it.' },
+)
+export type Video = Static<typeof Video>

@@ -1,0 +1,12 @@
+import type { Dialect } from '../../core/dialect.ts'
+import { openaiChat } from '../openai-chat/index.ts'
+import { readAnswer } from './answer.ts'
+import { prepareBody } from './request.ts'
+
+/** The body that begins a video job at POST /videos, and its answer; see `job.ts` for what is read later. */
+export const openaiVideos: Dialect = {
+  ...openaiChat,
+  name: 'openai-videos',
+  prepareBody,
+  readAnswer,
+}

@@ -1,10 +1,23 @@
-import { TextMeter } from './json-bytes.ts'
+import { MAX_DEPTH, REPEATED_NAMES, TEXT_NAMES } from './json-bytes.ts'
 
-/** UTF-8 bytes of the text a model generated within a parsed message, counted as in a stream. */
+const TEXTS: ReadonlySet<string> = new Set(TEXT_NAMES)
+const REPEATED: ReadonlySet<string> = new Set(REPEATED_NAMES)
+
+/** UTF-8 bytes of the text a model generated within a parsed message, counted as `TextMeter` does in a stream. */
 export function textBytes(message: unknown): number {
-  if (message === undefined) return 0
-  const json = Buffer.from(JSON.stringify(message))
-  const meter = new TextMeter()
-  meter.walk(json, 0, json.length)
-  return meter.total
+  return bytesWithin(message, 0)
+}
+
+function bytesWithin(value: unknown, depth: number): number {
+  if (typeof value !== 'object' || value === null || depth > MAX_DEPTH) return 0
+  let sum = 0
+  if (Array.isArray(value)) {
+    for (const item of value) sum += bytesWithin(item, depth + 1)
+    return sum
+  }
+  for (const [name, member] of Object.entries(value)) {
+    if (typeof member === 'string') sum += TEXTS.has(name) ? Buffer.byteLength(member) : 0
+    else if (!REPEATED.has(name)) sum += bytesWithin(member, depth + 1)
+  }
+  return sum
 }

@@ -169,12 +169,14 @@ export class TextMeter {
   }
 }
 
-const MAX_DEPTH = 32
+/** Deeper values hold no text that counts. */
+export const MAX_DEPTH = 32
 const OTHER = 0
 const TEXT = 1
 const REPEATED = 2
 
-const TEXT_KEYS = byLength([
+/** Keys under which a string is text that the model generated. */
+export const TEXT_NAMES = [
   'content',
   'reasoning',
   'reasoning_content',
@@ -185,8 +187,12 @@ const TEXT_KEYS = byLength([
   'thinking',
   'transcript',
   'partial_json',
-])
-const REPEATED_KEYS = byLength(['reasoning_details'])
+] as const
+/** Keys of what repeats a text that stands elsewhere. */
+export const REPEATED_NAMES = ['reasoning_details'] as const
+
+const TEXT_KEYS = byLength(TEXT_NAMES)
+const REPEATED_KEYS = byLength(REPEATED_NAMES)
 
 function kindOfKey(bytes: Buffer, start: number, end: number): number {
   if (isOneOf(TEXT_KEYS, bytes, start, end)) return TEXT

@@ -12,10 +12,13 @@ export interface ResponseListener {
 
 const MAX_HEAD_BYTES = 65_536
 const HEAD_END = Buffer.from('\r\n\r\n')
+const LINE_END = '\r\n'
 const STATUS_LINE = /^HTTP\/1\.([01]) ([1-9]\d\d)(?: [^\r\n\0]*)?$/
 const FIELD_NAME = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/
 // eslint-disable-next-line no-control-regex -- control characters are what a field value must not hold
 const FIELD_VALUE = /^[^\x00-\x08\x0a-\x1f\x7f]*$/
+
+const PLAIN_LENGTH = /^\d{1,15}$/
 
 type Body = 'none' | 'length' | 'chunked' | 'until-close'
 
@@ -83,11 +86,12 @@ export class ResponseParser {
   }
 
   #readHead(text: string): void {
-    const lines = text.split('\r\n')
-    const statusLine = STATUS_LINE.exec(lines[0] ?? '')
+    const firstLineEnd = text.indexOf(LINE_END)
+    const end = firstLineEnd === -1 ? text.length : firstLineEnd
+    const statusLine = STATUS_LINE.exec(text.slice(0, end))
     if (statusLine === null) throw new HttpFault('it does not begin with a status line')
     const status = Number(statusLine[2])
-    const headers = readFields(lines)
+    const headers = readFields(text, end)
     if (status === 101) throw new HttpFault('a change of protocol that nobody asked for')
     // Others of this kind come before the response proper.
     if (status < 200) return
@@ -147,28 +151,51 @@ function refuseForeign(head: Buffer): void {
   if (!'HTTP/1.'.startsWith(start)) throw new HttpFault('it does not begin with a status line')
 }
 
-function readFields(lines: readonly string[]): UpstreamHeaders {
+/** The fields of a head, from the end of its first line on. */
+function readFields(head: string, from: number): UpstreamHeaders {
   const fields: Record<string, string | string[]> = Object.create(null) as Record<string, string | string[]>
-  for (let i = 1; i < lines.length; i++) {
-    const line = lines[i] ?? ''
-    const colon = line.indexOf(':')
-    const name = line.slice(0, colon)
-    const value = line.slice(colon + 1).trim()
-    if (colon < 1 || !FIELD_NAME.test(name) || !FIELD_VALUE.test(value)) throw new HttpFault('a malformed header field')
-    const key = name.toLowerCase()
+  for (let at = from; at < head.length;) {
+    const start = at + LINE_END.length
+    const found = head.indexOf(LINE_END, start)
+    const end = found === -1 ? head.length : found
+    const colon = head.indexOf(':', start)
+    const value = head.slice(colon + 1, end).trim()
+    if (colon <= start || colon > end || !FIELD_VALUE.test(value)) throw new HttpFault('a malformed header field')
+    const key = fieldKey(head.slice(start, colon))
     const before = fields[key]
     if (before === undefined) fields[key] = value
     else fields[key] = Array.isArray(before) ? [...before, value] : [before, value]
+    at = end
   }
   return fields
+}
+
+/** Field names as they were written, and in small letters: a server's are always the same. */
+const fieldKeys = new Map<string, string>()
+const MAX_FIELD_KEYS = 1_000
+
+function fieldKey(name: string): string {
+  let key = fieldKeys.get(name)
+  if (key === undefined) {
+    if (!FIELD_NAME.test(name)) throw new HttpFault('a malformed header field')
+    key = name.toLowerCase()
+    // Copies: a part of a head would keep all of it.
+    if (fieldKeys.size < MAX_FIELD_KEYS) fieldKeys.set(copied(name), copied(key))
+  }
+  return key
+}
+
+function copied(text: string): string {
+  return Buffer.from(text, 'latin1').toString('latin1')
 }
 
 /** Repeated values are one if they are equal. */
 function contentLength(value: string | string[] | undefined): number | null {
   if (value === undefined) return null
+  if (typeof value === 'string' && PLAIN_LENGTH.test(value)) return Number(value)
   const values = (Array.isArray(value) ? value : [value]).flatMap((one) => one.split(',').map((part) => part.trim()))
   const [first = ''] = values
-  if (!/^\d{1,15}$/.test(first) || values.some((other) => other !== first)) {
+  if (!PLAIN_LENGTH.test(first) || values.some((other) => other !== first)) {
     throw new HttpFault('a content length that is none')
   }
   return Number(first)
@@ -176,6 +203,7 @@ function contentLength(value: string | string[] | undefined): number | null {
 
 function isPersistent(isHttp11: boolean, connection: string | string[] | undefined): boolean {
   if (connection === undefined) return isHttp11
+  if (connection === 'keep-alive') return true
   const options = String(connection).toLowerCase().split(',')
   const has = (name: string): boolean => options.some((option) => option.trim() === name)
   return !has('close') && (isHttp11 || has('keep-alive'))

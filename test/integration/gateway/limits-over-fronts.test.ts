@@ -15,6 +15,7 @@ const TOKENS_PER_MINUTE = 20_000
 const LOAD_MS = 68_000
 const requestKey = generateApiKey()
 const tokenKey = generateApiKey()
+const headerKey = generateApiKey()
 
 let simulator: Simulator
 let gateway: TestGateway
@@ -27,6 +28,7 @@ beforeAll(async () => {
     keys: [
       { name: 'requests', key: requestKey, rpm: REQUESTS_PER_MINUTE },
       { name: 'tokens', key: tokenKey, tpm: TOKENS_PER_MINUTE },
+      { name: 'headers', key: headerKey, rpm: 1_000 },
     ],
   })
 })
@@ -100,3 +102,25 @@ it(
     expect(byRequests.refused).toBeGreaterThan(200)
   },
 )
+
+it('tells what is left over all fronts, to a hundred clients at once and to the one after them', async () => {
+  const ask = async (): Promise<number> => {
+    const answer = await fetch(`${gateway.url}/v1/models`, {
+      headers: { authorization: `Bearer ${headerKey}`, connection: 'close' },
+    })
+    expect(answer.status).toBe(200)
+    expect(answer.headers.get('x-ratelimit-limit-requests')).toBe('1000')
+    expect(Number(answer.headers.get('x-ratelimit-reset-requests'))).toBeGreaterThan(55)
+    return Number(answer.headers.get('x-ratelimit-remaining-requests'))
+  }
+  const told = await Promise.all(Array.from({ length: 100 }, ask))
+  for (const left of told) {
+    expect(left).toBeGreaterThanOrEqual(900)
+    expect(left).toBeLessThan(1_000)
+  }
+  let asked = 100
+  await eventually(async () => {
+    asked += 1
+    expect(await ask()).toBe(1_000 - asked)
+  })
+})

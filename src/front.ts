@@ -161,6 +161,7 @@ async function runFront(setup: ChildSetup): Promise<void> {
     retryBudget: new RetryBudget(config.upstream.retryBudget),
     maxAttempts: config.upstream.maxAttempts,
     maxQueueWaitMs: config.upstream.queueWaitMs,
+    mayQueue: () => overload.mayQueue,
     fallbacks: new Map(Object.entries(config.fallbacks)),
     maxAnswerBytes: config.limits.maxAnswerBytes,
     defaultOutputTokens: config.limits.defaultOutputTokens,

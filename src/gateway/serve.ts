@@ -22,6 +22,8 @@ export interface ServeParts extends AttemptOptions {
   readonly maxAttempts: number
   /** In the queue, all attempts of a request together. */
   readonly maxQueueWaitMs: number
+  /** False: the process has enough to do, nothing new is to wait. */
+  readonly mayQueue: () => boolean
   /** Models to be used in place of one that nobody can serve at the moment, best first. */
   readonly fallbacks: ReadonlyMap<string, readonly string[]>
 }
@@ -63,7 +65,7 @@ class Serving {
     this.#parts = parts
     this.#tenant = tenantOf(ctx)
     this.#affinity = sessionOf(ctx) ?? body.affinity
-    this.#waitLeftMs = parts.maxQueueWaitMs
+    this.#waitLeftMs = parts.mayQueue() ? parts.maxQueueWaitMs : 0
   }
 
   async run(): Promise<void> {

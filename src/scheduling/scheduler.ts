@@ -4,17 +4,16 @@ import type { AnswerHead, AttemptOutcome, Choice, Slot } from '../core/deploymen
 import type { DialectName } from '../core/endpoint.ts'
 import { GatewayError } from '../core/errors.ts'
 import type { KeyNews } from '../core/key-news.ts'
-import type { KeyStats, SchedulerStats } from '../core/scheduler-stats.ts'
-import type { Provider, Snapshot, UpstreamKey } from '../core/snapshot.ts'
-import { Catalog } from './catalog.ts'
-import type { Route } from './catalog.ts'
+import type { SchedulerStats } from '../core/scheduler-stats.ts'
+import type { Snapshot } from '../core/snapshot.ts'
+import type { Catalog, Route } from './catalog.ts'
 import { choose, explain, standingOf } from './choose.ts'
 import type { ChoiceQuery, Chosen } from './choose.ts'
 import { hashText } from './hash.ts'
 import { HeldSlot } from './held-slot.ts'
 import type { SlotOwner } from './held-slot.ts'
-import { KeyState, ProviderState } from './key-state.ts'
-import type { Announce } from './key-state.ts'
+import { KeyRegistry } from './key-registry.ts'
+import type { Announce, KeyState } from './key-state.ts'
 import type { SlotRequest } from './slot-request.ts'
 import type { SlotSupply } from './slot-supply.ts'
 import { WaitQueue } from './wait-queue.ts'
@@ -26,18 +25,6 @@ const ONLY: Choice = { how: 'only', score: null, waitUs: 0, others: [] }
 const MAX_GUESSED_MS = 60_000
 const SHARE_OF_NEWEST_PACE = 0.1
 const MAX_PACE_MS = 10_000
-
-/** How standings are called in the metrics. */
-const STATES = {
-  open: 'ok',
-  probe: 'half-open',
-  full: 'ok',
-  tried: 'ok',
-  priority: 'ok',
-  cooling: 'cooling',
-  breaker: 'breaker-open',
-  disabled: 'disabled',
-} as const
 
 export interface SchedulerOptions {
   readonly supply: SlotSupply
@@ -58,37 +45,28 @@ export interface SchedulerOptions {
  */
 export class Scheduler implements SlotOwner {
   readonly #options: SchedulerOptions
-  readonly #states = new Map<string, KeyState>()
-  readonly #providers = new Map<string, ProviderState>()
+  readonly #keys: KeyRegistry
   readonly #queue = new WaitQueue<WaitingSlot>()
-  #catalog = new Catalog({ version: 0, keys: [], providers: [], models: [] }, () => {
-    throw new Error('there are no keys')
-  })
-  #keys: readonly UpstreamKey[] = []
+  #catalog: Catalog
   /** Average time between two requests served from the queue. */
   #paceMs = 1_000
   #servedAtMs = 0
 
   constructor(options: SchedulerOptions) {
     this.#options = options
+    this.#keys = new KeyRegistry(options.supply, (key) => {
+      this.#serveQueue(key)
+    })
+    this.#catalog = this.#keys.update({ version: 0, keys: [], providers: [], models: [] })
     options.supply.onSupply((keyId) => {
-      const key = this.#states.get(keyId)
+      const key = this.#keys.get(keyId)
       if (key !== undefined) this.#serveQueue(key)
     })
   }
 
   update(snapshot: Snapshot): void {
-    this.#keys = snapshot.providers.flatMap((provider) => provider.keys).filter((key) => key.enabled)
-    const known = new Set(this.#keys.map((key) => key.id))
-    for (const [id, state] of this.#states) {
-      state.enabled = known.has(id)
-      if (state.enabled || state.inFlight > 0 || state.waiting > 0) continue
-      this.#states.delete(id)
-      state.provider.keys.delete(state)
-    }
-    this.#catalog = new Catalog(snapshot, (provider, key) => this.#stateOf(provider, key))
-    this.#options.supply.declare(this.#keys.map(({ id, maxConcurrency }) => ({ id, slots: maxConcurrency })))
-    this.#refuseHopeless(this.#states.values(), this.#options.clock.now())
+    this.#catalog = this.#keys.update(snapshot)
+    this.#refuseHopeless(this.#keys.all(), this.#options.clock.now())
   }
 
   /** Who serves a model to clients of a dialect; null when nobody does. */
@@ -154,7 +132,7 @@ export class Scheduler implements SlotOwner {
 
   /** What another process has learned. */
   hear(news: KeyNews): void {
-    const key = this.#states.get(news.keyId)
+    const key = this.#keys.get(news.keyId)
     if (key === undefined) return
     const nowMs = this.#options.clock.now()
     key.hear(news, nowMs)
@@ -163,35 +141,12 @@ export class Scheduler implements SlotOwner {
   }
 
   /** Enabled keys that may be used, and their slots. */
-  capacity(nowMs: number): { availableKeys: number; totalConcurrency: number; keys: number } {
-    const available = this.#keys.filter((key) => this.#isUsable(key.id, nowMs))
-    return {
-      keys: this.#keys.length,
-      availableKeys: available.length,
-      totalConcurrency: available.reduce((sum, key) => sum + key.maxConcurrency, 0),
-    }
+  capacity(nowMs: number): ReturnType<KeyRegistry['capacity']> {
+    return this.#keys.capacity(nowMs)
   }
 
-  /** Of all keys in use. */
   stats(nowMs: number): SchedulerStats {
-    const keys = [...this.#states.values()].filter((key) => key.enabled).map((key) => this.#statsOf(key, nowMs))
-    return { keys, waiting: this.#queue.size }
-  }
-
-  #statsOf(key: KeyState, nowMs: number): KeyStats {
-    const { supply } = this.#options
-    const standing = standingOf(key, nowMs, supply)
-    const breakers = [key.breaker.state(nowMs), key.provider.breaker.state(nowMs)]
-    const isHalfOpen = standing === 'probe' || (breakers.includes('probing') && !breakers.includes('open'))
-    const usableAt = usableAtMs(key, nowMs)
-    return {
-      providerId: key.provider.id,
-      keyId: key.id,
-      used: key.inFlight,
-      held: Math.min(supply.held(key.id), key.concurrency.limit),
-      state: isHalfOpen ? 'half-open' : STATES[standing],
-      coolingSeconds: (usableAt - nowMs) / 1000,
-    }
+    return { keys: this.#keys.stats(nowMs), waiting: this.#queue.size }
   }
 
   #query({ tried, affinity, route }: SlotRequest, nowMs: number): ChoiceQuery {
@@ -309,34 +264,10 @@ export class Scheduler implements SlotOwner {
     return new GatewayError('NO_UPSTREAM_CAPACITY', { retryAfterSeconds: Math.max(1, waitMs / 1000) })
   }
 
-  #isUsable(keyId: string, nowMs: number): boolean {
-    const key = this.#states.get(keyId)
-    if (key === undefined) return true
-    const standing = standingOf(key, nowMs, this.#options.supply)
-    return standing === 'open' || standing === 'full' || standing === 'probe'
-  }
-
   #announcer(key: KeyState): Announce {
     return (kind, untilMs, reason) => {
       this.#options.announce({ keyId: key.id, kind, untilMs, reason })
     }
-  }
-
-  #stateOf(provider: Provider, { id, credential }: UpstreamKey): KeyState {
-    let ofProvider = this.#providers.get(provider.id)
-    if (ofProvider === undefined) this.#providers.set(provider.id, (ofProvider = new ProviderState(provider.id)))
-    let state = this.#states.get(id)
-    if (state === undefined) {
-      state = new KeyState(id, credential, ofProvider, (key) => {
-        this.#serveQueue(key)
-      })
-      this.#states.set(id, state)
-    }
-    if (state.credential !== credential) state.renew(credential)
-    state.provider.keys.delete(state)
-    state.provider = ofProvider
-    ofProvider.keys.add(state)
-    return state
   }
 }
 

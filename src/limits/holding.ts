@@ -1,7 +1,7 @@
 import type { AllowanceKind, AllowanceState, HoldingState, LeaseAsk, LeaseGrant } from '../core/allowance.ts'
 import { WINDOW_SECONDS } from '../core/allowance.ts'
 import type { Clock } from '../core/clock.ts'
-import { SlidingWindow } from '../core/sliding-window.ts'
+import { WindowUse } from './window-use.ts'
 
 /** What a holding wants to be said to the authority; said with the next message. */
 export interface Desk {
@@ -61,11 +61,8 @@ export class Holding {
   /** Leased and free. Of places it may be below 0: taken by the process's own share while nobody could be asked. */
   #free = 0
   #inUse = 0
-  #used: SlidingWindow | null
-  /** Second → what was drawn from leases, and corrections, since the last report. */
-  #charges = new Map<number, [drawn: number, correction: number]>()
-  #unacknowledged = 0
-  #known: AllowanceState | null = null
+  /** Null for places: they are not used up. */
+  readonly #use: WindowUse | null
   #asking = false
   #askedMs = 0
   /** How many times `unit`, the need of those who asked last, is wanted at once. */
@@ -81,7 +78,7 @@ export class Holding {
     this.kind = kind
     this.limit = limit
     this.#desk = desk
-    this.#used = kind === 'window' ? new SlidingWindow() : null
+    this.#use = kind === 'window' ? new WindowUse() : null
     this.lastUsedMs = desk.clock.now()
   }
 
@@ -172,45 +169,31 @@ export class Holding {
     this.returnFree()
   }
 
-  /** Undoes a `take` of the same second. */
+  /** Undoes a `take`: what is still to be reported is free again, what has been told is taken back. */
   undo(need: number, second: number): void {
-    if (this.kind === 'places') {
-      this.give(false)
-      return
-    }
-    const charge = this.#charges.get(second)
-    if (charge !== undefined && charge[0] >= need) {
-      charge[0] -= need
-      this.#free += need
-      this.#used?.correct(second, -need, this.#desk.clock.now())
-    } else this.correct(second, -need)
+    if (this.#use === null) this.give(false)
+    else if (this.#use.undo(second, need, this.#desk.clock.now())) this.#free += need
+    else this.correct(second, -need)
   }
 
   /** Books more (or less) than was taken, under the second it was taken in. */
   correct(second: number, delta: number): void {
-    if (delta === 0) return
-    this.#used?.correct(second, delta, this.#desk.clock.now())
-    this.#charge(second, 0, delta)
+    if (delta !== 0) this.#charge(second, 0, delta)
   }
 
   /** What is left for everybody, as far as is known here. */
   remaining(nowMs: number): number {
-    if (this.kind === 'places') return Math.max(0, this.limit - this.#inUse)
-    const mine = this.#used?.used(nowMs) ?? 0
-    const used = Math.max(mine, (this.#known?.used ?? 0) + this.#unacknowledged + this.#unreported())
-    return Math.max(0, this.limit - used)
+    return Math.max(0, this.limit - (this.#use?.known(nowMs) ?? this.#inUse))
   }
 
   /** Seconds until nothing is left in the window. */
   secondsUntilEmpty(nowMs: number): number {
-    const mine = this.#used?.secondsUntilEmpty(nowMs) ?? 0
-    const others = ((this.#known?.emptyAtMs ?? 0) - nowMs) / 1000
-    return Math.max(0, mine, others)
+    return this.#use?.secondsUntilEmpty(nowMs) ?? 0
   }
 
   granted(grant: LeaseGrant, nowMs: number): void {
     this.#asking = false
-    this.#known = grant
+    this.#use?.learn(grant)
     this.#free += grant.amount
     // Where less is to be had than was wanted, it is no use to ask for more.
     if (grant.amount < this.#unit * this.#ahead) this.#ahead = Math.max(1, Math.floor(grant.amount / this.#unit))
@@ -222,8 +205,7 @@ export class Holding {
   }
 
   acknowledged(amount: number, state: AllowanceState | null): void {
-    this.#unacknowledged -= amount
-    if (state !== null) this.#known = state
+    this.#use?.acknowledged(amount, state)
   }
 
   /** Others wait: hands back what is free, and from now on what becomes free beyond `keep`. */
@@ -252,12 +234,7 @@ export class Holding {
 
   /** The charges since the last report, which is now made. */
   takeCharges(): Array<readonly [string, number, number, number]> {
-    const charges = [...this.#charges].map(([second, [drawn, correction]]) => {
-      this.#unacknowledged += drawn + correction
-      return [this.id, second, drawn, correction] as const
-    })
-    this.#charges.clear()
-    return charges
+    return this.#use?.report().map(([second, drawn, correction]) => [this.id, second, drawn, correction] as const) ?? []
   }
 
   /** The authority is away. Leases stay: it will be told of them. */
@@ -266,7 +243,7 @@ export class Holding {
     this.#keep = null
     this.#contended = false
     this.#refusal = null
-    this.#unacknowledged = 0
+    this.#use?.lost()
     while (this.#waiters.length > 0) this.#decideAlone(nowMs)
   }
 
@@ -275,18 +252,13 @@ export class Holding {
    * of a window as used.
    */
   resume(remembers: boolean, nowMs: number): HoldingState {
-    if (this.kind === 'window') {
-      if (remembers) {
-        this.#free = 0
-        for (const charge of this.#charges.values()) charge[0] = 0
-      } else this.#charges.clear()
-    } else if (this.#free < 0) this.#free = 0
+    if (this.#free < 0 || (this.#use !== null && remembers)) this.#free = 0
     return {
       allowance: this.id,
       kind: this.kind,
       limit: this.limit,
       held: this.held,
-      used: remembers ? [] : (this.#used?.charges(nowMs) ?? []),
+      used: this.#use?.resume(remembers, nowMs) ?? [],
     }
   }
 
@@ -296,7 +268,7 @@ export class Holding {
       this.#free === 0 &&
       this.#inUse === 0 &&
       !this.#asking &&
-      this.#charges.size === 0 &&
+      this.#use?.hasCharges !== true &&
       this.#waiters.length === 0 &&
       nowMs - this.lastUsedMs > 2 * WINDOW_SECONDS * 1000
     )
@@ -308,9 +280,7 @@ export class Holding {
       this.#inUse += 1
       return
     }
-    const second = secondOf(nowMs)
-    this.#used?.correct(second, need, nowMs)
-    this.#charge(second, need, 0)
+    this.#charge(secondOf(nowMs), need, 0)
     // Before it runs out: who comes next should not have to wait.
     if (this.#ahead > 1 && this.#free < (need * this.#ahead) / 2) this.#askAhead(need, nowMs)
   }
@@ -324,19 +294,8 @@ export class Holding {
   }
 
   #charge(second: number, drawn: number, correction: number): void {
-    const charge = this.#charges.get(second)
-    if (charge === undefined) this.#charges.set(second, [drawn, correction])
-    else {
-      charge[0] += drawn
-      charge[1] += correction
-    }
+    this.#use?.charge(second, drawn, correction, this.#desk.clock.now())
     this.#desk.dirty(this)
-  }
-
-  #unreported(): number {
-    let sum = 0
-    for (const [drawn, correction] of this.#charges.values()) sum += drawn + correction
-    return sum
   }
 
   #waitingNeed(): number {
@@ -388,13 +347,11 @@ export class Holding {
       this.#inUse += 1
       return 'taken'
     }
-    const used = this.#used
-    if (used === null) return { retryAtMs: nowMs }
     if (this.#free >= need) {
       this.#draw(need, nowMs)
       return 'taken'
     }
-    const seconds = used.secondsUntil(need, share, nowMs)
+    const seconds = this.#use?.secondsUntil(need, share, nowMs) ?? 0
     if (seconds > 0) return { retryAtMs: nowMs + Math.min(seconds, WINDOW_SECONDS + 1) * 1000 }
     this.correct(secondOf(nowMs), need)
     return 'taken'

@@ -1,6 +1,6 @@
 import type { DeadlineClock } from '../../core/deadlines.ts'
 import { Deadline } from '../../core/deadlines.ts'
-import type { GatewayError } from '../../core/errors.ts'
+import { GatewayError } from '../../core/errors.ts'
 import type { JobReader, JobState, Look } from './job-reader.ts'
 import type { VideoJob } from './job-seal.ts'
 
@@ -21,6 +21,8 @@ export type Ending = { readonly state: JobState | null; readonly error: GatewayE
 
 const GROWTH = 1.5
 const JITTER = 0.2
+/** Right after its creation a job may not be known everywhere; after so many looks it is gone. */
+const MAX_UNKNOWN = 5
 
 interface Watched {
   readonly id: string
@@ -30,6 +32,8 @@ interface Watched {
   readonly listeners: Set<(ending: Ending) => void>
   intervalMs: number
   lastError: GatewayError | null
+  /** Looks one after the other that did not find it. */
+  unknown: number
 }
 
 /**
@@ -79,6 +83,7 @@ export class JobWatch {
       listeners: new Set(),
       intervalMs: firstMs,
       lastError: null,
+      unknown: 0,
     }
     this.#schedule(watched, firstMs)
     return watched
@@ -106,10 +111,15 @@ export class JobWatch {
     if (look.kind === 'unseen') {
       // A look that fails says nothing about the job.
       watched.lastError = look.error
-      this.#goOn(watched, (look.error.retryAfterSeconds ?? 0) * 1000)
+      watched.unknown = look.error.code === 'UPSTREAM_NOT_FOUND' ? watched.unknown + 1 : 0
+      if (watched.unknown >= MAX_UNKNOWN) {
+        const error = new GatewayError('VIDEO_FAILED', { detail: 'the provider does not know the job' })
+        this.#end(watched, { state: { status: 'failed', progress: null, error }, error: null })
+      } else this.#goOn(watched, (look.error.retryAfterSeconds ?? 0) * 1000)
       return
     }
     watched.lastError = null
+    watched.unknown = 0
     const { status } = look.state
     if (status === 'completed' || status === 'failed') this.#end(watched, { state: look.state, error: null })
     else this.#goOn(watched, 0)

@@ -138,6 +138,23 @@ async function runFront(setup: ChildSetup): Promise<void> {
     renderError: (error, requestId) => dialectOf('openai-videos').renderError(error, requestId),
   })
 
+  const resources = new Resources({
+    maxMemoryBytes: config.overload.maxMemoryBytes,
+    processes: config.server.fronts,
+    directory: config.dataDir,
+    minFreeDiskBytes: config.overload.minFreeDiskBytes,
+    heldBytes: () => journal.heldBytes,
+    maxHeldBytes: MAX_HELD_BYTES,
+  })
+  const overload = new Overload({
+    loopDelayTargetMs: config.overload.loopDelayMs,
+    minConcurrency: config.overload.minConcurrency,
+    maxInFlight: config.limits.maxRequestsInFlight,
+    resources: () => resources.read(),
+    onChange: ({ level, cause }, limit) => {
+      logger.warn({ level, cause, limit }, 'the step of the overload ladder has changed')
+    },
+  })
   const phases = createPhases({
     clock,
     deadlines,
@@ -192,23 +209,6 @@ async function runFront(setup: ChildSetup): Promise<void> {
       scheduler.hear(news)
     },
     leases,
-  })
-  const resources = new Resources({
-    maxMemoryBytes: config.overload.maxMemoryBytes,
-    processes: config.server.fronts,
-    directory: config.dataDir,
-    minFreeDiskBytes: config.overload.minFreeDiskBytes,
-    heldBytes: () => journal.heldBytes,
-    maxHeldBytes: MAX_HELD_BYTES,
-  })
-  const overload = new Overload({
-    loopDelayTargetMs: config.overload.loopDelayMs,
-    minConcurrency: config.overload.minConcurrency,
-    maxInFlight: config.limits.maxRequestsInFlight,
-    resources: () => resources.read(),
-    onChange: ({ level, cause }, limit) => {
-      logger.warn({ level, cause, limit }, 'the step of the overload ladder has changed')
-    },
   })
   const server = createHttpServer({
     routes: createRoutes({

@@ -19,6 +19,15 @@ export function cpuUsOfTree(root: number): Map<number, number> {
   return new Map([...used].filter(([pid]) => isWithin(pid, root, parents)))
 }
 
+/** Seconds of CPU that all programs have used, and that there have been, since the machine started. */
+export function machineUse(): { readonly busy: number; readonly all: number } {
+  const [line = ''] = (read('/proc/stat') ?? '').split('\n', 1)
+  const ticks = line.split(/ +/).slice(1, 9).map(Number)
+  const all = ticks.reduce((sum, one) => sum + one, 0)
+  const idle = (ticks[3] ?? 0) + (ticks[4] ?? 0)
+  return { busy: (all - idle) / TICKS_PER_SECOND, all: all / TICKS_PER_SECOND }
+}
+
 /** What a tree of processes has used since an earlier look, by the name of the program. */
 export function cpuUsSince(root: number, before: ReadonlyMap<number, number>): Map<string, number> {
   const used = new Map<string, number>()

@@ -321,7 +321,7 @@ const journal = section('Records of requests on their way to the database.', {
 })
 
 const overload = section('When a front has more to do than it can: what is refused with 503, and when.', {
-  loop_delay_ms: milliseconds('Mean lateness of the event loop from which on fewer requests are let in at a time.', 20),
+  loop_delay_ms: milliseconds('Mean lateness of the event loop from which on fewer requests are let in at a time.', 10),
   min_concurrency: positive('Requests at the same time that loop delay never refuses, per front process.', 256),
   max_memory_bytes: Type.Optional(
     Type.Integer({

@@ -22,13 +22,19 @@ export interface ServeParts extends AttemptOptions {
   readonly maxAttempts: number
   /** In the queue, all attempts of a request together. */
   readonly maxQueueWaitMs: number
-  /** False: the process has enough to do, nothing new is to wait. */
+  /** False: the process has enough to do, nothing new is to wait for long. */
   readonly mayQueue: () => boolean
   /** Models to be used in place of one that nobody can serve at the moment, best first. */
   readonly fallbacks: ReadonlyMap<string, readonly string[]>
 }
 
 type Route = SlotRequest['route']
+
+/**
+ * In the queue while nothing new is to wait: a slot that this process has to ask others for takes a moment to come, and
+ * without one a model not used here before would never be.
+ */
+const SHORT_WAIT_MS = 250
 
 /** Headers by which clients name their conversation. */
 const SESSION_HEADERS = ['x-session-id', 'session_id'] as const
@@ -65,7 +71,7 @@ class Serving {
     this.#parts = parts
     this.#tenant = tenantOf(ctx)
     this.#affinity = sessionOf(ctx) ?? body.affinity
-    this.#waitLeftMs = parts.mayQueue() ? parts.maxQueueWaitMs : 0
+    this.#waitLeftMs = parts.mayQueue() ? parts.maxQueueWaitMs : Math.min(SHORT_WAIT_MS, parts.maxQueueWaitMs)
   }
 
   async run(): Promise<void> {

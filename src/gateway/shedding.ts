@@ -23,7 +23,7 @@ const RECORDED_PER_SECOND = 20
  */
 export class Shedding {
   readonly #parts: SheddingParts
-  #error = new GatewayError('GATEWAY_OVERLOADED', { retryAfterSeconds: 1 })
+  readonly #errors = new Map<number, GatewayError>()
   #secondMs = 0
   #recorded = 0
 
@@ -69,13 +69,15 @@ export class Shedding {
     )
   }
 
-  /** Made anew only when the wait changes: an error's stack costs more than the rest of the refusal. */
+  /** One for each wait, of which there are few: an error's stack costs more than the rest of the refusal. */
   #refusal(): GatewayError {
-    const { retryAfterSeconds } = this.#parts.overload
-    if (this.#error.retryAfterSeconds !== retryAfterSeconds) {
-      this.#error = new GatewayError('GATEWAY_OVERLOADED', { retryAfterSeconds })
+    const retryAfterSeconds = this.#parts.overload.nextRetryAfterSeconds()
+    let error = this.#errors.get(retryAfterSeconds)
+    if (error === undefined) {
+      error = new GatewayError('GATEWAY_OVERLOADED', { retryAfterSeconds })
+      this.#errors.set(retryAfterSeconds, error)
     }
-    return this.#error
+    return error
   }
 
   #mayRecord(nowMs: number): boolean {

@@ -73,8 +73,14 @@ export class Overload {
     return level === 0 || (cause === 'loop' && this.#inFlight < this.#options.minConcurrency)
   }
 
+  /** The least that is asked for now. */
   get retryAfterSeconds(): number {
     return this.#retryAfter.seconds
+  }
+
+  /** What to ask of the next one that is refused: up to twice the least. */
+  nextRetryAfterSeconds(): number {
+    return this.#retryAfter.next()
   }
 
   /** Takes a place, which `leave` gives back; or says why there is none. */

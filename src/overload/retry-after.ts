@@ -8,9 +8,16 @@ const RETRY_SHARE = 0.25
  */
 export class RetryAfter {
   #seconds = 1
+  #told = 0
 
   get seconds(): number {
     return this.#seconds
+  }
+
+  /** For the next one that is refused: those refused together do not come back together. */
+  next(): number {
+    this.#told += 1
+    return Math.min(MAX_SECONDS, this.#seconds + (this.#told % (this.#seconds + 1)))
   }
 
   /** Once a second, with what happened in it. @param meanSeconds how long a request takes */

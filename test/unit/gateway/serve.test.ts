@@ -168,10 +168,14 @@ it('waits no longer than it may, all models together', async () => {
   expect(upstream.calls).toEqual([])
 })
 
-it('waits for nothing while the process has enough to do', async () => {
+it('waits for a moment alone while the process has enough to do', async () => {
   const { world, upstream, run } = setUp({ m: providerOf('p', 'a') }, () => 200, { mayQueue: () => false })
   const slot = world.slot()
-  expect(await run().result).toMatchObject({ code: 'NO_UPSTREAM_CAPACITY', retryAfterSeconds: expect.any(Number) })
+  const { result, waitedMs } = run()
+  await settled()
+  world.pass(251)
+  expect(await result).toMatchObject({ code: 'NO_UPSTREAM_CAPACITY', retryAfterSeconds: expect.any(Number) })
+  expect(waitedMs()).toBeLessThan(300)
   slot.release({ kind: 'ok' })
   expect(await run().result).toBeNull()
   expect(upstream.calls).toEqual(['a'])

@@ -186,6 +186,13 @@ describe('the wait it asks for', () => {
     expect(waits.at(-1)).toBe(30)
   })
 
+  it('differs between those who are refused together', () => {
+    const { overload } = new Bench()
+    const told = Array.from({ length: 100 }, () => overload.nextRetryAfterSeconds())
+    expect(told.filter((seconds) => seconds === 1)).toHaveLength(50)
+    expect(told.filter((seconds) => seconds === 2)).toHaveLength(50)
+  })
+
   it('is at least as long as requests take', async () => {
     const bench = new Bench({ maxInFlight: 10 })
     for (let second = 0; second < 20; second++) {

@@ -8,6 +8,7 @@ import { simulatorUpstreams, toSnapshotParts } from './config/upstreams.ts'
 import { controlSamples } from './control/control-samples.ts'
 import { declaredEntryKey } from './control/declared-keys.ts'
 import { firstRun } from './control/first-run.ts'
+import { JobClaims } from './control/job-claims.ts'
 import { KeyNewsBoard } from './control/key-news-board.ts'
 import { MetricsListener } from './control/metrics-listener.ts'
 import { SnapshotPublisher } from './control/snapshot-publisher.ts'
@@ -94,6 +95,7 @@ async function runControl(setup: ChildSetup): Promise<void> {
   let stores: StoreHealth | null = null
   let health: ControlToFront | null = null
   const keyNews = new KeyNewsBoard(clock)
+  const jobClaims = new JobClaims(database, onFault)
   const authority = new InProcessAuthority({
     clock,
     holders: config.server.fronts,
@@ -127,6 +129,7 @@ async function runControl(setup: ChildSetup): Promise<void> {
       return [epoch, ...snapshot, ...news, ...(health === null ? [] : [health])]
     },
     leases: authority,
+    jobs: jobClaims,
     onKeyNews: (news) => {
       keyNews.add(news)
     },
@@ -179,6 +182,7 @@ async function runControl(setup: ChildSetup): Promise<void> {
 
   drainOnRequest(async (announce) => {
     clearInterval(healthTimer)
+    jobClaims.stop()
     link.close()
     metricsListener?.close()
     processSamples.stop()

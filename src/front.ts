@@ -19,6 +19,7 @@ import { LocalJobBook } from './gateway/video/job-book.ts'
 import { JobReader } from './gateway/video/job-reader.ts'
 import { JobSeal } from './gateway/video/job-seal.ts'
 import { JobWatch } from './gateway/video/job-watch.ts'
+import { SharedJobBook } from './gateway/video/shared-job-book.ts'
 import { VideoContent } from './gateway/video/video-content.ts'
 import { Videos } from './gateway/video/videos.ts'
 import { AddressFailures } from './limits/address-failures.ts'
@@ -47,6 +48,9 @@ import { WorkerPool } from './workers/pool.ts'
 /** How long requests that were cut by the end of a drain may take to be recorded. */
 const LAST_RECORDS_MS = 2_000
 const REPORT_EVERY_MS = 1_000
+
+/** How long the control process may take over a job; then the front goes by what it knows itself. */
+const JOB_PATIENCE_MS = 1_000
 
 /** How often fronts tell what they used of their leases. */
 const LEASE_REPORT_MS = 50
@@ -123,7 +127,15 @@ async function runFront(setup: ChildSetup): Promise<void> {
     firstMs: config.video.pollFirstMs,
     maxMs: config.video.pollMaxMs,
     giveUpMs: config.video.giveUpMs,
-    onOver: () => undefined,
+    onOver: (job, { error }) => {
+      link.sendJob({ type: 'job-over', job, errorCode: error?.code ?? null })
+    },
+  })
+  const jobBook = new SharedJobBook({
+    local: new LocalJobBook(() => clock.now()),
+    deadlines,
+    send: (message) => link.sendJob(message),
+    patienceMs: JOB_PATIENCE_MS,
   })
   const videos = new Videos({
     clock,
@@ -131,7 +143,7 @@ async function runFront(setup: ChildSetup): Promise<void> {
     seal: jobSeal,
     reader: jobReader,
     watch: jobWatch,
-    book: new LocalJobBook(() => clock.now()),
+    book: jobBook,
     options: config.video,
     baseUrlOf: ({ exchange }) =>
       publicBaseUrl(config.server.baseUrl, config.server.tls === null ? 'http' : 'https', exchange.request),
@@ -187,7 +199,7 @@ async function runFront(setup: ChildSetup): Promise<void> {
     logger: logger.child('gateway'),
   })
 
-  const link = new FrontLink({
+  const link: FrontLink = new FrontLink({
     socketPath: setup.socketPath,
     front: name,
     deadlines,
@@ -209,6 +221,7 @@ async function runFront(setup: ChildSetup): Promise<void> {
       scheduler.hear(news)
     },
     leases,
+    jobs: jobBook,
   })
   const server = createHttpServer({
     routes: createRoutes({

@@ -3,6 +3,7 @@ import { createServer } from 'node:net'
 import type { Server, Socket } from 'node:net'
 import type { LeaseRequest, LeaseResume } from '../core/allowance.ts'
 import type { CacheShare } from '../core/health.ts'
+import type { ClaimMessage, ClaimReply, JobOver } from '../core/job-claim.ts'
 import type { KeyNews } from '../core/key-news.ts'
 import type { MetricReport } from '../telemetry/metrics.ts'
 import { FrameDecoder, createFrameEncoder } from '../wire/link-frames.ts'
@@ -36,6 +37,11 @@ export interface ControlLinkOptions {
     resume(front: string, message: LeaseResume): void
     exchange(front: string, message: LeaseRequest): void
     gone(front: string): void
+  }
+  /** What fronts say of jobs, and how to answer. */
+  readonly jobs?: {
+    receive(message: ClaimMessage, reply: (reply: ClaimReply) => void): void
+    over(message: JobOver): void
   }
   /** `front` is what the process calls itself, `connection` the same for all it has to say. */
   readonly onMetrics?: (front: string, connection: string, report: MetricReport) => void
@@ -174,6 +180,14 @@ class FrontConnection {
         return
       case 'lease-request':
         this.#options.leases.exchange(this.#name, message)
+        return
+      case 'job-claim':
+        this.#options.jobs?.receive(message, (reply) => {
+          this.send(reply)
+        })
+        return
+      case 'job-over':
+        this.#options.jobs?.over(message)
         return
       case 'usage':
         this.#options.onUsage(message)

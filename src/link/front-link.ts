@@ -1,6 +1,7 @@
 import { connect } from 'node:net'
 import type { Socket } from 'node:net'
 import type { LeaseEpoch, LeaseReply, LeaseRequest, LeaseResume } from '../core/allowance.ts'
+import type { ClaimMessage, ClaimReply, JobOver } from '../core/job-claim.ts'
 import type { DeadlineClock } from '../core/deadlines.ts'
 import type { Snapshot } from '../core/snapshot.ts'
 import type { KeyNews } from '../core/key-news.ts'
@@ -22,6 +23,11 @@ export interface FrontLinkOptions {
   readonly leases: {
     greeted(epoch: LeaseEpoch): void
     receive(reply: LeaseReply): void
+    lost(): void
+  }
+  /** The front's side of the talk about jobs. */
+  readonly jobs?: {
+    receive(reply: ClaimReply): void
     lost(): void
   }
 }
@@ -67,6 +73,7 @@ export class FrontLink {
       this.#socket = null
       this.tunnel.lost()
       this.#options.leases.lost()
+      this.#options.jobs?.lost()
       if (this.#stopped) return
       this.#retry = setTimeout(() => {
         this.start()
@@ -77,6 +84,11 @@ export class FrontLink {
 
   /** False when there is no connection; the message is gone then. */
   sendLease(message: LeaseRequest | LeaseResume): boolean {
+    return this.#send(message)
+  }
+
+  /** As above. */
+  sendJob(message: ClaimMessage | JobOver): boolean {
     return this.#send(message)
   }
 
@@ -116,6 +128,9 @@ export class FrontLink {
         return
       case 'lease-reply':
         this.#options.leases.receive(message)
+        return
+      case 'job-claim-reply':
+        this.#options.jobs?.receive(message)
         return
       case 'key-news':
         this.#options.onKeyNews(message.news)

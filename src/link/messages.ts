@@ -1,6 +1,7 @@
 import type { LeaseEpoch, LeaseReply, LeaseRequest, LeaseResume } from '../core/allowance.ts'
 import type { CacheShare, StoreHealth } from '../core/health.ts'
 import type { KeyNews } from '../core/key-news.ts'
+import type { ClaimMessage, ClaimReply, JobOver } from '../core/job-claim.ts'
 import type { Snapshot } from '../core/snapshot.ts'
 import type { MetricReport } from '../telemetry/metrics.ts'
 
@@ -11,6 +12,8 @@ export type FrontToControl =
   | LeaseRequest
   | { readonly type: 'key-news'; readonly news: KeyNews }
   | { readonly type: 'metrics'; readonly report: MetricReport }
+  | ClaimMessage
+  | JobOver
   | TunnelRequest
   | { readonly type: 'body'; readonly id: number; readonly bytes: Uint8Array; readonly last: boolean }
   | { readonly type: 'cancel'; readonly id: number }
@@ -21,6 +24,7 @@ export type ControlToFront =
   | ({ readonly type: 'health'; readonly cacheShare: CacheShare } & StoreHealth)
   | LeaseEpoch
   | LeaseReply
+  | ClaimReply
   | { readonly type: 'key-news'; readonly news: KeyNews }
   | {
       readonly type: 'response'

@@ -3,9 +3,10 @@ import type { Migration } from './migration.ts'
 import { initial } from './migrations/0001-initial.ts'
 import { groupLimits } from './migrations/0002-group-limits.ts'
 import { traceId } from './migrations/0003-trace-id.ts'
+import { videoJobs } from './migrations/0004-video-jobs.ts'
 
 /** In the order they are applied. */
-const MIGRATIONS: readonly Migration[] = [initial, groupLimits, traceId]
+const MIGRATIONS: readonly Migration[] = [initial, groupLimits, traceId, videoJobs]
 
 // Any number will do, as long as every node takes the same one.
 const LOCK = 7_585_423

@@ -18,3 +18,11 @@ export function creationError(ctx: RequestContext, error: GatewayError): Gateway
     detail: `${error.code} ${error.detail ?? ''}`.trim(),
   })
 }
+
+/** Whether a creation that ended without a job and without an error, its client gone, may have begun one. */
+export function mayHaveBegun(ctx: RequestContext): boolean {
+  const outcome = ctx.attempts.at(-1)?.outcome
+  // Nothing had been sent: what has been is read to its end.
+  if (outcome === undefined || outcome === 'CLIENT_CLOSED') return false
+  return outcome === 'ok' || creationError(ctx, new GatewayError(outcome)).code === 'VIDEO_CREATION_UNKNOWN'
+}

@@ -1,21 +1,4 @@
-/** What is known of a request that wants a video, so that it is not begun twice. */
-export type Claim =
-  /** Nothing: the caller may begin it, and has to tell what became of it. */
-  | { readonly kind: 'new' }
-  /** It has been begun as this job. */
-  | { readonly kind: 'job'; readonly id: string }
-  /** It is just being begun. */
-  | { readonly kind: 'busy' }
-  /** Whether it has been begun is not known. */
-  | { readonly kind: 'unknown' }
-
-export interface ClaimRequest {
-  /** The key that asks. */
-  readonly owner: string
-  /** Of its request, unique for the owner. */
-  readonly fingerprint: string
-  readonly untilMs: number
-}
+import type { Claim, ClaimRequest } from '../../core/job-claim.ts'
 
 /** Remembers which requests have begun a job. */
 export interface JobBook {

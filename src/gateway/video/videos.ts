@@ -4,9 +4,11 @@ import type { Clock } from '../../core/clock.ts'
 import type { DeadlineClock } from '../../core/deadlines.ts'
 import { Deadline } from '../../core/deadlines.ts'
 import { GatewayError } from '../../core/errors.ts'
+import type { ClaimRequest } from '../../core/job-claim.ts'
 import type { RequestContext } from '../../core/request-context.ts'
 import { answerHeaders, errorHeaders } from '../answer-headers.ts'
-import type { ClaimRequest, JobBook } from './job-book.ts'
+import { mayHaveBegun } from './creation-error.ts'
+import type { JobBook } from './job-book.ts'
 import type { JobReader, JobState } from './job-reader.ts'
 import type { JobSeal, VideoJob } from './job-seal.ts'
 import { mayRead } from './job-seal.ts'
@@ -102,8 +104,8 @@ export class Videos {
     }
     const { jobId, providerId, upstreamKeyId, principal } = ctx
     if (jobId === null || providerId === null || upstreamKeyId === null || principal === null) {
-      // The client left first; what became of a call that was under way then is not known.
-      if (ctx.attempts.length > 0) book.doubt(request)
+      // The client left first.
+      if (mayHaveBegun(ctx)) book.doubt(request)
       else book.release(request)
       return
     }

@@ -4,6 +4,7 @@ import { openPostgres } from '../../../src/store/postgres-database.ts'
 import { databaseContract } from '../../contract/database.ts'
 import { settlerContract } from '../../contract/settler.ts'
 import { storeContract } from '../../contract/store.ts'
+import { videoJobsContract } from '../../contract/video-jobs.ts'
 import type { TestPostgres } from '../../support/postgres.ts'
 import { startPostgres } from '../../support/postgres.ts'
 
@@ -17,6 +18,7 @@ afterAll(() => postgres.stop())
 describe('Postgres', () => {
   databaseContract(open)
   storeContract(open)
+  videoJobsContract(open)
   settlerContract(open)
 })
 

@@ -3,8 +3,9 @@ import { beforeEach, describe, expect, it } from 'vitest'
 import { DeadlineClock } from '../../../src/core/deadlines.ts'
 import { GatewayError } from '../../../src/core/errors.ts'
 import type { ErrorCode } from '../../../src/core/errors.ts'
+import type { ClaimMessage } from '../../../src/core/job-claim.ts'
 import { ENDPOINTS } from '../../../src/core/endpoint.ts'
-import { creationError } from '../../../src/gateway/video/creation-error.ts'
+import { creationError, mayHaveBegun } from '../../../src/gateway/video/creation-error.ts'
 import { publicBaseUrl } from '../../../src/gateway/video/base-url.ts'
 import { LocalJobBook } from '../../../src/gateway/video/job-book.ts'
 import type { Look } from '../../../src/gateway/video/job-reader.ts'
@@ -12,6 +13,7 @@ import { JobSeal, mayRead } from '../../../src/gateway/video/job-seal.ts'
 import type { VideoJob } from '../../../src/gateway/video/job-seal.ts'
 import { JobWatch } from '../../../src/gateway/video/job-watch.ts'
 import type { Ending } from '../../../src/gateway/video/job-watch.ts'
+import { SharedJobBook } from '../../../src/gateway/video/shared-job-book.ts'
 import { WaitingClient } from '../../../src/gateway/video/waiting-client.ts'
 import { FakeExchange } from '../../support/fake-exchange.ts'
 import { makeContext } from './context.ts'
@@ -218,6 +220,7 @@ it.each([
     durationUs: 0,
   })
   expect(creationError(ctx, new GatewayError(code)).code).toBe(expected)
+  expect(mayHaveBegun(ctx)).toBe(expected === 'VIDEO_CREATION_UNKNOWN')
 })
 
 it('remembers a claim for its time', async () => {
@@ -241,4 +244,64 @@ it('knows where clients reach the gateway', () => {
   expect(publicBaseUrl('https://ai.example.com/v1/', 'http', request('x'))).toBe('https://ai.example.com')
   expect(publicBaseUrl(null, 'https', request('gateway:8787'))).toBe('https://gateway:8787')
   expect(publicBaseUrl(null, 'http', request('a/b"c'))).toBe('')
+})
+
+describe('the book of all fronts', () => {
+  const request = { owner: 'a', fingerprint: 'f', untilMs: Infinity }
+
+  function book(answers: boolean): { shared: SharedJobBook; sent: ClaimMessage[] } {
+    const sent: ClaimMessage[] = []
+    const shared = new SharedJobBook({
+      local: new LocalJobBook(() => nowMs),
+      deadlines,
+      send: (message) => {
+        sent.push(message)
+        return answers
+      },
+      patienceMs: 1_000,
+    })
+    return { shared, sent }
+  }
+
+  it('asks once for all who want the same, and gives the job to one', async () => {
+    const { shared, sent } = book(true)
+    const claims = [shared.claim(request), shared.claim(request), shared.claim(request)]
+    await pass(20)
+    expect(sent.map(({ action }) => action)).toEqual(['claim'])
+    shared.receive({ type: 'job-claim-reply', id: sent[0]?.id ?? 0, claim: { kind: 'new' } })
+    expect((await Promise.all(claims)).map(({ kind }) => kind)).toEqual(['new', 'busy', 'busy'])
+  })
+
+  it('tells all of them of the job that another front has begun', async () => {
+    const { shared, sent } = book(true)
+    const claims = [shared.claim(request), shared.claim(request)]
+    await pass(20)
+    shared.receive({ type: 'job-claim-reply', id: sent[0]?.id ?? 0, claim: { kind: 'job', id: 'j' } })
+    expect(await Promise.all(claims)).toEqual([
+      { kind: 'job', id: 'j' },
+      { kind: 'job', id: 'j' },
+    ])
+  })
+
+  it.each([
+    ['does not answer', true],
+    ['is away', false],
+  ])('goes by what the front knows when the control process %s', async (_, answers) => {
+    const { shared } = book(answers)
+    const claim = shared.claim(request)
+    await pass(1_100)
+    expect(await claim).toEqual({ kind: 'new' })
+    const begun = shared.begun(request, 'j')
+    await pass(1_100)
+    await begun
+    expect(await shared.claim(request)).toEqual({ kind: 'job', id: 'j' })
+  })
+
+  it('does not wait for a connection that is gone', async () => {
+    const { shared } = book(true)
+    const claim = shared.claim(request)
+    await pass(20)
+    shared.lost()
+    expect(await claim).toEqual({ kind: 'new' })
+  })
 })

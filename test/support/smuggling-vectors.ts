@@ -5,6 +5,8 @@ export interface Vector {
   readonly name: string
   /** Everything before the hidden request. */
   readonly bytes: string
+  /** To our server its head has not ended: it is cut off in the end, without an answer. */
+  readonly endless?: true
 }
 
 const GET = 'GET /health/live HTTP/1.1'
@@ -51,6 +53,29 @@ export function headVectors(): Vector[] {
     { name: 'HTTP/1.2', bytes: requestText('GET /health/live HTTP/1.2', [HOST]) },
     { name: 'HTTP/2.0', bytes: requestText('GET /health/live HTTP/2.0', [HOST]) },
     { name: 'an absolute target', bytes: requestText('GET http://evil/health/live HTTP/1.1', [HOST]) },
+    { name: 'HTTP/5.6', bytes: requestText('GET /health/live HTTP/5.6', [HOST]) },
+    { name: 'another protocol', bytes: requestText('GET /health/live ICE/1.0', [HOST]) },
+    { name: 'a protocol that ends in HTTP', bytes: requestText('GET /health/live IHTTP/1.1', [HOST]) },
+    { name: 'a protocol in small letters', bytes: requestText('GET /health/live http/1.1', [HOST]) },
+    { name: 'a version without its dot', bytes: requestText('GET /health/live HTTP/11', [HOST]) },
+    { name: 'a request line without a version', bytes: requestText('GET /health/live', [HOST]), endless: true },
+    { name: 'a word behind the version', bytes: requestText('GET /health/live HTTP/1.1 x', [HOST]) },
+    { name: 'a method with an at sign', bytes: requestText('G@T /health/live HTTP/1.1', [HOST]) },
+    { name: 'a bare CR between two fields', bytes: get(HOST, 'X: 1\rY: 2'), endless: true },
+    { name: 'a bare CR before a hidden length', bytes: get(HOST, 'X: 1\rContent-Length: 5'), endless: true },
+    { name: 'a bare CR behind an empty value', bytes: get(HOST, 'X:\rTransfer-Encoding: chunked'), endless: true },
+    { name: 'a bare LF before a hidden encoding', bytes: get(HOST, 'x:x\nTransfer-Encoding: chunked') },
+    { name: 'a bare LF behind an empty value', bytes: get(HOST, 'x:\nTransfer-Encoding: chunked') },
+    { name: 'a bare LF before a hidden length', bytes: get(HOST, 'X: x\nContent-Length: 23') },
+    { name: 'a letter in the blank line', bytes: `${GET}\r\n${HOST}\r\n\rZ` },
+    { name: 'two CRs at the end of a line', bytes: get(`${HOST}\r`, 'X: 1'), endless: true },
+    { name: 'an at sign in a name', bytes: get(HOST, 'Fo@: 1') },
+    { name: 'control bytes in a name', bytes: get(HOST, 'Foo\x01\test: 1') },
+    { name: 'a bare CR in a name', bytes: get(HOST, 'Content\rLength: 3') },
+    { name: 'a folded name', bytes: get(HOST, 'name', ' : value') },
+    { name: 'a name cut off by CR and ESC', bytes: get(HOST, 'Connection\r\x1b5\xd5eep-Alive') },
+    { name: 'a space before a field in the middle', bytes: get(HOST, 'X: 1', ' Content-Length: 38') },
+    { name: 'a tab before the first field', bytes: get(`\t${HOST}`, HOST) },
     { name: 'a tunnel', bytes: requestText('CONNECT evil:443 HTTP/1.1', ['Host: evil:443']) },
   ]
 }
@@ -77,6 +102,11 @@ export function framingVectors(headers: readonly string[], body: string): Vector
     '"5"',
     '05e',
     '99999999999999999999',
+    '1000000000000000000000',
+    '4 2',
+    '13 37',
+    '5\x00',
+    '٥',
   ]
   const encodings = [
     'identity',
@@ -89,6 +119,14 @@ export function framingVectors(headers: readonly string[], body: string): Vector
     'chunked;q=1',
     '"chunked"',
     '\x0bchunked',
+    'chunked\x00',
+    'pigeons',
+    'chunkedchunked',
+    'chunked,',
+    'chunked foo',
+    'chunked, deflate',
+    'deflate, chunked',
+    'x chunked',
     '',
   ]
   return [
@@ -106,6 +144,21 @@ export function framingVectors(headers: readonly string[], body: string): Vector
     { name: 'a folded Transfer-Encoding', bytes: post(['Transfer-Encoding:', ' chunked'], chunks) },
     { name: 'an empty name before the length', bytes: post([': x', length], body) },
     { name: 'an empty name before the encoding', bytes: post([': x', CHUNKED], chunks) },
+    { name: 'an empty Transfer-Encoding and a length', bytes: post(['Transfer-Encoding:', length], body) },
+    {
+      name: 'three empty Transfer-Encodings and a length',
+      bytes: post([length, 'Transfer-Encoding:', 'Transfer-Encoding:', 'Transfer-Encoding:'], chunks),
+    },
+    { name: 'Transfer-Encoding identity and a length', bytes: post(['Transfer-Encoding: identity', length], body) },
+    {
+      name: 'a bare CR before Transfer-Encoding',
+      bytes: post([`${length}\rTransfer-Encoding: chunked`], chunks),
+      endless: true,
+    },
+    { name: 'a bare LF before Transfer-Encoding', bytes: post([`${length}\nTransfer-Encoding: chunked`], chunks) },
+    { name: 'Content-Length ended by two CRs', bytes: post([`${length}\r`], body), endless: true },
+    { name: 'a folded Content-Length', bytes: post(['Content-Length:', ` ${body.length}`], body) },
+    { name: 'a length cut by a fold', bytes: post(['Content-Length: 1', ' 2'], body) },
     { name: 'neither length nor encoding', bytes: post([], '') },
     ...lengths.map((value) => ({
       name: `Content-Length ${JSON.stringify(value)}`,
@@ -137,6 +190,17 @@ export function chunkVectors(headers: readonly string[], body: string): Vector[]
     `${size}\n`,
     'fffffffffffffffff',
     `0000000000000000${size}`,
+    `${size} a`,
+    `${size};`,
+    `${size};a="b`,
+    `${size};a="b;c\r\n`,
+    `${size};a;b=c`,
+    `${size}\rX`,
+    `${size}\x00`,
+    `\n${size}`,
+    `${size},${size}`,
+    '7fffffffffffffff',
+    'ffffffffffffffff',
   ]
   const bodies = [
     ...sizes.map((text) => ({
@@ -145,6 +209,11 @@ export function chunkVectors(headers: readonly string[], body: string): Vector[]
     })),
     { name: 'a chunk without its line end', content: `${size}\r\n${body}XX0\r\n\r\n` },
     { name: 'a chunk that ends in a bare LF', content: `${size}\r\n${body}\n0\r\n\r\n` },
+    { name: 'a chunk that ends in a bare CR', content: `${size}\r\n${body}\r0\r\n\r\n` },
+    { name: 'a chunk longer than its size', content: `${size}\r\n${body}${body}\r\n0\r\n\r\n` },
+    { name: 'sizes that end in a bare CR', content: `${size}\r${body}\r0\r\r` },
+    { name: 'nothing but bare LFs', content: `${size}\n${body}\n0\n\n` },
+    { name: 'a trailer without a colon', content: `${size}\r\n${body}\r\n0\r\nX\r\n\r\n` },
     { name: 'a last chunk with an extension', content: `${size}\r\n${body}\r\n0;a\r\n\r\n` },
     { name: 'a trailer', content: `${size}\r\n${body}\r\n0\r\nX: y\r\n\r\n` },
     { name: 'a last chunk that ends in a bare LF', content: `${size}\r\n${body}\r\n0\n\r\n` },

@@ -11,8 +11,8 @@ export interface UpstreamRequest {
   readonly body: Buffer | null
   readonly timeouts: UpstreamTimeouts
   /**
-   * The server may hear of it once at most: it goes out on a connection of its own, and UPSTREAM_UNREACHABLE means that
-   * nothing was sent.
+   * The server may hear of it once at most: it goes out on a new connection where one may be opened, is never sent again,
+   * and UPSTREAM_UNREACHABLE means that nothing was sent.
    */
   readonly once?: boolean
 }

@@ -89,7 +89,9 @@ export function upstreamClientContract(
     upstream = await RawUpstream.start(answer)
     return upstream
   }
-  const send = (more: { origin?: string; body?: string; timeouts?: Partial<UpstreamTimeouts> } = {}): Heard => {
+  const send = (
+    more: { origin?: string; body?: string; timeouts?: Partial<UpstreamTimeouts>; once?: boolean } = {},
+  ): Heard => {
     const heard = new Heard()
     heard.call = client.send(
       {
@@ -99,6 +101,7 @@ export function upstreamClientContract(
         headers: ['content-type', 'application/json', 'user-agent', 'caf\u00e9/1'],
         body: Buffer.from(more.body ?? '{"n":1}'),
         timeouts: { ...TIMEOUTS, ...more.timeouts },
+        ...(more.once === undefined ? {} : { once: more.once }),
       },
       {
         onHead: (status, headers) => {
@@ -331,6 +334,37 @@ export function upstreamClientContract(
       const broken = await send().over()
       expect(broken.error).not.toBeNull()
       expect(server.requests).toHaveLength(5)
+    })
+
+    it('do not carry a request that may be heard once a second time, and tell whether it was sent', async () => {
+      const server = await serve((socket, nth) => {
+        if (nth === 2) socket.destroy()
+        else socket.write('HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n')
+      })
+      await send().over()
+      const lost = await send({ once: true }).over()
+      expect(lost.error?.code).toBe('UPSTREAM_TRUNCATED')
+      expect(server.requests.map(({ connection }) => connection)).toEqual([0, 1])
+      const unsent = await send({ once: true, origin: 'http://127.0.0.1:1' }).over()
+      expect(unsent.error?.code).toBe('UPSTREAM_UNREACHABLE')
+    })
+
+    it('that are idle are better than waiting, also for a request that wants one of its own', async () => {
+      const held: Socket[] = []
+      const server = await serve((socket) => held.push(socket))
+      const first = Array.from({ length: MAX_CONNECTIONS }, () => send())
+      await eventually(() => {
+        expect(held).toHaveLength(MAX_CONNECTIONS)
+      })
+      for (const socket of held.splice(0)) socket.write('HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n')
+      for (const one of first) await one.over()
+      const last = send({ once: true })
+      await eventually(() => {
+        expect(held).toHaveLength(1)
+      })
+      held[0]?.destroy()
+      expect((await last.over()).error?.code).toBe('UPSTREAM_TRUNCATED')
+      expect(server.requests).toHaveLength(MAX_CONNECTIONS + 1)
     })
 
     it('are closed when a call is aborted, and nothing more is heard', async () => {

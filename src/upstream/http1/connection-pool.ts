@@ -40,11 +40,13 @@ export class ConnectionPool {
 
   /** Serves at once where a connection is idle or may be opened, else when one becomes free. */
   request(applicant: Applicant, options: { readonly isFresh: boolean }): void {
-    const idle = options.isFresh ? undefined : this.#idle.pop()
+    const mayOpen = this.#all.size < this.#options.maxConnections
+    // Better an idle one than to wait while there are idle ones.
+    const idle = options.isFresh && mayOpen ? undefined : this.#idle.pop()
     if (idle !== undefined) {
       this.#busy(idle)
       applicant.serve(idle)
-    } else if (this.#all.size < this.#options.maxConnections) applicant.serve(this.#open())
+    } else if (mayOpen) applicant.serve(this.#open())
     else this.#waiting.add(applicant)
   }
 

@@ -131,7 +131,8 @@ class Http1Call implements UpstreamCall, Applicant, Exchange {
    */
   onFailure(error: Error, hasBegun: boolean): void {
     if (this.#isOver) return
-    if (!hasBegun && !this.#isResent && this.#connection?.isReused === true) {
+    const mayResend = this.#request.once !== true && !this.#isResent
+    if (!hasBegun && mayResend && this.#connection?.isReused === true) {
       this.#isResent = true
       this.#connection = null
       this.#pool.request(this, { isFresh: true })

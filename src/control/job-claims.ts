@@ -21,7 +21,7 @@ export class JobClaims {
   receive(message: ClaimMessage, reply: (reply: ClaimReply) => void): void {
     this.#act(message).then(reply, (cause: unknown) => {
       this.#onFault(cause)
-      reply({ type: 'job-claim-reply', id: message.id, claim: null })
+      reply({ type: 'job-claim-reply', question: message.question, claim: null })
     })
   }
 
@@ -34,8 +34,8 @@ export class JobClaims {
   }
 
   async #act(message: ClaimMessage): Promise<ClaimReply> {
-    const { id, action, job } = message
-    const answer = { type: 'job-claim-reply', id } as const
+    const { question, action, job } = message
+    const answer = { type: 'job-claim-reply', question } as const
     switch (action) {
       case 'claim':
         return { ...answer, claim: await claimVideoJob(this.#database, message) }

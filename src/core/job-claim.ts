@@ -20,7 +20,8 @@ export interface ClaimRequest {
 /** A front's word on a claim; `claim` and `begun` are answered. */
 export interface ClaimMessage extends ClaimRequest {
   readonly type: 'job-claim'
-  readonly id: number
+  /** Its number, which the answer names. */
+  readonly question: number
   readonly action: 'claim' | 'begun' | 'release' | 'doubt'
   /** Of `begun`. */
   readonly job: string | null
@@ -35,7 +36,7 @@ export interface JobOver {
 
 export interface ClaimReply {
   readonly type: 'job-claim-reply'
-  readonly id: number
+  readonly question: number
   /** Null: nothing can be said at the moment. */
   readonly claim: Claim | null
 }

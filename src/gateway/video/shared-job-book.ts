@@ -63,8 +63,8 @@ export class SharedJobBook implements JobBook {
     this.#tell('doubt', request)
   }
 
-  receive({ id, claim }: ClaimReply): void {
-    this.#settle(id, claim)
+  receive({ question, claim }: ClaimReply): void {
+    this.#settle(question, claim)
   }
 
   /** The connection is gone, and what was asked with it. */
@@ -73,7 +73,7 @@ export class SharedJobBook implements JobBook {
   }
 
   #tell(action: 'release' | 'doubt', request: ClaimRequest): void {
-    this.#parts.send({ type: 'job-claim', id: ++this.#ids, action, job: null, ...plain(request) })
+    this.#parts.send({ type: 'job-claim', question: ++this.#ids, action, job: null, ...plain(request) })
   }
 
   /** Null when there is no answer in time. */
@@ -87,7 +87,7 @@ export class SharedJobBook implements JobBook {
       deadline.atMs = deadlines.nowMs + patienceMs
       this.#questions.set(id, { resolve, deadline })
       deadlines.watch(deadline)
-      if (!send({ type: 'job-claim', id, action, job, ...plain(request) })) this.#settle(id, null)
+      if (!send({ type: 'job-claim', question: id, action, job, ...plain(request) })) this.#settle(id, null)
     })
   }
 

@@ -268,7 +268,7 @@ describe('the book of all fronts', () => {
     const claims = [shared.claim(request), shared.claim(request), shared.claim(request)]
     await pass(20)
     expect(sent.map(({ action }) => action)).toEqual(['claim'])
-    shared.receive({ type: 'job-claim-reply', id: sent[0]?.id ?? 0, claim: { kind: 'new' } })
+    shared.receive({ type: 'job-claim-reply', question: sent[0]?.question ?? 0, claim: { kind: 'new' } })
     expect((await Promise.all(claims)).map(({ kind }) => kind)).toEqual(['new', 'busy', 'busy'])
   })
 
@@ -276,7 +276,7 @@ describe('the book of all fronts', () => {
     const { shared, sent } = book(true)
     const claims = [shared.claim(request), shared.claim(request)]
     await pass(20)
-    shared.receive({ type: 'job-claim-reply', id: sent[0]?.id ?? 0, claim: { kind: 'job', id: 'j' } })
+    shared.receive({ type: 'job-claim-reply', question: sent[0]?.question ?? 0, claim: { kind: 'job', id: 'j' } })
     expect(await Promise.all(claims)).toEqual([
       { kind: 'job', id: 'j' },
       { kind: 'job', id: 'j' },

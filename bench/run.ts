@@ -4,7 +4,6 @@ import { cpus } from 'node:os'
 import { dirname } from 'node:path'
 import { parseArgs } from 'node:util'
 import type { Relayed } from './scenarios/relay.ts'
-import { relay } from './scenarios/relay.ts'
 import type { Row, Scenario } from './scenarios/table.ts'
 import { scenarios } from './scenarios/table.ts'
 import { checkAnswer } from './support/check.ts'
@@ -66,10 +65,10 @@ async function compare(
   simulator: Program,
 ): Promise<Record<string, Row>> {
   console.log(`\n${scenario.name}`)
-  for (const target of Object.values(targets)) await checkAnswer(simulator, target, scenario.load.body)
+  for (const target of Object.values(targets)) await checkAnswer(simulator, target, scenario.body)
   const rounds: Record<string, Relayed[]> = Object.fromEntries(Object.keys(targets).map((name) => [name, []]))
   for (let round = 0; round < Number(values.rounds); round++) {
-    for (const [name, target] of Object.entries(targets)) rounds[name]?.push(await relay(target, scenario.load))
+    for (const [name, target] of Object.entries(targets)) rounds[name]?.push(await scenario.run(target))
   }
   const rows = Object.fromEntries(Object.entries(rounds).map(([name, of]) => [name, rounded(scenario.summarise(of))]))
   console.table(rows)

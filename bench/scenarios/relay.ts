@@ -1,5 +1,7 @@
 import { load } from '../support/load-client.ts'
 import type { LoadOptions, LoadResult } from '../support/load-client.ts'
+import { steadyLoad } from '../support/steady-load.ts'
+import type { SteadyOptions } from '../support/steady-load.ts'
 import { cpuUsOfTree, cpuUsSince, memoryMbOfTree } from '../support/process-use.ts'
 import type { Program } from '../support/programs.ts'
 
@@ -20,4 +22,11 @@ export async function relay(program: Program, options: LoadOptions): Promise<Rel
   const memoryMb = memoryMbOfTree(program.pid)
   await program.settled(result.lastRequestId)
   return { result, cpuUs: cpuUsSince(program.pid, before), memoryMb }
+}
+
+/** Loads a program at a rate; what that costs is not counted. */
+export async function relaySteadily(program: Program, options: SteadyOptions): Promise<Relayed> {
+  await steadyLoad(program, { ...options, seconds: 1 })
+  const result = await steadyLoad(program, options)
+  return { result, cpuUs: new Map(), memoryMb: memoryMbOfTree(program.pid) }
 }

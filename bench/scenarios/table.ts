@@ -1,11 +1,13 @@
-import type { LoadOptions } from '../support/load-client.ts'
 import { percentile } from '../support/load-client.ts'
+import type { Program } from '../support/programs.ts'
+import { relay, relaySteadily } from './relay.ts'
 import type { Relayed } from './relay.ts'
 
 export interface Scenario {
   readonly name: string
   readonly unit: 'request' | 'event'
-  readonly load: LoadOptions
+  readonly body: string
+  readonly run: (program: Program) => Promise<Relayed>
   /** Of all rounds together. */
   readonly summarise: (rounds: readonly Relayed[]) => Row
 }
@@ -28,11 +30,14 @@ const STREAM_EVENTS = 250
 
 /** What is measured. `seconds` is per target and round. */
 export function scenarios(seconds: number): readonly Scenario[] {
+  const buffered = chatBody(false, { tokens: 40 })
+  const streamed = chatBody(true, { tokens: STREAM_EVENTS, eventsPerSecond: EVENTS_PER_SECOND })
   return [
     {
       name: 'buffered: 64 connections, each sends as it gets',
       unit: 'request',
-      load: { body: chatBody(false, { tokens: 40 }), connections: 64, seconds, rate: null, spreadMs: 0 },
+      body: buffered,
+      run: (program) => relay(program, { body: buffered, connections: 64, seconds, spreadMs: 0 }),
       summarise: (rounds) => ({
         ...cpuPer(rounds, 'request', ({ result }) => result.requests),
         'requests/s': median(rounds.map(({ result }) => result.requests / result.seconds)),
@@ -42,7 +47,8 @@ export function scenarios(seconds: number): readonly Scenario[] {
     {
       name: 'buffered: 300 requests per second',
       unit: 'request',
-      load: { body: chatBody(false, { tokens: 40 }), connections: 64, seconds, rate: 300, spreadMs: 0 },
+      body: buffered,
+      run: (program) => relaySteadily(program, { body: buffered, connections: 64, seconds, rate: 300 }),
       summarise: (rounds) => ({
         'p50 ms': median(rounds.map(({ result }) => percentile(result.totalMs, 0.5))),
         'p99 ms': median(rounds.map(({ result }) => percentile(result.totalMs, 0.99))),
@@ -52,13 +58,8 @@ export function scenarios(seconds: number): readonly Scenario[] {
     {
       name: `streamed: 256 streams, ${EVENTS_PER_SECOND} events per second each, ${STREAM_EVENTS} per answer`,
       unit: 'event',
-      load: {
-        body: chatBody(true, { tokens: STREAM_EVENTS, eventsPerSecond: EVENTS_PER_SECOND }),
-        connections: 256,
-        seconds,
-        rate: null,
-        spreadMs: 1000,
-      },
+      body: streamed,
+      run: (program) => relay(program, { body: streamed, connections: 256, seconds, spreadMs: 1000 }),
       summarise: (rounds) => ({
         ...cpuPer(rounds, 'event', ({ result }) => result.events),
         'events/s': median(rounds.map(({ result }) => result.events / result.seconds)),

@@ -149,13 +149,11 @@ export interface LoadOptions {
   readonly body: string
   readonly connections: number
   readonly seconds: number
-  /** Requests per second over all connections; null: each sends its next one at once. */
-  readonly rate: number | null
   /** The connections begin one after the other within this time. */
   readonly spreadMs: number
 }
 
-/** Loads a target for a while; resolves when the last answer has ended. */
+/** Loads a target for a while, each connection sending as it gets; resolves when the last answer has ended. */
 export async function load(target: LoadTarget, options: LoadOptions): Promise<LoadResult> {
   const connections = await Promise.all(
     Array.from({ length: options.connections }, () => LoadConnection.open(target, options.body)),
@@ -172,9 +170,7 @@ export async function load(target: LoadTarget, options: LoadOptions): Promise<Lo
     seen.totalMs.push(answered.totalMs)
     lastRequestId = answered.requestId
   }
-  if (options.rate === null) {
-    await Promise.all(connections.map((connection, index) => repeat(connection, index)))
-  } else await atRate(connections, options.rate)
+  await Promise.all(connections.map((connection, index) => repeat(connection, index)))
   for (const connection of connections) connection.close()
   return { ...seen, seconds: (performance.now() - startMs) / 1000, lastRequestId }
 
@@ -188,28 +184,6 @@ export async function load(target: LoadTarget, options: LoadOptions): Promise<Lo
         })
       }
       setTimeout(next, (options.spreadMs * index) / options.connections)
-    })
-  }
-
-  /** Those for which no connection is free are left out: the target is then beyond this rate anyway. */
-  function atRate(idle: LoadConnection[], rate: number): Promise<void> {
-    const free = [...idle]
-    let sent = 0
-    return new Promise((resolve) => {
-      const timer = setInterval(() => {
-        const nowMs = performance.now()
-        const due = Math.floor(((Math.min(nowMs, endMs) - startMs) / 1000) * rate)
-        for (; sent < due; sent++) {
-          const connection = free.pop()
-          connection?.send((answered) => {
-            note(answered)
-            free.push(connection)
-          })
-        }
-        if (nowMs < endMs || free.length < idle.length) return
-        clearInterval(timer)
-        resolve()
-      }, 1)
     })
   }
 }

@@ -12,7 +12,7 @@ const SILENCE_MS = 60_000
 const FRAME_BYTES = 65_536
 
 /** What the control process says of one passage. */
-export type PassageReply = Extract<ControlToFront, { readonly id: number }>
+export type PassageReply = Extract<ControlToFront, { readonly type: 'response' | 'body' | 'credit' | 'cancel' }>
 
 interface Passage {
   readonly id: number

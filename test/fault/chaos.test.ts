@@ -142,7 +142,8 @@ function expectSlotsKept(): void {
   }
   const latenessMs = simulator.stats().loopDelayMs.max
   for (const [credential, records] of byCredential) {
-    expect(mostAtATime(records, latenessMs), `requests at a time with ${credential}`).toBeLessThanOrEqual(SLOTS)
+    const crowd = mostAtATime(records, latenessMs)
+    expect(crowd.length, `requests at a time with ${credential}: ${JSON.stringify(crowd)}`).toBeLessThanOrEqual(SLOTS)
   }
 }
 

@@ -1,7 +1,7 @@
 import { eventsOf } from './ai-calls.ts'
 import type { ChaosPlan } from './chaos-plan.ts'
 import { postBytes, RawClient } from './raw-client.ts'
-import type { RawAnswer } from './raw-client.ts'
+import type { RawAnswer, RawPost } from './raw-client.ts'
 import { steeredRequest } from './steered-request.ts'
 
 export interface ChaosFate {
@@ -73,18 +73,23 @@ export class ChaosClient {
     }
   }
 
+  #requestOf(id: string, { dialect, embeds, stream, behaviour, limited }: ChaosPlan): RawPost {
+    const apiKey = limited ? this.#target.limitedKey : this.#target.apiKey
+    const model = MODELS[dialect]
+    const request = steeredRequest({ apiKey, dialect, model, user: id, stream, behaviour })
+    if (!embeds) return request
+    const input = `[[sim ${JSON.stringify(behaviour)}]]`
+    return { ...request, path: '/v1/embeddings', body: JSON.stringify({ model, user: id, input }) }
+  }
+
   #exchange(
     client: RawClient,
     id: string,
     plan: ChaosPlan,
     { leave, timers }: { leave: () => void; timers: NodeJS.Timeout[] },
   ): Promise<RawAnswer> {
-    const { dialect, stream, behaviour, leaving, limited, dawdles } = plan
-    const { apiKey, limitedKey } = this.#target
-    const key = limited ? limitedKey : apiKey
-    const bytes = postBytes(
-      steeredRequest({ apiKey: key, dialect, model: MODELS[dialect], user: id, stream, behaviour }),
-    )
+    const { leaving, dawdles } = plan
+    const bytes = postBytes(this.#requestOf(id, plan))
     let begun = false
     client.onRead(() => {
       if (dawdles && !begun && client.head !== null) {

@@ -13,6 +13,8 @@ export type Leaving =
 export interface ChaosPlan {
   readonly n: number
   readonly dialect: Extract<DialectName, 'openai-chat' | 'anthropic-messages'>
+  /** Asks for embeddings, in the chat dialect's way. */
+  readonly embeds: boolean
   readonly stream: boolean
   readonly behaviour: Behaviour
   /** Uses the entry key with few places. */
@@ -24,6 +26,7 @@ export interface ChaosPlan {
   readonly dawdles: boolean
 }
 
+const EMBEDDING_SHARE = 0.1
 const LEAVING_SHARE = 0.2
 const DAWDLING_SHARE = 0.03
 const LIMITED_SHARE = 0.2
@@ -68,10 +71,12 @@ const STATUSES = [400, 404, 408, 409, 413, 422, 500, 502, 504]
 
 /** What the n-th client does, and what is done to it. */
 export function chaosPlan(n: number, random: SeededRandom): ChaosPlan {
+  const embeds = random.next() < EMBEDDING_SHARE
   return {
     n,
-    dialect: random.pick(['openai-chat', 'anthropic-messages'] as const),
-    stream: random.next() < 0.6,
+    embeds,
+    dialect: embeds ? 'openai-chat' : random.pick(['openai-chat', 'anthropic-messages'] as const),
+    stream: !embeds && random.next() < 0.6,
     behaviour: behaviourOf(random),
     limited: random.next() < LIMITED_SHARE,
     leaving: random.next() < LEAVING_SHARE ? leavingOf(random) : null,

@@ -1,17 +1,17 @@
 import type { RequestRecord } from '../../src/simulator/ledger.ts'
 
 /**
- * Most requests that were under way at the same time. One whose peer left counts until `latenessMs` before that was seen: the
- * peer had gone before.
+ * The requests of the moment at which most of them were under way. One whose peer left counts until `latenessMs` before that was
+ * seen: the peer had gone before.
  */
-export function mostAtATime(records: readonly RequestRecord[], latenessMs: number): number {
-  const changes = records.flatMap(({ startedAt, endedAt, outcome }) => [
-    { atMs: startedAt, by: 1 },
-    { atMs: outcome === 'aborted' ? Math.max(startedAt, endedAt - latenessMs) : endedAt, by: -1 },
-  ])
-  changes.sort((a, b) => a.atMs - b.atMs || a.by - b.by)
-  let now = 0
-  let most = 0
-  for (const { by } of changes) most = Math.max(most, (now += by))
+export function mostAtATime(records: readonly RequestRecord[], latenessMs: number): readonly RequestRecord[] {
+  const endOf = ({ startedAt, endedAt, outcome }: RequestRecord): number =>
+    outcome === 'aborted' ? Math.max(startedAt, endedAt - latenessMs) : endedAt
+  let most: readonly RequestRecord[] = []
+  let current: RequestRecord[] = []
+  for (const record of [...records].sort((a, b) => a.startedAt - b.startedAt)) {
+    current = [...current.filter((other) => endOf(other) > record.startedAt), record]
+    if (current.length > most.length) most = current
+  }
   return most
 }

@@ -121,8 +121,9 @@ export class LeaseBook implements Desk {
     if (nowMs - this.#sweptMs < SWEEP_MS) return
     this.#sweptMs = nowMs
     for (const [id, holding] of this.#holdings) {
+      if (holding.isPermanent) continue
       if (holding.isIdle(nowMs)) this.#holdings.delete(id)
-      else if (!holding.isPermanent && nowMs - holding.lastUsedMs > IDLE_MS && this.#connected) holding.returnFree()
+      else if (nowMs - holding.lastUsedMs > IDLE_MS && this.#connected) holding.returnFree()
     }
   }
 

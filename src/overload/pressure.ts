@@ -26,7 +26,8 @@ type Thresholds = readonly [one: number, two: number, three: number]
 
 /** From which value on each signal asks for each level. Loop delay is in shares of its target, disk is the other way round. */
 const THRESHOLDS: ReadonlyArray<readonly [Cause, Thresholds]> = [
-  ['loop', [0.5, 1, 25]],
+  // A late loop says that there is too much at a time, not that nothing goes any more: it may be one stall of the machine.
+  ['loop', [0.5, 1, Infinity]],
   ['in-flight', [0.9, Infinity, Infinity]],
   ['memory', [0.8, 0.9, 0.95]],
   ['journal', [0.05, 0.25, 0.5]],

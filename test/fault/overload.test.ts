@@ -28,7 +28,7 @@ beforeAll(async () => {
         keys: [{ credential: 'one', max_concurrency: 1_000 }],
       },
     ],
-    config: { limits: { max_requests_in_flight: MAX_IN_FLIGHT }, overload: { min_concurrency: 48 } },
+    config: { limits: { max_requests_in_flight: MAX_IN_FLIGHT }, overload: { loop_delay_ms: 10, min_concurrency: 48 } },
   })
   const body = JSON.stringify({ model: 'm', messages: [{ role: 'user', content: 'hello' }] })
   const headers = { authorization: `Bearer ${gateway.apiKey}` }

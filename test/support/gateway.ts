@@ -268,6 +268,8 @@ function configOf(options: GatewayOptions, apiKey: string): Record<string, unkno
   return {
     server: { fronts: options.fronts ?? 1, drain_announce_ms: 100, ...(server as object | undefined) },
     keys: [{ name: 'test', key: apiKey }, ...(options.keys ?? [])],
+    // Tests share a machine that may be held up for seconds: only those of overload are to see anything shed.
+    overload: { loop_delay_ms: 10_000 },
     ...(upstreams === undefined ? {} : { upstreams }),
     ...sections,
   }

@@ -219,6 +219,26 @@ describe('limits over several fronts', () => {
 })
 
 describe('slots over several fronts', () => {
+  it('are there again for a front that lent all of its own, however long ago', async () => {
+    const random = new SeededRandom(3)
+    const world = new LeaseWorld({ fronts: 2, random: () => random.next() })
+    const [mine, other] = world.fronts.map(({ book }) => new LeasedSlots(book))
+    if (mine === undefined || other === undefined) throw new Error('two fronts')
+    for (const supply of [mine, other]) supply.declare([{ id: 'key', slots: 2 }])
+    await world.run(100)
+    expect(other.take('key')).toBe(true)
+    other.want('key')
+    await world.run(100)
+    expect(other.take('key')).toBe(true)
+    other.unwant('key')
+    expect(mine.held('key')).toBe(0)
+    await world.run(300_000)
+    other.give('key')
+    mine.want('key')
+    await world.run(100)
+    expect(mine.take('key')).toBe(true)
+  })
+
   it('are never used twice, and wander to the fronts that need them', async () => {
     await fc.assert(
       fc.asyncProperty(fc.nat(), fc.integer({ min: 1, max: 12 }), async (seed, slots) => {

@@ -81,6 +81,12 @@ describe('with a late event loop', () => {
     expect(bench.overload.level).toBe(2)
   })
 
+  it('lets the least in after one long stall, which says nothing about what is under way', async () => {
+    const bench = new Bench()
+    bench.intervals(1, 2_000)
+    expect(await bench.offer(10)).toMatchObject({ admitted: 10 })
+  })
+
   it('does not count on those that stay: long streams do not drive the limit to the ground', async () => {
     const bench = new Bench()
     await bench.offer(100)

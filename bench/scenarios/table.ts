@@ -48,7 +48,7 @@ export function scenarios(seconds: number): readonly Scenario[] {
       name: 'buffered: 300 requests per second',
       unit: 'request',
       body: buffered,
-      run: (program) => relaySteadily(program, { body: buffered, connections: 64, seconds, rate: 300 }),
+      run: (program) => relaySteadily(program, { body: buffered, connections: 8, seconds, rate: 300 }),
       summarise: (rounds) => ({
         'p50 ms': median(rounds.map(({ result }) => percentile(result.totalMs, 0.5))),
         'p99 ms': median(rounds.map(({ result }) => percentile(result.totalMs, 0.99))),

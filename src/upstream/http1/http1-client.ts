@@ -21,8 +21,8 @@ export interface Http1ClientOptions {
 }
 
 /**
- * Upstream calls over keep-alive HTTP/1.1 connections of our own, a pool per origin (keys are headers). Half of the CPU of a
- * general client: `bench/README.md`.
+ * Upstream calls over keep-alive HTTP/1.1 connections of our own, a pool per origin (keys are headers). A general client was
+ * the dearest part of a request.
  */
 export class Http1Client implements UpstreamClient {
   readonly #options: Http1ClientOptions

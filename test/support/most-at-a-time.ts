@@ -10,8 +10,8 @@ export function mostAtATime(records: readonly RequestRecord[], latenessMs: numbe
   let most: readonly RequestRecord[] = []
   let current: RequestRecord[] = []
   for (const record of [...records].sort((a, b) => a.startedAt - b.startedAt)) {
-    // Its peer had gone before it was even read.
-    if (record.outcome === 'aborted' && endOf(record) === record.startedAt) continue
+    // Its peer may have gone before it was even read.
+    if (record.outcome !== 'ok' && endOf(record) === record.startedAt) continue
     current = [...current.filter((other) => endOf(other) > record.startedAt), record]
     if (current.length > most.length) most = current
   }

@@ -336,9 +336,7 @@ export class Holding {
     waiter.resolve(taken === 'taken' ? { second: secondOf(nowMs) } : taken)
   }
 
-  /**
-   * Nobody can be asked: this process may use what it leased, and its share of the limit, also of what was last known to be left.
-   */
+  /** Nobody can be asked: this process may use what it leased, and its share of the limit, less what it used itself. */
   #takeOfShare(need: number, nowMs: number): 'taken' | Refusal {
     const share = this.limit / this.#desk.processes
     if (this.kind === 'places') {

@@ -24,8 +24,6 @@ const FIRST_BACKOFF_MS = 50
 const LAST_BACKOFF_MS = 5_000
 /** A child that worked this long is started again at once when it ends, as if it were the first time. */
 const STEADY_MS = 1_000
-/** Room for what lives as long as a request: fewer collections, each of them as short (`npm run bench`: 5 % of a front's CPU). */
-const FRONT_OPTIONS = ['--max-semi-space-size=32']
 const ENTRIES: Readonly<Record<ChildKind, string>> = {
   control: '../control.js',
   front: '../front.js',
@@ -91,7 +89,6 @@ export class SupervisedChild {
     const child = fork(fileURLToPath(new URL(ENTRIES[kind], import.meta.url)), [], {
       // Structured clones: JSON would show secrets as their redacted stand-ins.
       serialization: 'advanced',
-      execArgv: [...process.execArgv, ...(kind === 'front' ? FRONT_OPTIONS : [])],
       env: { ...process.env, ...env, SLUICE_PROCESS: `${kind}-${index}` },
       // The simulator announces its port on its standard output too.
       stdio: [

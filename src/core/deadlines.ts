@@ -4,6 +4,8 @@ import type { Clock } from './clock.ts'
 export class Deadline {
   /** Wall-clock milliseconds; Infinity when idle. */
   atMs = Infinity
+  /** Its place on the list of the clock that watches it; -1 when none does. */
+  place = -1
   readonly expire: () => void
 
   constructor(expire: () => void) {
@@ -18,7 +20,11 @@ export class Deadline {
 export class DeadlineClock {
   readonly #clock: Clock
   readonly #tickMs: number
-  readonly #watched = new Set<Deadline>()
+  /**
+   * An array, not a Set: a Set in which much comes and goes is made anew again and again, and its dead predecessors in old space
+   * keep alive all that their entries lead to until the next full collection.
+   */
+  readonly #watched: Deadline[] = []
   #timer: NodeJS.Timeout | null = null
 
   constructor(clock: Clock, tickMs = 50) {
@@ -32,12 +38,19 @@ export class DeadlineClock {
   }
 
   watch(deadline: Deadline): void {
-    this.#watched.add(deadline)
+    if (deadline.place !== -1) return
+    deadline.place = this.#watched.push(deadline) - 1
   }
 
   forget(deadline: Deadline): void {
-    this.#watched.delete(deadline)
     deadline.atMs = Infinity
+    const { place } = deadline
+    if (place === -1) return
+    deadline.place = -1
+    const last = this.#watched.pop()
+    if (last === undefined || last === deadline) return
+    this.#watched[place] = last
+    last.place = place
   }
 
   start(): void {
@@ -53,8 +66,10 @@ export class DeadlineClock {
 
   tick(): void {
     const nowMs = this.#clock.now()
-    for (const deadline of this.#watched) {
-      if (deadline.atMs <= nowMs) {
+    // Backwards: what takes the place of a forgotten one has been looked at.
+    for (let at = this.#watched.length - 1; at >= 0; at--) {
+      const deadline = this.#watched[at]
+      if (deadline !== undefined && deadline.atMs <= nowMs) {
         deadline.atMs = Infinity
         deadline.expire()
       }

@@ -93,6 +93,10 @@ export class RequestContext {
     this.trace = trace
   }
 
+  finishWith(send: () => void): void {
+    this.finish = send
+  }
+
   /** Microseconds that the gateway itself took so far: neither upstream, client nor queue. */
   overheadUs(nowUs: number): number {
     const waitingUs = this.waitingSinceUs === null ? 0 : nowUs - this.waitingSinceUs

@@ -55,10 +55,10 @@ export class ModelDirectory {
 
   #answer(ctx: RequestContext, value: ModelEntry | ModelList): void {
     ctx.status = 200
-    ctx.finish = () => {
+    ctx.finishWith(() => {
       const headers = answerHeaders(ctx, 'application/json', this.#clock.monotonicUs())
       ctx.exchange.response.send(200, headers, JSON.stringify(value))
-    }
+    })
   }
 }
 

@@ -5,7 +5,7 @@ import type { EndpointName } from '../core/endpoint.ts'
 import { GatewayError } from '../core/errors.ts'
 import type { Principal } from '../core/principal.ts'
 import type { RequestBody } from '../core/request-body.ts'
-import type { RequestContext } from '../core/request-context.ts'
+import type { RateLimitState, RequestContext } from '../core/request-context.ts'
 import type { AddressFailures } from '../limits/address-failures.ts'
 import type { Admission, Admissions } from '../limits/admissions.ts'
 import type { Logger } from '../telemetry/logger.ts'
@@ -67,7 +67,8 @@ export function createPhases(parts: PhaseParts): Phases {
       if (!parts.journal.writable) throw new GatewayError('JOURNAL_UNAVAILABLE', { retryAfterSeconds: 1 })
       const principal = authenticated(ctx)
       ctx.principal = principal
-      ctx.rateLimits = () => limits.state(principal, clock.now())
+      const rateLimits = (): RateLimitState => limits.state(principal, clock.now())
+      ctx.rateLimits = rateLimits
       ctx.times.authUs = clock.monotonicUs() - ctx.startUs
     },
 
@@ -128,9 +129,9 @@ export function createPhases(parts: PhaseParts): Phases {
       }
       ctx.status = error.status
       const body = parts.dialectOf(ctx.endpoint.dialect).renderError(error, ctx.id)
-      ctx.finish = () => {
+      ctx.finishWith(() => {
         response.send(error.status, errorHeaders(ctx, error, clock.monotonicUs()), body)
-      }
+      })
     },
 
     account(ctx) {

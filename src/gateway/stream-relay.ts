@@ -170,9 +170,9 @@ export class StreamRelay implements AnswerReceiver {
     this.settle(this.#inspector.usageIsFinal)
     if (!this.#clientGone) {
       const last = this.#committed ? lastBytes : this.#commit(lastBytes)
-      ctx.finish = () => {
+      ctx.finishWith(() => {
         ctx.exchange.response.end(last)
-      }
+      })
     }
     this.#control.served()
   }
@@ -186,9 +186,9 @@ export class StreamRelay implements AnswerReceiver {
     }
     this.settle(false)
     const { ctx, dialect } = this.#answer
-    ctx.finish = () => {
+    ctx.finishWith(() => {
       ctx.exchange.response.end(dialect.renderErrorEvent(error, ctx.id))
-    }
+    })
     this.#control.broken(error)
   }
 

@@ -73,10 +73,11 @@ export class SupervisedChild {
       const timer = setTimeout(() => {
         child.kill('SIGKILL')
       }, timeoutMs)
-      this.#ended = () => {
+      const ended = (): void => {
         clearTimeout(timer)
         resolve()
       }
+      this.#ended = ended
       if (this.#plan.kind === 'simulator') child.kill('SIGTERM')
       else if (child.connected) child.send({ type: 'drain' })
     })

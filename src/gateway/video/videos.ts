@@ -88,9 +88,9 @@ export class Videos {
     if (look.kind === 'unseen') throw look.error.status === 400 ? new GatewayError('VIDEO_NOT_FOUND') : look.error
     ctx.status = 200
     const body = this.#describe(ctx, id, job, look.state)
-    ctx.finish = () => {
+    ctx.finishWith(() => {
       ctx.exchange.response.send(200, this.#headers(ctx), JSON.stringify(body))
-    }
+    })
   }
 
   async #begin(ctx: RequestContext, request: ClaimRequest, serve: () => Promise<void>): Promise<void> {
@@ -128,13 +128,13 @@ export class Videos {
     const job = this.#parts.seal.open(id)
     if (job === null) throw new GatewayError('INTERNAL', { detail: 'a job id that cannot be opened' })
     const waits = ctx.body?.expected?.kind !== 'video' || ctx.body.expected.waits
-    ctx.finish = () => {
+    ctx.finishWith(() => {
       if (waits) this.#wait(ctx, id, job)
       else {
         const body = this.#describe(ctx, id, job, { status: 'queued', progress: null, error: null })
         ctx.exchange.response.send(200, this.#headers(ctx), JSON.stringify(body))
       }
-    }
+    })
   }
 
   #wait(ctx: RequestContext, id: string, job: VideoJob): void {

@@ -66,13 +66,11 @@ export class DeadlineClock {
 
   tick(): void {
     const nowMs = this.#clock.now()
-    // Backwards: what takes the place of a forgotten one has been looked at.
-    for (let at = this.#watched.length - 1; at >= 0; at--) {
-      const deadline = this.#watched[at]
-      if (deadline !== undefined && deadline.atMs <= nowMs) {
-        deadline.atMs = Infinity
-        deadline.expire()
-      }
+    for (const deadline of this.#watched.filter(({ atMs }) => atMs <= nowMs)) {
+      // Unless another one of this tick has forgotten or moved it.
+      if (deadline.atMs > nowMs) continue
+      deadline.atMs = Infinity
+      deadline.expire()
     }
   }
 }

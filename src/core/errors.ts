@@ -20,6 +20,13 @@ export const ERROR_CODES = {
   DUPLICATE_FIELD: row(400, 'invalid_request', 'downstream', false, 'A field is given twice.'),
   FORBIDDEN_FIELD: row(400, 'invalid_request', 'downstream', false, 'A field name is not allowed.'),
   INVALID_FIELD: row(400, 'invalid_request', 'downstream', false, 'A field is missing or has a wrong value.'),
+  UNSUPPORTED_FIELD: row(
+    400,
+    'invalid_request',
+    'downstream',
+    false,
+    'The provider of this model cannot be given a field of the request.',
+  ),
   MISSING_VERSION: row(400, 'invalid_request', 'downstream', false, 'The version header is missing.'),
   INVALID_VERSION: row(400, 'invalid_request', 'downstream', false, 'The version header is not a date (YYYY-MM-DD).'),
   INVALID_FRAMING: row(400, 'invalid_request', 'downstream', false, 'The request is not well-formed HTTP.'),

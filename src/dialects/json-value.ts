@@ -1,4 +1,6 @@
-export type JsonObject = Readonly<Record<string, unknown>>
+import type { JsonObject } from '../core/json-object.ts'
+
+export type { JsonObject }
 
 /** The value if it is an object and no array, else null. */
 export function asObject(value: unknown): JsonObject | null {

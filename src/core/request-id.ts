@@ -8,3 +8,11 @@ export function newRequestId(nowMs: number): string {
   sequence = (sequence + 1) % 0x1000000
   return `req_${nowMs.toString(36)}${PROCESS}${sequence.toString(16).padStart(6, '0')}`
 }
+
+const ID = /^req_([0-9a-z]{8})[0-9a-f]{18}$/
+
+/** When the request with this id arrived, in Unix milliseconds; null for what is no id of ours. */
+export function timeOfRequestId(id: string): number | null {
+  const match = ID.exec(id)
+  return match?.[1] === undefined ? null : Number.parseInt(match[1], 36)
+}

@@ -4,9 +4,10 @@ import { initial } from './migrations/0001-initial.ts'
 import { groupLimits } from './migrations/0002-group-limits.ts'
 import { traceId } from './migrations/0003-trace-id.ts'
 import { videoJobs } from './migrations/0004-video-jobs.ts'
+import { lighterLog } from './migrations/0005-lighter-log.ts'
 
 /** In the order they are applied. */
-const MIGRATIONS: readonly Migration[] = [initial, groupLimits, traceId, videoJobs]
+const MIGRATIONS: readonly Migration[] = [initial, groupLimits, traceId, videoJobs, lighterLog]
 
 // Any number will do, as long as every node takes the same one.
 const LOCK = 7_585_423

@@ -1,8 +1,14 @@
 const UNSTORABLE = /[\0\p{Surrogate}]/gu
+const FIRST_SURROGATE = 0xd800
+const LAST_SURROGATE = 0xdfff
 
 /** Postgres takes neither NUL nor halves of surrogate pairs: both become U+FFFD. */
 export function storableText(text: string): string {
-  return text.replace(UNSTORABLE, '\uFFFD')
+  for (let index = 0; index < text.length; index++) {
+    const unit = text.charCodeAt(index)
+    if (unit === 0 || (unit >= FIRST_SURROGATE && unit <= LAST_SURROGATE)) return text.replace(UNSTORABLE, '\uFFFD')
+  }
+  return text
 }
 
 /** The pattern of LIKE that finds `text` anywhere, taken literally. */

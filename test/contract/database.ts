@@ -75,9 +75,9 @@ export function databaseContract(open: () => Promise<Database>): void {
 
     it('takes rows in binary and gives them back', async () => {
       await database.script(
-        'CREATE TABLE copied (n int4, big int8, at timestamptz, flag bool, name text, value jsonb, PRIMARY KEY (n))',
+        'CREATE TABLE copied (n int4, big int8, at timestamptz, flag bool, name text, PRIMARY KEY (n))',
       )
-      const columns = ['n', 'big', 'at', 'flag', 'name', 'value']
+      const columns = ['n', 'big', 'at', 'flag', 'name']
       const bigs = [0, 1, -1, 4_294_967_295, -4_294_967_297, Number.MAX_SAFE_INTEGER, Number.MIN_SAFE_INTEGER]
       const rows = new BinaryRows(0)
       for (const [n, big] of bigs.entries()) {
@@ -87,7 +87,6 @@ export function databaseContract(open: () => Promise<Database>): void {
         rows.timestamptz(Date.UTC(1999, 11, 31) + n * 86_400_001)
         rows.bool(n % 2 === 0)
         rows.text('naïve 😀 \t"\\\n'.repeat(n))
-        rows.jsonb(JSON.stringify({ name: '"é"'.repeat(n) }))
       }
       rows.row(columns.length)
       rows.int4(99)
@@ -100,9 +99,8 @@ export function databaseContract(open: () => Promise<Database>): void {
         at: new Date(Date.UTC(1999, 11, 31) + n * 86_400_001),
         flag: n % 2 === 0,
         name: 'naïve 😀 \t"\\\n'.repeat(n),
-        value: { name: '"é"'.repeat(n) },
       }))
-      const empty = { n: 99, big: null, at: null, flag: null, name: null, value: null }
+      const empty = { n: 99, big: null, at: null, flag: null, name: null }
       expect(await database.query('SELECT * FROM copied ORDER BY n')).toEqual([...expected, empty])
     })
 

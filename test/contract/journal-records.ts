@@ -34,7 +34,7 @@ const choice: fc.Arbitrary<Choice> = fc.record({
   }),
 })
 
-const attempt: fc.Arbitrary<AttemptRecord> = fc.record({
+export const attemptRecords: fc.Arbitrary<AttemptRecord> = fc.record({
   providerId: text,
   upstreamKeyId: text,
   status: fc.constantFrom(0, 200, 429, 503),
@@ -56,7 +56,7 @@ export const endRecords: fc.Arbitrary<EndRecord> = fc.record({
   providerId: textOrNull,
   upstreamKeyId: textOrNull,
   servedModel: textOrNull,
-  attempts: fc.array(attempt, { maxLength: 3 }),
+  attempts: fc.array(attemptRecords, { maxLength: 3 }),
   usage: fc.record({
     promptTokens: count,
     completionTokens: count,

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { newRequestId } from '../../src/core/request-id.ts'
 import { NO_LIMITS } from '../../src/core/snapshot.ts'
 import type { EntryKey } from '../../src/core/snapshot.ts'
 import { rowOfEnd } from '../../src/settlement/rows.ts'
@@ -141,20 +142,36 @@ export function storeContract(open: () => Promise<Database>): void {
     })
 
     it('gives a row of the request log back as it was inserted', async () => {
-      const full = rowOfEnd(anEnd('full', { atMs: Date.UTC(2025, 0, 1, 12) + 1, enterpriseId: 'e' }), 'node')
-      const bare = rowOfEnd(anEnd('bare', { keyId: null, ttftUs: null, model: null, attempts: [] }), 'node')
+      const fullMs = Date.UTC(2025, 0, 1, 12) + 1
+      const full = rowOfEnd(anEnd(newRequestId(fullMs), { atMs: fullMs, enterpriseId: 'e' }), 'node')
+      const bareMs = fullMs + DAY_MS
+      const bareEnd = { atMs: bareMs, keyId: null, ttftUs: null, model: null, attempts: [] }
+      const bare = rowOfEnd(anEnd(newRequestId(bareMs), bareEnd), 'node')
       await insert([full, bare])
-      expect(await findLogRow(database, EVERYONE, 'full')).toEqual(full)
-      expect(await findLogRow(database, EVERYONE, 'bare')).toEqual(bare)
-      expect(await findLogRow(database, EVERYONE, 'none')).toBeNull()
+      expect(await findLogRow(database, EVERYONE, full.id)).toEqual(full)
+      expect(await findLogRow(database, EVERYONE, bare.id)).toEqual(bare)
+    })
+
+    it('finds no row for an id that is not in the log, or is none', async () => {
+      const atMs = Date.UTC(2025, 0, 1)
+      await insert([row('made elsewhere', { atMs })])
+      for (const id of [newRequestId(atMs), 'made elsewhere', '', 'req_', `${newRequestId(atMs)}\0`]) {
+        expect([id, await findLogRow(database, EVERYONE, id)]).toEqual([id, null])
+      }
     })
 
     it('shows nobody the rows of others', async () => {
-      await insert([row('a', { userId: 'u1', enterpriseId: 'e1' }), row('b', { userId: 'u2', enterpriseId: 'e2' })])
-      expect(await ids({ kind: 'user', userId: 'u1' })).toEqual(['a'])
-      expect(await ids({ kind: 'enterprise', enterpriseId: 'e2' })).toEqual(['b'])
-      expect(await findLogRow(database, { kind: 'user', userId: 'u1' }, 'b')).toBeNull()
-      expect(await findLogRow(database, { kind: 'enterprise', enterpriseId: 'e1' }, 'b')).toBeNull()
+      const atMs = Date.UTC(2025, 0, 1)
+      const [a, b] = [newRequestId(atMs), newRequestId(atMs)]
+      await insert([
+        row(a, { atMs, userId: 'u1', enterpriseId: 'e1' }),
+        row(b, { atMs, userId: 'u2', enterpriseId: 'e2' }),
+      ])
+      expect(await ids({ kind: 'user', userId: 'u1' })).toEqual([a])
+      expect(await ids({ kind: 'enterprise', enterpriseId: 'e2' })).toEqual([b])
+      expect(await findLogRow(database, { kind: 'user', userId: 'u1' }, a)).toMatchObject({ id: a })
+      expect(await findLogRow(database, { kind: 'user', userId: 'u1' }, b)).toBeNull()
+      expect(await findLogRow(database, { kind: 'enterprise', enterpriseId: 'e1' }, b)).toBeNull()
     })
 
     it('pages through rows of one millisecond and many days, newest first, each once', async () => {

@@ -1,5 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
+import { newRequestId, timeOfRequestId } from '../../../src/core/request-id.ts'
 import { decodeLogCursor, encodeLogCursor } from '../../../src/store/request-log.ts'
 import { containsPattern, storableText } from '../../../src/store/text.ts'
 
@@ -22,6 +23,21 @@ describe('a log cursor', () => {
 describe('storable text', () => {
   it('has neither NUL nor half a surrogate pair, and keeps everything else', () => {
     expect(storableText('a\0b\ud800c\udfffd😀é')).toBe('a\uFFFDb\uFFFDc\uFFFDd😀é')
+  })
+})
+
+describe('a request id', () => {
+  it('tells when its request arrived', () => {
+    for (const atMs of [Date.UTC(2000, 0), Date.UTC(2026, 5, 1, 1, 2, 3, 4), Date.UTC(2050, 0)]) {
+      expect(timeOfRequestId(newRequestId(atMs))).toBe(atMs)
+    }
+  })
+
+  it('of somebody else tells nothing', () => {
+    const ours = newRequestId(Date.UTC(2026, 0))
+    for (const id of ['', 'req_1', ours.toUpperCase(), ` ${ours}`, `${ours}0`, ours.slice(0, -1)]) {
+      expect(timeOfRequestId(id)).toBeNull()
+    }
   })
 })
 

@@ -41,6 +41,7 @@ export interface UpstreamFailure {
 /** A buffered answer of an upstream. */
 export interface BufferedAnswer {
   readonly usage: Usage | null
+  /** Of generated text, where the answer has no usage; else 0. */
   readonly observedTextBytes: number
   /** Set when a 200 holds an error instead of an answer, or no answer at all. */
   readonly failure: UpstreamFailure | null

@@ -1,3 +1,5 @@
+import { emptyFields } from '../core/fields.ts'
+
 const TOKEN = /^[!#$%&'*+\-.^_`|~0-9a-z]+$/
 /** Of methods: the same, in any case. */
 const METHOD = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/
@@ -37,7 +39,7 @@ interface HeaderSource {
  * the server's parser lets these through.
  */
 export function copyHeaders(source: HeaderSource): CopiedHeaders {
-  const headers: Record<string, string | undefined> = Object.create(null) as Record<string, string | undefined>
+  const headers = emptyFields<string | undefined>()
   let fault: string | null = null
   source.forEach((name, value) => {
     const before = headers[name]

@@ -53,8 +53,6 @@ export interface HttpServer {
   readonly openHandlers: number
 }
 
-const TEXT = new TextDecoder()
-
 /** The uWebSockets.js front end. Must run on the main thread of its process: in a worker any abnormal end aborts the process. */
 export function createHttpServer(options: ServerOptions): HttpServer {
   // Keeps the server's name out of every answer; missing from the type declarations.
@@ -221,7 +219,8 @@ function copyRequest(
   const { headers, fault, chunked, contentLength } = copyHeaders(req)
   // Only getHeader hands out the bytes as they came (one character each); forEach decodes them as UTF-8.
   if (headers['user-agent'] !== undefined) headers['user-agent'] = req.getHeader('user-agent')
-  const peer = TEXT.decode(res.getRemoteAddressAsText())
+  // ASCII of 45 characters at most: a decoder costs five times as much.
+  const peer = String.fromCharCode(...new Uint8Array(res.getRemoteAddressAsText()))
   const params: string[] = []
   for (let i = 0; i < parameters; i++) params.push(req.getParameter(i) ?? '')
   const method = req.getCaseSensitiveMethod()

@@ -2,7 +2,7 @@ import type { HttpResponse } from 'uWebSockets.js'
 import type { DeadlineClock } from '../core/deadlines.ts'
 import { Deadline } from '../core/deadlines.ts'
 import type { HeaderList, Responder } from '../core/exchange.ts'
-import { isHeaderName, safeHeaderValue, statusLine } from './response-headers.ts'
+import { foldedFields, statusLine } from './response-headers.ts'
 
 /** A reader that takes nothing for this long is cut. */
 const STALL_MS = 15_000
@@ -254,10 +254,8 @@ export class UwsResponder implements Responder {
 
   #writeHead(): void {
     this.#res.writeStatus(statusLine(this.#status))
-    for (const [name, value] of this.#options.commonHeaders) this.#res.writeHeader(name, value)
-    for (const [name, value] of this.#headers) {
-      if (isHeaderName(name)) this.#res.writeHeader(name, safeHeaderValue(value))
-    }
+    const fields = foldedFields([this.#options.commonHeaders, this.#headers])
+    if (fields !== null) this.#res.writeHeader(fields[0], fields[1])
   }
 
   #awaitDrain(): void {

@@ -1,3 +1,5 @@
+import { emptyFields } from '../core/fields.ts'
+
 export interface RequestHead {
   readonly method: string
   readonly path: string
@@ -22,7 +24,7 @@ export function parseHead(text: string): RequestHead | null {
   const version = line.slice(second + 1)
   if (version !== 'HTTP/1.1' && version !== 'HTTP/1.0') return null
 
-  const headers: Record<string, string | undefined> = Object.create(null) as Record<string, string | undefined>
+  const headers = emptyFields<string | undefined>()
   for (let start = lineEnd; start !== -1 && start < text.length;) {
     const end = text.indexOf('\r\n', start + 2)
     const stop = end === -1 ? text.length : end

@@ -14,7 +14,8 @@ export function readAnswer(body: Buffer): BufferedAnswer {
   counter.apply(valueAt(value, 'usage'))
   const usage = counter.read()
   const content = valueAt(value, 'content')
-  const observedTextBytes = Array.isArray(content) ? generatedBytes(content) : 0
+  // The provider's count goes first: the text is worth reading only where there is none.
+  const observedTextBytes = usage === null && Array.isArray(content) ? generatedBytes(content) : 0
   const answer = asObject(value)
   if (answer?.['type'] === 'error' || answer?.['error']) {
     return { usage, observedTextBytes, failure: failureOf(value), body: null }

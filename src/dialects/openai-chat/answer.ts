@@ -9,9 +9,11 @@ export function readAnswer(body: Buffer): BufferedAnswer {
   const value: unknown = JSON.parse(body.toString('utf8'))
   const usage = usageOfChat(value)
   const choices = valueAt(value, 'choices')
-  const observedTextBytes = Array.isArray(choices)
-    ? choices.reduce((sum: number, choice) => sum + textBytes(valueAt(choice, 'message')), 0)
-    : 0
+  // The provider's count goes first: the text is worth reading only where there is none.
+  const observedTextBytes =
+    usage === null && Array.isArray(choices)
+      ? choices.reduce((sum: number, choice) => sum + textBytes(valueAt(choice, 'message')), 0)
+      : 0
   if (asObject(value)?.['error']) return { usage, observedTextBytes, failure: failureOf(value), body: null }
   const failure = Array.isArray(choices) ? null : { message: failureOf(value).message, type: 'invalid_answer' }
   return { usage, observedTextBytes, failure, body: null }

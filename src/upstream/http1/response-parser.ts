@@ -1,3 +1,4 @@
+import { emptyFields } from '../../core/fields.ts'
 import type { UpstreamHeaders } from '../upstream-client.ts'
 import { ChunkedDecoder } from './chunked-decoder.ts'
 import { HttpFault } from './http-fault.ts'
@@ -153,7 +154,7 @@ function refuseForeign(head: Buffer): void {
 
 /** The fields of a head, from the end of its first line on. */
 function readFields(head: string, from: number): UpstreamHeaders {
-  const fields: Record<string, string | string[]> = Object.create(null) as Record<string, string | string[]>
+  const fields = emptyFields<string | string[]>()
   for (let at = from; at < head.length;) {
     const start = at + LINE_END.length
     const found = head.indexOf(LINE_END, start)

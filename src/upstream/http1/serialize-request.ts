@@ -5,6 +5,8 @@ import type { UpstreamRequest } from '../upstream-client.ts'
 const COPIED_BYTES = 65_536
 /** What would end a line, or a part of it, in a path or a name. */
 const UNSAFE = /[^\x21-\x7e]/
+/** All that most values hold. */
+const PLAIN_VALUE = /^[\x20-\x7e]*$/
 /** And in a value, which may hold blanks and bytes above ASCII. */
 const UNSAFE_VALUE = /[\r\n\0]/
 // eslint-disable-next-line no-control-regex -- everything that one byte can hold
@@ -18,10 +20,8 @@ export function serializeRequest(request: UpstreamRequest): readonly Buffer[] {
   for (let i = 0; i + 1 < headers.length; i += 2) {
     const name = headers[i] ?? ''
     const value = headers[i + 1] ?? ''
-    if (UNSAFE.test(name) || UNSAFE_VALUE.test(value)) {
-      throw new GatewayError('INTERNAL', { detail: 'a line break in an upstream header' })
-    }
-    head += `${name}: ${BEYOND_LATIN1.test(value) ? utf8Bytes(value) : value}\r\n`
+    if (!isSafeName(name)) throw new GatewayError('INTERNAL', { detail: 'an unsafe upstream header name' })
+    head += `${name}: ${PLAIN_VALUE.test(value) ? value : bytesOf(value)}\r\n`
   }
   head += body !== null || method === 'POST' ? `content-length: ${body?.length ?? 0}\r\n\r\n` : '\r\n'
   if (body === null || body.length === 0) return [Buffer.from(head, 'latin1')]
@@ -30,6 +30,22 @@ export function serializeRequest(request: UpstreamRequest): readonly Buffer[] {
   bytes.write(head, 0, 'latin1')
   body.copy(bytes, head.length)
   return [bytes]
+}
+
+/** Names are few: ours, and those of the configuration. */
+const safeNames = new Set<string>()
+const MAX_SAFE_NAMES = 1_000
+
+function isSafeName(name: string): boolean {
+  if (safeNames.has(name)) return true
+  if (UNSAFE.test(name)) return false
+  if (safeNames.size < MAX_SAFE_NAMES) safeNames.add(name)
+  return true
+}
+
+function bytesOf(value: string): string {
+  if (UNSAFE_VALUE.test(value)) throw new GatewayError('INTERNAL', { detail: 'a line break in an upstream header' })
+  return BEYOND_LATIN1.test(value) ? utf8Bytes(value) : value
 }
 
 /**

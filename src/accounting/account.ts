@@ -1,6 +1,6 @@
 import type { Clock } from '../core/clock.ts'
 import type { RequestContext } from '../core/request-context.ts'
-import type { BeginRecord, EndRecord, RequestIdentity } from '../core/request-record.ts'
+import type { BeginRecord, EndRecord } from '../core/request-record.ts'
 import type { Usage } from '../core/usage.ts'
 import type { Journal } from './journal.ts'
 
@@ -23,9 +23,8 @@ export class Accountant {
 
   /** Resolves once the begin record is durable: only then may an upstream hear of the request. */
   begin(ctx: RequestContext): Promise<void> {
-    const record: BeginRecord = { kind: 'begin', ...identity(ctx) }
     return new Promise((resolve, reject) => {
-      this.#journal.append(record, (failure) => {
+      this.#journal.append(beginRecord(ctx), (failure) => {
         if (failure === null) resolve()
         else reject(failure)
       })
@@ -49,11 +48,51 @@ export class Accountant {
   }
 }
 
+// Two whole literals: V8 makes a slow object of one that another is spread into.
+
+function beginRecord(ctx: RequestContext): BeginRecord {
+  const key = ctx.principal?.key
+  return {
+    kind: 'begin',
+    id: ctx.id,
+    atMs: ctx.atMs,
+    endpoint: ctx.endpoint.name,
+    dialect: ctx.endpoint.dialect,
+    keyId: key?.id ?? null,
+    keyMasked: key?.masked ?? null,
+    userId: key?.userId ?? null,
+    enterpriseId: key?.enterpriseId ?? null,
+    departmentId: key?.departmentId ?? null,
+    memberId: key?.memberId ?? null,
+    model: cut(ctx.model, MAX_MODEL),
+    stream: ctx.body?.stream ?? false,
+    userAgent: cut(ctx.exchange.request.headers['user-agent'], MAX_USER_AGENT) ?? '',
+    clientAddress: ctx.exchange.request.address,
+    clientRequestId: cut(ctx.exchange.request.headers['x-client-request-id'], MAX_CLIENT_REQUEST_ID),
+    traceId: ctx.trace?.traceId ?? null,
+  }
+}
+
 function endRecord(ctx: RequestContext, nowUs: number): EndRecord {
-  const totalUs = nowUs - ctx.startUs
+  const key = ctx.principal?.key
   return {
     kind: 'end',
-    ...identity(ctx),
+    id: ctx.id,
+    atMs: ctx.atMs,
+    endpoint: ctx.endpoint.name,
+    dialect: ctx.endpoint.dialect,
+    keyId: key?.id ?? null,
+    keyMasked: key?.masked ?? null,
+    userId: key?.userId ?? null,
+    enterpriseId: key?.enterpriseId ?? null,
+    departmentId: key?.departmentId ?? null,
+    memberId: key?.memberId ?? null,
+    model: cut(ctx.model, MAX_MODEL),
+    stream: ctx.body?.stream ?? false,
+    userAgent: cut(ctx.exchange.request.headers['user-agent'], MAX_USER_AGENT) ?? '',
+    clientAddress: ctx.exchange.request.address,
+    clientRequestId: cut(ctx.exchange.request.headers['x-client-request-id'], MAX_CLIENT_REQUEST_ID),
+    traceId: ctx.trace?.traceId ?? null,
     status: ctx.status,
     errorType: ctx.error?.type ?? null,
     errorCode: ctx.error?.code ?? null,
@@ -66,31 +105,12 @@ function endRecord(ctx: RequestContext, nowUs: number): EndRecord {
     aborted: ctx.aborted,
     queueUs: ctx.times.queueUs,
     ttftUs: ctx.ttftUs,
-    totalUs,
+    totalUs: nowUs - ctx.startUs,
     overheadUs: ctx.overheadUs(nowUs),
   }
 }
 
-function identity(ctx: RequestContext): RequestIdentity {
-  const { headers, address } = ctx.exchange.request
-  const key = ctx.principal?.key
-  const clientRequestId = headers['x-client-request-id']
-  return {
-    id: ctx.id,
-    atMs: ctx.atMs,
-    endpoint: ctx.endpoint.name,
-    dialect: ctx.endpoint.dialect,
-    keyId: key?.id ?? null,
-    keyMasked: key?.masked ?? null,
-    userId: key?.userId ?? null,
-    enterpriseId: key?.enterpriseId ?? null,
-    departmentId: key?.departmentId ?? null,
-    memberId: key?.memberId ?? null,
-    model: ctx.model?.slice(0, MAX_MODEL) ?? null,
-    stream: ctx.body?.stream ?? false,
-    userAgent: (headers['user-agent'] ?? '').slice(0, MAX_USER_AGENT),
-    clientAddress: address,
-    clientRequestId: clientRequestId?.slice(0, MAX_CLIENT_REQUEST_ID) ?? null,
-    traceId: ctx.trace?.traceId ?? null,
-  }
+function cut(text: string | null | undefined, length: number): string | null {
+  if (text === null || text === undefined) return null
+  return text.length > length ? text.slice(0, length) : text
 }

@@ -1,5 +1,6 @@
 import { crc32c } from './crc32c.ts'
-import { decodeRecord, encodeRecord, packValue, unpackValue } from './journal-record.ts'
+import { decodeRecord, packValue, recordBound, unpackValue, writeRecord } from './journal-record.ts'
+import { MsgpackWriter } from './msgpack-writer.ts'
 import type { JournalRecord } from '../core/request-record.ts'
 
 /*
@@ -51,6 +52,7 @@ export class FrameWriter {
   #filling: Buffer
   #taken: Buffer
   #length = 0
+  readonly #writer = new MsgpackWriter()
 
   constructor(initialBytes = 64 * 1024) {
     this.#filling = Buffer.allocUnsafeSlow(initialBytes)
@@ -63,7 +65,11 @@ export class FrameWriter {
   }
 
   append(record: JournalRecord): void {
-    this.#appendPayload(encodeRecord(record))
+    this.#reserve(FRAME_HEADER_BYTES + recordBound(record))
+    const start = this.#length + FRAME_HEADER_BYTES
+    this.#writer.begin(this.#filling, start)
+    writeRecord(this.#writer, record)
+    this.#endFrame(this.#writer.at)
   }
 
   /** The start of a new segment: the magic and the header frame. */
@@ -84,13 +90,20 @@ export class FrameWriter {
   }
 
   #appendPayload(payload: Buffer): void {
-    if (payload.length > MAX_PAYLOAD_BYTES) throw new RangeError(`a journal record of ${payload.length} bytes`)
     this.#reserve(FRAME_HEADER_BYTES + payload.length)
+    const start = this.#length + FRAME_HEADER_BYTES
+    this.#filling.set(payload, start)
+    this.#endFrame(start + payload.length)
+  }
+
+  /** Puts the head before a payload that reaches up to `end`. */
+  #endFrame(end: number): void {
+    const start = this.#length + FRAME_HEADER_BYTES
+    if (end - start > MAX_PAYLOAD_BYTES) throw new RangeError(`a journal record of ${end - start} bytes`)
     const target = this.#filling
-    target.writeUInt32LE(payload.length, this.#length)
-    target.writeUInt32LE(crc32c(payload), this.#length + 4)
-    target.set(payload, this.#length + FRAME_HEADER_BYTES)
-    this.#length += FRAME_HEADER_BYTES + payload.length
+    target.writeUInt32LE(end - start, this.#length)
+    target.writeUInt32LE(crc32c(target, start, end), this.#length + 4)
+    this.#length = end
   }
 
   #reserve(bytes: number): void {

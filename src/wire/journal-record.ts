@@ -1,6 +1,7 @@
 import { Packr } from 'msgpackr'
 import type { Choice, Standing } from '../core/deployment.ts'
 import type { AttemptRecord, BeginRecord, EndRecord, JournalRecord, RequestIdentity } from '../core/request-record.ts'
+import { MsgpackWriter } from './msgpack-writer.ts'
 
 /**
  * A record as msgpack: an array of its fields in a fixed order, the kind first. Against a map with the field names it is
@@ -10,6 +11,11 @@ const BEGIN = 1
 const END = 2
 const IDENTITY_FIELDS = 16
 const END_FIELDS = IDENTITY_FIELDS + 18
+const ATTEMPT_FIELDS = 7
+const CHOICE_FIELDS = 4
+/** More characters than what has a bounded length takes: names, codes and numbers, of a record and of an attempt. */
+const FIXED_LENGTH = 256
+const ATTEMPT_LENGTH = 64
 
 // No shared record structures: each frame must decode alone, whatever came before it.
 const packr = new Packr({ useRecords: false, int64AsType: 'number' })
@@ -24,8 +30,34 @@ export function unpackValue(bytes: Uint8Array): unknown {
   return packr.unpack(bytes)
 }
 
-export function encodeRecord(record: JournalRecord): Buffer {
-  return packr.pack(record.kind === 'begin' ? beginFields(record) : endFields(record))
+/** Writes a record at the writer's place, where `recordBound` bytes must be free. */
+export function writeRecord(writer: MsgpackWriter, record: JournalRecord): void {
+  if (record.kind === 'begin') {
+    writer.array(IDENTITY_FIELDS + 1)
+    writeIdentity(writer, BEGIN, record)
+    writer.text(record.traceId)
+  } else {
+    writer.array(END_FIELDS + 1)
+    writeIdentity(writer, END, record)
+    writeEnd(writer, record)
+  }
+}
+
+/** The most bytes that a record can take. */
+export function recordBound(record: JournalRecord): number {
+  const key = characters(record.keyId) + characters(record.keyMasked) + characters(record.userId)
+  const owner = characters(record.enterpriseId) + characters(record.departmentId) + characters(record.memberId)
+  const asked = record.id.length + characters(record.model) + characters(record.clientRequestId)
+  const client = record.userAgent.length + record.clientAddress.length + characters(record.traceId)
+  const identity = key + owner + asked + client + FIXED_LENGTH
+  if (record.kind === 'begin') return MsgpackWriter.textBytes(identity)
+  let attempts = 0
+  for (const { providerId, upstreamKeyId, model: served, choice } of record.attempts) {
+    attempts += providerId.length + upstreamKeyId.length + characters(served) + ATTEMPT_LENGTH
+    for (const [keyId] of choice?.others ?? []) attempts += keyId.length + ATTEMPT_LENGTH
+  }
+  const provider = characters(record.providerId) + characters(record.upstreamKeyId) + characters(record.servedModel)
+  return MsgpackWriter.textBytes(identity + attempts + provider)
 }
 
 /** Throws when the bytes are not a record; the values of its fields have the right types afterwards, not more. */
@@ -38,76 +70,78 @@ export function decodeRecord(bytes: Uint8Array): JournalRecord {
   throw new Error(`no record of kind ${String(kind)} with ${fields.length} fields`)
 }
 
-function beginFields(record: BeginRecord): unknown[] {
-  const fields = identityFields(BEGIN, record)
-  fields.push(record.traceId)
-  return fields
+function writeIdentity(writer: MsgpackWriter, kind: number, record: RequestIdentity): void {
+  writer.number(kind)
+  writer.text(record.id)
+  writer.number(record.atMs)
+  writer.text(record.endpoint)
+  writer.text(record.dialect)
+  writer.text(record.keyId)
+  writer.text(record.keyMasked)
+  writer.text(record.userId)
+  writer.text(record.enterpriseId)
+  writer.text(record.departmentId)
+  writer.text(record.memberId)
+  writer.text(record.model)
+  writer.boolean(record.stream)
+  writer.text(record.userAgent)
+  writer.text(record.clientAddress)
+  writer.text(record.clientRequestId)
 }
 
-function identityFields(kind: number, record: RequestIdentity): unknown[] {
-  return [
-    kind,
-    record.id,
-    record.atMs,
-    record.endpoint,
-    record.dialect,
-    record.keyId,
-    record.keyMasked,
-    record.userId,
-    record.enterpriseId,
-    record.departmentId,
-    record.memberId,
-    record.model,
-    record.stream,
-    record.userAgent,
-    record.clientAddress,
-    record.clientRequestId,
-  ]
-}
-
-function endFields(record: EndRecord): unknown[] {
-  const { usage } = record
-  const fields = identityFields(END, record)
-  fields.push(
-    record.status,
-    record.errorType,
-    record.errorCode,
-    record.providerId,
-    record.upstreamKeyId,
-    record.servedModel,
-    record.attempts.map((attempt) => attemptFields(attempt, record.servedModel)),
-    usage.promptTokens,
-    usage.completionTokens,
-    usage.cachedTokens,
-    usage.cacheWriteTokens,
-    usage.reasoningTokens,
-    record.settlement,
-    record.aborted,
-    record.queueUs,
-    record.ttftUs,
-    record.totalUs,
-    record.overheadUs,
-    record.traceId,
-  )
-  return fields
+function writeEnd(writer: MsgpackWriter, record: EndRecord): void {
+  const { usage, attempts } = record
+  writer.number(record.status)
+  writer.text(record.errorType)
+  writer.text(record.errorCode)
+  writer.text(record.providerId)
+  writer.text(record.upstreamKeyId)
+  writer.text(record.servedModel)
+  writer.array(attempts.length)
+  for (const attempt of attempts) writeAttempt(writer, attempt, record.servedModel)
+  writer.number(usage.promptTokens)
+  writer.number(usage.completionTokens)
+  writer.number(usage.cachedTokens)
+  writer.number(usage.cacheWriteTokens)
+  writer.number(usage.reasoningTokens)
+  writer.text(record.settlement)
+  writer.boolean(record.aborted)
+  writer.number(record.queueUs)
+  writer.number(record.ttftUs)
+  writer.number(record.totalUs)
+  writer.number(record.overheadUs)
+  writer.text(record.traceId)
 }
 
 /** Nearly always, the model of an attempt is the one that served: it is not written twice. */
 const AS_SERVED = 0
 
-function attemptFields(attempt: AttemptRecord, servedModel: string | null): unknown[] {
-  const { providerId, upstreamKeyId, status, outcome, startUs, durationUs, model, choice } = attempt
-  const fields: unknown[] = [
-    providerId,
-    upstreamKeyId,
-    status,
-    outcome,
-    startUs,
-    durationUs,
-    model === servedModel ? AS_SERVED : model,
-  ]
-  if (choice !== null) fields.push(choice.how, choice.score, choice.waitUs, choice.others)
-  return fields
+function writeAttempt(writer: MsgpackWriter, attempt: AttemptRecord, servedModel: string | null): void {
+  const { model, choice } = attempt
+  writer.array(choice === null ? ATTEMPT_FIELDS : ATTEMPT_FIELDS + CHOICE_FIELDS)
+  writer.text(attempt.providerId)
+  writer.text(attempt.upstreamKeyId)
+  writer.number(attempt.status)
+  writer.text(attempt.outcome)
+  writer.number(attempt.startUs)
+  writer.number(attempt.durationUs)
+  if (model === servedModel) writer.number(AS_SERVED)
+  else writer.text(model)
+  if (choice === null) return
+  writer.text(choice.how)
+  writer.number(choice.score)
+  writer.number(choice.waitUs)
+  writer.array(choice.others.length)
+  for (const [keyId, why] of choice.others) {
+    writer.array(2)
+    writer.text(keyId)
+    if (typeof why === 'number') writer.number(why)
+    else writer.text(why)
+  }
+}
+
+function characters(text: string | null): number {
+  return text === null ? 0 : text.length
 }
 
 // The unions below (endpoint, settlement, …) are not checked against their members: a newer front may know more of them.

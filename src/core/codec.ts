@@ -123,20 +123,27 @@ export interface StreamEncoder {
   readonly dropped: ReadonlySet<string>
 }
 
-/** A dialect of conversations, both ways. Values in, values out: no sockets, no clock. */
-export interface Codec {
+/** A dialect as upstreams speak it. Values in, values out: no sockets, no clock. */
+export interface UpstreamCodec {
   readonly name: WireDialect
   /** What the dialect's own service takes today. */
   readonly defaultTarget: Target
   /** How an upstream's stream is cut into what `decode` takes. */
   readonly framing: 'sse' | 'aws-event-stream'
-  /** A client's body, which validation has passed. Throws GatewayError INVALID_FIELD for what has no meaning. */
-  parseRequest(body: unknown): Conversation
   /** Throws GatewayError UNSUPPORTED_FIELD, naming the field, for what must not be left out. */
   buildRequest(conversation: Conversation, target: Target): BuiltRequest
   /** An upstream's body of status 200; a failure when it holds an error, or no answer at all. */
   parseAnswer(body: unknown): Answer | UpstreamFailure
-  buildAnswer(answer: Answer, options: AnswerOptions): BuiltAnswer
   createDecoder(): StreamDecoder
+}
+
+/** A dialect as clients speak it. */
+export interface ClientCodec {
+  readonly name: WireDialect
+  /** A client's body, which validation has passed. Throws GatewayError INVALID_FIELD for what has no meaning. */
+  parseRequest(body: unknown): Conversation
+  buildAnswer(answer: Answer, options: AnswerOptions): BuiltAnswer
   createEncoder(options: EncoderOptions): StreamEncoder
 }
+
+export type Codec = UpstreamCodec & ClientCodec

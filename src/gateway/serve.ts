@@ -46,10 +46,9 @@ const SESSION_HEADERS = ['x-session-id', 'session_id'] as const
 export async function serve(ctx: RequestContext, parts: ServeParts): Promise<void> {
   const { body } = ctx
   if (body === null) throw new GatewayError('INTERNAL')
-  const serving = new Serving(ctx, body, parts)
   parts.retryBudget.begin()
   try {
-    await serving.run()
+    await new Serving(ctx, body, parts).run()
   } finally {
     parts.retryBudget.end()
   }
@@ -116,10 +115,14 @@ class Serving {
         return false
       }
       try {
-        const slot = await this.#slot(route, tried, this.#waitLeftMs - untilMs)
+        const found = this.#slot(route, tried, this.#waitLeftMs - untilMs)
+        const slot = found instanceof Promise ? await found : found
         if (slot === null) return false
         tried.add(slot.deployment.key.id)
-        if (await this.#attempt(slot)) return true
+        const dialect = this.#parts.dialectOf(this.#ctx.endpoint.bodies)
+        const result = await new Attempt(this.#ctx, this.#body, slot, dialect, this.#parts).run()
+        if (result.kind === 'served') return true
+        this.#learn(result.error)
       } finally {
         if (isRetry) retryBudget.giveBack()
       }
@@ -128,20 +131,17 @@ class Serving {
   }
 
   /** Null when there is none, and will be none in time. */
-  async #slot(route: Route, tried: ReadonlySet<string>, maxWaitMs: number): Promise<Slot | null> {
+  #slot(route: Route, tried: ReadonlySet<string>, maxWaitMs: number): Slot | null | Promise<Slot | null> {
     const request = { route, tried, tenant: this.#tenant, affinity: this.#affinity, maxWaitMs }
     try {
       const slot = this.#parts.scheduler.acquire(request)
-      return slot instanceof WaitingSlot ? await this.#queued(slot) : slot
+      return slot instanceof WaitingSlot ? this.#queued(slot) : slot
     } catch (cause) {
-      const error = GatewayError.from(cause)
-      if (error.code !== 'NO_UPSTREAM_CAPACITY') throw error
-      this.#last ??= error
-      return null
+      return this.#without(cause)
     }
   }
 
-  async #queued(waiting: WaitingSlot): Promise<Slot> {
+  async #queued(waiting: WaitingSlot): Promise<Slot | null> {
     const { clock } = this.#parts
     const { times, exchange } = this.#ctx
     const startUs = clock.monotonicUs()
@@ -150,6 +150,8 @@ class Serving {
     })
     try {
       return await waiting.slot
+    } catch (cause) {
+      return this.#without(cause)
     } finally {
       const waitedUs = clock.monotonicUs() - startUs
       times.queueUs += waitedUs
@@ -157,15 +159,19 @@ class Serving {
     }
   }
 
-  async #attempt(slot: Slot): Promise<boolean> {
-    const dialect = this.#parts.dialectOf(this.#ctx.endpoint.bodies)
-    const result = await new Attempt(this.#ctx, this.#body, slot, dialect, this.#parts).run()
-    if (result.kind === 'served') return true
-    const error =
-      this.#ctx.endpoint.name === 'video.generations' ? creationError(this.#ctx, result.error) : result.error
+  /** No slot: another model may have one, unless that is not why. */
+  #without(cause: unknown): null {
+    const error = GatewayError.from(cause)
+    if (error.code !== 'NO_UPSTREAM_CAPACITY') throw error
+    this.#last ??= error
+    return null
+  }
+
+  /** Throws what another key cannot mend. */
+  #learn(failure: GatewayError): void {
+    const error = this.#ctx.endpoint.name === 'video.generations' ? creationError(this.#ctx, failure) : failure
     this.#last = error
     if (!error.retryable) throw error
-    return false
   }
 }
 

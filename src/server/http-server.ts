@@ -220,7 +220,7 @@ function copyRequest(
   // Only getHeader hands out the bytes as they came (one character each); forEach decodes them as UTF-8.
   if (headers['user-agent'] !== undefined) headers['user-agent'] = req.getHeader('user-agent')
   // ASCII of 45 characters at most: a decoder costs five times as much.
-  const peer = String.fromCharCode(...new Uint8Array(res.getRemoteAddressAsText()))
+  const peer = Buffer.from(res.getRemoteAddressAsText()).toString('latin1')
   const params: string[] = []
   for (let i = 0; i < parameters; i++) params.push(req.getParameter(i) ?? '')
   const method = req.getCaseSensitiveMethod()

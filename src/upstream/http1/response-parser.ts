@@ -16,8 +16,8 @@ const HEAD_END = Buffer.from('\r\n\r\n')
 const LINE_END = '\r\n'
 const STATUS_LINE = /^HTTP\/1\.([01]) ([1-9]\d\d)(?: [^\r\n\0]*)?$/
 const FIELD_NAME = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/
-// eslint-disable-next-line no-control-regex -- control characters are what a field value must not hold
-const FIELD_VALUE = /^[^\x00-\x08\x0a-\x1f\x7f]*$/
+// eslint-disable-next-line no-control-regex -- what no field may hold; line ends are looked at where they stand
+const CONTROLS = /[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]/
 
 const PLAIN_LENGTH = /^\d{1,15}$/
 
@@ -91,6 +91,7 @@ export class ResponseParser {
     const end = firstLineEnd === -1 ? text.length : firstLineEnd
     const statusLine = STATUS_LINE.exec(text.slice(0, end))
     if (statusLine === null) throw new HttpFault('it does not begin with a status line')
+    if (CONTROLS.test(text)) throw new HttpFault('a malformed header field')
     const status = Number(statusLine[2])
     const headers = readFields(text, end)
     if (status === 101) throw new HttpFault('a change of protocol that nobody asked for')
@@ -157,11 +158,10 @@ function readFields(head: string, from: number): UpstreamHeaders {
   const fields = emptyFields<string | string[]>()
   for (let at = from; at < head.length;) {
     const start = at + LINE_END.length
-    const found = head.indexOf(LINE_END, start)
-    const end = found === -1 ? head.length : found
+    const end = lineEnd(head, start)
     const colon = head.indexOf(':', start)
-    const value = head.slice(colon + 1, end).trim()
-    if (colon <= start || colon > end || !FIELD_VALUE.test(value)) throw new HttpFault('a malformed header field')
+    if (colon <= start || colon > end) throw new HttpFault('a malformed header field')
+    const value = trimmed(head, colon + 1, end)
     const key = fieldKey(head.slice(start, colon))
     const before = fields[key]
     if (before === undefined) fields[key] = value
@@ -169,6 +169,28 @@ function readFields(head: string, from: number): UpstreamHeaders {
     at = end
   }
   return fields
+}
+
+/** Where the line ends that begins at `start`. A CR or LF alone is a line end to some, and none to others. */
+function lineEnd(head: string, start: number): number {
+  const cr = head.indexOf('\r', start)
+  const lf = head.indexOf('\n', start)
+  if (cr === -1 && lf === -1) return head.length
+  if (lf !== cr + 1) throw new HttpFault('a malformed header field')
+  return cr
+}
+
+/** Without the blanks and tabs around it. */
+function trimmed(text: string, from: number, to: number): string {
+  let start = from
+  let end = to
+  while (start < end && isBlank(text.charCodeAt(start))) start += 1
+  while (end > start && isBlank(text.charCodeAt(end - 1))) end -= 1
+  return text.slice(start, end)
+}
+
+function isBlank(code: number): boolean {
+  return code === 0x20 || code === 0x09
 }
 
 /** Field names as they were written, and in small letters: a server's are always the same. */

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import type { JournalFrame, SegmentHeader } from '../wire/journal-frames.ts'
 import { findFrame, readFrames, readSegmentHeader } from '../wire/journal-frames.ts'
 
-const CHUNK_BYTES = 1024 * 1024
+const CHUNK_BYTES = 2 * 1024 * 1024
 const HEADER_BYTES = 64 * 1024
 const NAME = /^(.+)-(\d{8})\.seg$/
 
@@ -23,8 +23,15 @@ export interface JournalEntry {
   readonly writer: string
   readonly start: number
   readonly end: number
-  readonly bytes: Buffer
-  readonly content: JournalFrame | { readonly kind: 'damaged'; readonly reason: string }
+  /** Holds the bytes of the entry, from `chunkStart` on. */
+  readonly chunk: Buffer
+  readonly chunkStart: number
+  /** What is wrong with the bytes; null for a whole frame. */
+  readonly damage: string | null
+}
+
+export function bytesOf({ chunk, chunkStart, start, end }: JournalEntry): Buffer {
+  return chunk.subarray(chunkStart, chunkStart + end - start)
 }
 
 export interface SegmentRead {
@@ -160,9 +167,9 @@ async function damagedEntries(
   return entries
 }
 
-function damaged(segment: SegmentFile, start: number, bytes: Buffer, reason: string): JournalEntry {
-  const content = { kind: 'damaged', reason } as const
-  return { segment: segment.name, writer: segment.writer, start, end: start + bytes.length, bytes, content }
+function damaged(segment: SegmentFile, start: number, bytes: Buffer, damage: string): JournalEntry {
+  const end = start + bytes.length
+  return { segment: segment.name, writer: segment.writer, start, end, chunk: bytes, chunkStart: 0, damage }
 }
 
 function toEntry(segment: SegmentFile, from: number, chunk: Buffer, frame: JournalFrame): JournalEntry {
@@ -171,8 +178,9 @@ function toEntry(segment: SegmentFile, from: number, chunk: Buffer, frame: Journ
     writer: segment.writer,
     start: from + frame.start,
     end: from + frame.end,
-    bytes: chunk.subarray(frame.start, frame.end),
-    content: frame,
+    chunk,
+    chunkStart: frame.start,
+    damage: null,
   }
 }
 

@@ -1,18 +1,17 @@
+import type { JournalRecord } from '../core/request-record.ts'
 import type { Database, Queryable } from '../store/database.ts'
 import { DatabaseError, isDataError } from '../store/database.ts'
 import type { DeadLetter, OffsetMove, OpenRequest } from '../store/journal.ts'
 import { addDeadLetters, addOpenRequests, moveOffsets, removeOpenRequests } from '../store/journal.ts'
 import type { LogPartitions } from '../store/partitions.ts'
-import { DAY_MS } from '../store/partitions.ts'
-import type { RequestLogRow } from '../store/request-log.ts'
-import { insertLogRows } from '../store/request-log.ts'
-import { addToRollups } from '../store/rollups.ts'
-import { decodeRecord } from '../wire/journal-record.ts'
+import { LogRows } from '../store/request-log.ts'
+import { FRAME_HEADER_BYTES } from '../wire/journal-frames.ts'
+import { decodeRecord, idOfBegin } from '../wire/journal-record.ts'
 import type { KnownOffsets } from './journal-reader.ts'
 import { checkedId, rowOfEnd, rowOfInterrupted } from './rows.ts'
 import type { JournalEntry } from './segment-reader.ts'
+import { bytesOf } from './segment-reader.ts'
 
-const FRAME_HEADER_BYTES = 8
 const NO_PARTITION = '23514'
 
 export interface SettleTarget {
@@ -25,7 +24,7 @@ export interface SettleTarget {
 
 /** What a batch does to the tables. */
 interface Changes {
-  readonly rows: RequestLogRow[]
+  readonly rows: LogRows
   readonly opened: OpenRequest[]
   /** Ids of requests that ended and had begun in an earlier batch, or never said so. */
   readonly closed: string[]
@@ -50,14 +49,13 @@ export async function settleEntries(
   entries: readonly JournalEntry[],
   offsets: KnownOffsets,
 ): Promise<void> {
-  const changes = changesOf(entries, target.node)
-  const commit = (what: Changes) => commitEntries(target, entries, what, offsets)
-  const refusal = await refusalOf(target, () => commit(changes))
+  const commit = (changes: Changes) => commitEntries(target, entries, changes, offsets)
+  const refusal = await refusalOf(target, () => commit(changesOf(entries, target.node)))
   if (refusal === null) return
   const [only, ...others] = entries
   if (only === undefined) return
   if (others.length === 0) {
-    await commit({ rows: [], opened: [], closed: [], deadLetters: [deadLetter(only, refusal)] })
+    await commit(noRowsBut(deadLetter(only, refusal)))
     return
   }
   const middle = entries.length >>> 1
@@ -67,22 +65,13 @@ export async function settleEntries(
 
 /** Makes rows of requests whose writer is dead and has no more to tell. Resolves to how many were still open. */
 export async function settleInterrupted(target: SettleTarget, open: readonly OpenRequest[]): Promise<void> {
-  const rows: RequestLogRow[] = []
-  const deadLetters: DeadLetter[] = []
-  for (const request of open) {
-    try {
-      rows.push(rowOfOpen(request, target.node))
-    } catch (cause) {
-      deadLetters.push(openDeadLetter(request, messageOf(cause)))
-    }
-  }
-  const commit = (what: Changes) => commitInterrupted(target, open, what)
-  const refusal = await refusalOf(target, () => commit({ rows, opened: [], closed: [], deadLetters }))
+  const commit = (changes: Changes) => commitInterrupted(target, open, changes)
+  const refusal = await refusalOf(target, () => commit(changesOfInterrupted(open, target.node)))
   if (refusal === null) return
   const [only, ...others] = open
   if (only === undefined) return
   if (others.length === 0) {
-    await commit({ rows: [], opened: [], closed: [], deadLetters: [openDeadLetter(only, refusal)] })
+    await commit(noRowsBut(openDeadLetter(only, refusal)))
     return
   }
   const middle = open.length >>> 1
@@ -107,31 +96,60 @@ async function refusalOf(target: SettleTarget, commit: () => Promise<void>): Pro
   }
 }
 
-/** A begin whose end is among the entries too never reaches the table of open requests. */
+/**
+ * A begin whose end is among the entries too never reaches the table of open requests, and is not read beyond its id. Each
+ * end becomes bytes of a row at once, so that few objects live as long as the batch.
+ */
 function changesOf(entries: readonly JournalEntry[], node: string): Changes {
-  const rows: RequestLogRow[] = []
+  const rows = new LogRows(entries.length >>> 1)
   const deadLetters: DeadLetter[] = []
-  const opened = new Map<string, OpenRequest>()
+  const begun = new Map<string, JournalEntry>()
   const closed: string[] = []
   for (const entry of entries) {
-    const { content } = entry
-    if (content.kind !== 'record') {
-      deadLetters.push(deadLetter(entry, content.reason))
+    if (entry.damage !== null) {
+      deadLetters.push(deadLetter(entry, entry.damage))
       continue
     }
     try {
-      const requestId = checkedId(content.record.id)
-      if (content.record.kind === 'begin') {
-        opened.set(requestId, openRequest(entry, requestId))
+      const begunId = idOfBegin(entry.chunk, payloadStart(entry), chunkEnd(entry))
+      const record = begunId === null ? recordOf(entry) : null
+      if (record?.kind === 'end') {
+        const row = rowOfEnd(record, node)
+        rows.add(row)
+        if (!begun.delete(row.id)) closed.push(row.id)
       } else {
-        rows.push(rowOfEnd(content.record, node))
-        if (!opened.delete(requestId)) closed.push(requestId)
+        begun.set(checkedId(begunId ?? record?.id ?? ''), entry)
       }
     } catch (cause) {
       deadLetters.push(deadLetter(entry, messageOf(cause)))
     }
   }
-  return { rows, opened: [...opened.values()], closed, deadLetters }
+  const opened: OpenRequest[] = []
+  for (const [requestId, entry] of begun) {
+    try {
+      opened.push(openRequest(entry, requestId))
+    } catch (cause) {
+      deadLetters.push(deadLetter(entry, messageOf(cause)))
+    }
+  }
+  return { rows, opened, closed, deadLetters }
+}
+
+function changesOfInterrupted(open: readonly OpenRequest[], node: string): Changes {
+  const rows = new LogRows(open.length)
+  const deadLetters: DeadLetter[] = []
+  for (const request of open) {
+    try {
+      rows.add(rowOfOpen(request, node))
+    } catch (cause) {
+      deadLetters.push(openDeadLetter(request, messageOf(cause)))
+    }
+  }
+  return { rows, opened: [], closed: [], deadLetters }
+}
+
+function noRowsBut(deadLetter: DeadLetter): Changes {
+  return { rows: new LogRows(0), opened: [], closed: [], deadLetters: [deadLetter] }
 }
 
 async function commitEntries(
@@ -141,7 +159,7 @@ async function commitEntries(
   offsets: KnownOffsets,
 ): Promise<void> {
   const { database, node, partitions } = target
-  await partitions.ensure(daysOf(changes.rows))
+  await partitions.ensure(changes.rows.days)
   const moves = offsetMoves(entries, offsets)
   await database.transaction(async (tx) => {
     await makeDurable(tx)
@@ -151,7 +169,7 @@ async function commitEntries(
     await removeOpenRequests(tx, node, changes.closed)
     await insertRows(tx, node, changes)
   })
-  target.onCommitted(changes.rows.length, changes.deadLetters.length)
+  target.onCommitted(changes.rows.count, changes.deadLetters.length)
   for (const { segment, position, createdAtMs } of moves) {
     offsets.set(segment, {
       position,
@@ -164,7 +182,7 @@ async function commitEntries(
 
 async function commitInterrupted(target: SettleTarget, open: readonly OpenRequest[], changes: Changes): Promise<void> {
   const { database, node, partitions } = target
-  await partitions.ensure(daysOf(changes.rows))
+  await partitions.ensure(changes.rows.days)
   await database.transaction(async (tx) => {
     await makeDurable(tx)
     const removed = await removeOpenRequests(
@@ -175,7 +193,7 @@ async function commitInterrupted(target: SettleTarget, open: readonly OpenReques
     if (removed !== open.length) throw new OffsetConflict(node)
     await insertRows(tx, node, changes)
   })
-  target.onCommitted(changes.rows.length, changes.deadLetters.length)
+  target.onCommitted(changes.rows.count, changes.deadLetters.length)
 }
 
 /** Segments are deleted after these commits: they must not be asynchronous, whatever the server is set to. */
@@ -184,8 +202,8 @@ function makeDurable(tx: Queryable): Promise<void> {
 }
 
 async function insertRows(tx: Queryable, node: string, changes: Changes): Promise<void> {
-  await insertLogRows(tx, changes.rows)
-  await addToRollups(tx, changes.rows)
+  await changes.rows.insert(tx)
+  await changes.rows.addToRollups(tx)
   await addDeadLetters(tx, node, changes.deadLetters)
 }
 
@@ -199,23 +217,34 @@ function offsetMoves(entries: readonly JournalEntry[], offsets: KnownOffsets): O
   })
 }
 
-function daysOf(rows: readonly RequestLogRow[]): Set<number> {
-  return new Set(rows.map(({ atMs }) => Math.floor(atMs / DAY_MS)))
+function payloadStart(entry: JournalEntry): number {
+  return entry.chunkStart + FRAME_HEADER_BYTES
 }
 
+function chunkEnd({ chunkStart, start, end }: JournalEntry): number {
+  return chunkStart + end - start
+}
+
+function recordOf(entry: JournalEntry): JournalRecord {
+  return decodeRecord(entry.chunk, payloadStart(entry), chunkEnd(entry))
+}
+
+/** Throws when its record is none. */
 function openRequest(entry: JournalEntry, requestId: string): OpenRequest {
-  const { writer, segment, start, bytes } = entry
-  return { requestId, writer, segment, position: start, record: bytes.subarray(FRAME_HEADER_BYTES) }
+  const { writer, segment, start } = entry
+  recordOf(entry)
+  const record = bytesOf(entry).subarray(FRAME_HEADER_BYTES)
+  return { requestId, writer, segment, position: start, record }
 }
 
-function rowOfOpen(request: OpenRequest, node: string): RequestLogRow {
+function rowOfOpen(request: OpenRequest, node: string): ReturnType<typeof rowOfInterrupted> {
   const record = decodeRecord(request.record)
   if (record.kind !== 'begin') throw new Error('not a begin record')
   return rowOfInterrupted(record, node)
 }
 
-function deadLetter({ segment, start, bytes }: JournalEntry, reason: string): DeadLetter {
-  return { segment, position: start, reason, bytes }
+function deadLetter(entry: JournalEntry, reason: string): DeadLetter {
+  return { segment: entry.segment, position: entry.start, reason, bytes: bytesOf(entry) }
 }
 
 function openDeadLetter({ segment, position, record }: OpenRequest, reason: string): DeadLetter {

@@ -28,7 +28,7 @@ export interface SettlerOptions {
   readonly logger: SettlerLogger
   /** Called after each commit with what went into the tables. */
   readonly onCommitted?: (rows: number, deadLetters: number) => void
-  /** Records per transaction; 4 000 unless given. */
+  /** Records per transaction; 8 000 unless given, which is what a chunk of a segment holds. */
   readonly batchRows?: number
   /**
    * Between looks at the journal; 400 unless given. A transaction costs the embedded database some 6 ms however small it is, so
@@ -97,7 +97,7 @@ class JournalSettler implements Settler {
       onTorn: ({ name }, bytes) => logger.warn({ segment: name, bytes }, 'torn end of a journal segment ignored'),
       dropOffset: (segment) => removeOffsets(database, node, [segment]),
     })
-    this.#batchRows = options.batchRows ?? 4_000
+    this.#batchRows = options.batchRows ?? 8_000
     this.#emptyAtMs = clock.now()
   }
 

@@ -14,7 +14,7 @@ export interface Queryable {
   query<Row>(statement: string | PreparedStatement, parameters?: readonly unknown[]): Promise<Row[]>
   /** Several statements at once, without parameters. */
   script(sql: string): Promise<void>
-  /** Adds rows to a table; `rows` is in the binary form of COPY, see `BinaryRows`. */
+  /** Adds rows to a table; `rows` is in the binary form of COPY, see `BinaryRows`, and not to be used afterwards. */
   copyIn(table: string, columns: readonly string[], rows: Buffer): Promise<void>
 }
 

@@ -100,12 +100,19 @@ function queryable(target: PGlite | Transaction): Queryable {
       try {
         // What PGlite has in place of a client's standard input.
         const sql = `COPY ${table} (${columns.join(', ')}) FROM '/dev/blob' (FORMAT binary)`
-        await target.query(sql, [], { blob: new Blob([rows]) })
+        await target.query(sql, [], { blob: asBlob(rows) })
       } catch (cause) {
         throw DatabaseError.from(cause)
       }
     },
   }
+}
+
+/** All of a blob that PGlite uses; a true one copies the bytes twice. */
+function asBlob(bytes: Buffer): Blob {
+  const { buffer, byteOffset, byteLength } = bytes
+  const whole = { arrayBuffer: () => Promise.resolve(buffer.slice(byteOffset, byteOffset + byteLength)) }
+  return whole as unknown as Blob
 }
 
 function isServerError(cause: unknown): boolean {

@@ -90,7 +90,7 @@ class ThreadLine {
       this.#lastId += 1
       const request: ThreadRequest = { id: this.#lastId, transaction, work }
       this.#waiters.set(request.id, { resolve, reject })
-      this.#worker.postMessage(request)
+      this.#worker.postMessage(request, transferOf(work))
     })
   }
 
@@ -122,6 +122,13 @@ class ThreadLine {
     if (message.kind === 'done') waiter?.resolve(message.value)
     else waiter?.reject(new DatabaseError(message.message, message.sqlState, null))
   }
+}
+
+/** Rows are handed over where nothing else can be in their memory: a copy costs as much as writing them. */
+function transferOf(work: ThreadWork): ArrayBuffer[] {
+  if (work.kind !== 'copy-in') return []
+  const { buffer, byteOffset } = work.rows
+  return byteOffset === 0 && buffer instanceof ArrayBuffer ? [buffer] : []
 }
 
 /** Buffers come out of another thread as plain bytes. */

@@ -3,6 +3,8 @@ import { timeOfRequestId } from '../core/request-id.ts'
 import { attemptsJson } from './attempts-json.ts'
 import { BinaryRows } from './binary-copy.ts'
 import type { Queryable } from './database.ts'
+import { DAY_MS } from './partitions.ts'
+import { Rollups } from './rollups.ts'
 import { containsPattern, storableText } from './text.ts'
 
 /** A row of the request log. Times of day are Unix milliseconds, durations microseconds, money micro-units. */
@@ -126,12 +128,39 @@ const EXPECTED_ROW_BYTES = 800
 
 const SELECT = `SELECT ${COLUMNS.map(([column, field]) => selectExpression(column, field)).join(', ')} FROM request_log`
 
-/** Adds rows; their days must have partitions, and their texts must be storable. */
-export async function insertLogRows(queryable: Queryable, rows: readonly RequestLogRow[]): Promise<void> {
-  if (rows.length === 0) return
-  const binary = new BinaryRows(rows.length * EXPECTED_ROW_BYTES)
-  for (const row of rows) writeRow(binary, row)
-  await queryable.copyIn('request_log', COLUMN_NAMES, binary.finish())
+/** Rows to be inserted, kept as bytes: their texts must be storable. */
+export class LogRows {
+  /** Unix days of the rows (UTC); each must have its partition. */
+  readonly days = new Set<number>()
+  readonly #binary: BinaryRows
+  readonly #rollups = new Rollups()
+  #count = 0
+
+  /** @param expected how many rows there may be */
+  constructor(expected: number) {
+    this.#binary = new BinaryRows(expected * EXPECTED_ROW_BYTES)
+  }
+
+  get count(): number {
+    return this.#count
+  }
+
+  add(row: RequestLogRow): void {
+    this.#count += 1
+    this.days.add(Math.floor(row.atMs / DAY_MS))
+    writeRow(this.#binary, row)
+    this.#rollups.add(row)
+  }
+
+  /** To be called once, after the last `add`. */
+  async insert(queryable: Queryable): Promise<void> {
+    if (this.#count > 0) await queryable.copyIn('request_log', COLUMN_NAMES, this.#binary.finish())
+  }
+
+  /** Adds the rows to their hours. In the transaction that inserts the rows, or the sums stop being true. */
+  async addToRollups(queryable: Queryable): Promise<void> {
+    await this.#rollups.addTo(queryable)
+  }
 }
 
 /** Written out: a loop over the columns that looks the fields up by name costs three times as much. */

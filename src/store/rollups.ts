@@ -42,34 +42,34 @@ const ADD: PreparedStatement = {
     DO UPDATE SET ${SUM_COLUMNS.map((column) => `${column} = r.${column} + excluded.${column}`).join(', ')}`,
 }
 
-/** Adds the rows to their hours. In the transaction that inserts the rows, or the sums stop being true. */
-export async function addToRollups(queryable: Queryable, rows: readonly RequestLogRow[]): Promise<void> {
-  if (rows.length === 0) return
-  const rollups = sumUp(rows)
-  await queryable.query(ADD, [
-    rollups.map(({ key }) => key[0]),
-    ...TEXT_COLUMNS.map((_, index) => rollups.map(({ key }) => key[index + 1])),
-    rollups.map(({ status }) => status),
-    ...SUM_COLUMNS.map((column) => rollups.map(({ sums }) => sums[column])),
-  ])
-}
+/** Sums of rows by hour and what is told apart. */
+export class Rollups {
+  readonly #rollups = new Map<string, Rollup>()
 
-/** Sorted, so that nodes that add to the same hours lock their rows in the same order and never deadlock. */
-function sumUp(rows: readonly RequestLogRow[]): Rollup[] {
-  const rollups = new Map<string, Rollup>()
-  for (const row of rows) {
+  add(row: RequestLogRow): void {
     const hourMs = Math.floor(row.atMs / HOUR_MS) * HOUR_MS
-    const texts = [row.keyId ?? '', row.userId ?? '', row.enterpriseId ?? '', groupedModel(row), row.endpoint]
-    const status = row.status ?? 0
-    const id = [hourMs, ...texts, status].join('\0')
-    let rollup = rollups.get(id)
+    const model = groupedModel(row)
+    const id = `${hourMs}\0${row.keyId ?? ''}\0${row.userId ?? ''}\0${row.enterpriseId ?? ''}\0${model}\0${row.endpoint}\0${row.status ?? 0}`
+    let rollup = this.#rollups.get(id)
     if (rollup === undefined) {
-      rollup = { key: [hourMs, ...texts], status, sums: noSums() }
-      rollups.set(id, rollup)
+      const key = [hourMs, row.keyId ?? '', row.userId ?? '', row.enterpriseId ?? '', model, row.endpoint] as const
+      rollup = { key, status: row.status ?? 0, sums: noSums() }
+      this.#rollups.set(id, rollup)
     }
     addRow(rollup.sums, row)
   }
-  return [...rollups].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, rollup]) => rollup)
+
+  async addTo(queryable: Queryable): Promise<void> {
+    if (this.#rollups.size === 0) return
+    // Sorted, so that nodes that add to the same hours lock their rows in the same order and never deadlock.
+    const rollups = [...this.#rollups].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, rollup]) => rollup)
+    await queryable.query(ADD, [
+      rollups.map(({ key }) => key[0]),
+      ...TEXT_COLUMNS.map((_, index) => rollups.map(({ key }) => key[index + 1])),
+      rollups.map(({ status }) => status),
+      ...SUM_COLUMNS.map((column) => rollups.map(({ sums }) => sums[column])),
+    ])
+  }
 }
 
 /**
@@ -82,7 +82,21 @@ function groupedModel(row: RequestLogRow): string {
 }
 
 function noSums(): Sums {
-  return Object.fromEntries(SUM_COLUMNS.map((column) => [column, 0])) as Sums
+  return {
+    requests: 0,
+    aborted: 0,
+    prompt_tokens: 0,
+    completion_tokens: 0,
+    cached_tokens: 0,
+    cache_write_tokens: 0,
+    reasoning_tokens: 0,
+    cost_micro: 0,
+    queue_us: 0,
+    ttft_us: 0,
+    ttft_count: 0,
+    total_us: 0,
+    overhead_us: 0,
+  }
 }
 
 function addRow(sums: Sums, row: RequestLogRow): void {

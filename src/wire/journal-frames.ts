@@ -1,5 +1,5 @@
 import { crc32c } from './crc32c.ts'
-import { decodeRecord, packValue, recordBound, unpackValue, writeRecord } from './journal-record.ts'
+import { packValue, recordBound, unpackValue, writeRecord } from './journal-record.ts'
 import { MsgpackWriter } from './msgpack-writer.ts'
 import type { JournalRecord } from '../core/request-record.ts'
 
@@ -13,7 +13,7 @@ import type { JournalRecord } from '../core/request-record.ts'
  *            └────────────────────┴──────────────────────┴─────────────────┘
  */
 const MAGIC = Buffer.from('SLUICEJ1', 'latin1')
-const FRAME_HEADER_BYTES = 8
+export const FRAME_HEADER_BYTES = 8
 export const MAX_PAYLOAD_BYTES = 16 * 1024 * 1024
 
 /** Who wrote a segment. `writer` is never used again by another process; a file is named `<writer>-<seq>.seg`. */
@@ -26,10 +26,11 @@ export interface SegmentHeader {
   readonly createdAtMs: number
 }
 
-export type JournalFrame =
-  | { readonly kind: 'record'; readonly record: JournalRecord; readonly start: number; readonly end: number }
-  /** The checksum holds, but the payload is no record this version knows. */
-  | { readonly kind: 'unreadable'; readonly reason: string; readonly start: number; readonly end: number }
+/** Where a frame is whose checksum holds. Its payload follows `FRAME_HEADER_BYTES`, and may still be no record. */
+export interface JournalFrame {
+  readonly start: number
+  readonly end: number
+}
 
 export interface FrameBatch {
   readonly frames: readonly JournalFrame[]
@@ -115,7 +116,7 @@ export class FrameWriter {
   }
 }
 
-/** Reads up to `limit` frames from `offset` on. Never throws: what is wrong is told in the result. */
+/** Finds up to `limit` frames from `offset` on. Never throws: what is wrong is told in the result. */
 export function readFrames(buffer: Buffer, offset: number, limit = Infinity): FrameBatch {
   const frames: JournalFrame[] = []
   let next = offset
@@ -133,7 +134,7 @@ export function readFrames(buffer: Buffer, offset: number, limit = Infinity): Fr
     if (crc32c(buffer, payloadStart, end) !== buffer.readUInt32LE(next + 4)) {
       return { frames, next, stop: 'corrupt', stopFrameBytes }
     }
-    frames.push(decodeFrame(buffer, next, payloadStart, end))
+    frames.push({ start: next, end })
     next = end
   }
 }
@@ -165,14 +166,6 @@ export function readSegmentHeader(buffer: Buffer): { header: SegmentHeader; end:
     return isSegmentHeader(value) ? { header: value, end } : 'corrupt'
   } catch {
     return 'corrupt'
-  }
-}
-
-function decodeFrame(buffer: Buffer, start: number, payloadStart: number, end: number): JournalFrame {
-  try {
-    return { kind: 'record', record: decodeRecord(buffer.subarray(payloadStart, end)), start, end }
-  } catch (cause) {
-    return { kind: 'unreadable', reason: cause instanceof Error ? cause.message : String(cause), start, end }
   }
 }
 

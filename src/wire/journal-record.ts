@@ -17,6 +17,12 @@ const CHOICE_FIELDS = 4
 const FIXED_LENGTH = 256
 const ATTEMPT_LENGTH = 64
 
+// Of msgpack: what an array of 16 or more begins with, and, with its length added, a text of up to 31 bytes.
+const ARRAY_16 = 0xdc
+const SHORT_TEXT = 0xa0
+const MAX_SHORT_TEXT = 31
+const MAX_ASCII = 0x7f
+
 // No shared record structures: each frame must decode alone, whatever came before it.
 const packr = new Packr({ useRecords: false, int64AsType: 'number' })
 
@@ -61,13 +67,33 @@ export function recordBound(record: JournalRecord): number {
 }
 
 /** Throws when the bytes are not a record; the values of its fields have the right types afterwards, not more. */
-export function decodeRecord(bytes: Uint8Array): JournalRecord {
-  const fields: unknown = packr.unpack(bytes)
+export function decodeRecord(bytes: Uint8Array, start = 0, end = bytes.length): JournalRecord {
+  const fields: unknown = packr.unpack(bytes, { start, end })
   if (!Array.isArray(fields)) throw new Error('not an array of fields')
   const [kind] = fields as unknown[]
   if (kind === BEGIN && fields.length >= IDENTITY_FIELDS) return decodeBegin(fields)
   if (kind === END && fields.length >= END_FIELDS) return decodeEnd(fields)
   throw new Error(`no record of kind ${String(kind)} with ${fields.length} fields`)
+}
+
+/**
+ * The id of the begin in `bytes[start, end)`, without a look at the rest; null for any other record, and for a begin whose id
+ * is not short and ASCII.
+ */
+export function idOfBegin(bytes: Buffer, start: number, end: number): string | null {
+  const idStart = start + 5
+  if (end <= idStart || bytes[start] !== ARRAY_16 || bytes[start + 3] !== BEGIN) return null
+  if (bytes.readUInt16BE(start + 1) < IDENTITY_FIELDS) return null
+  const idEnd = idStart + (byteAt(bytes, start + 4) ^ SHORT_TEXT)
+  if (idEnd > idStart + MAX_SHORT_TEXT || idEnd > end) return null
+  for (let at = idStart; at < idEnd; at++) {
+    if (byteAt(bytes, at) > MAX_ASCII) return null
+  }
+  return bytes.toString('latin1', idStart, idEnd)
+}
+
+function byteAt(bytes: Buffer, index: number): number {
+  return bytes[index] as number
 }
 
 function writeIdentity(writer: MsgpackWriter, kind: number, record: RequestIdentity): void {

@@ -13,8 +13,8 @@ import {
 } from '../../src/store/entry-keys.ts'
 import { migrate } from '../../src/store/migrate.ts'
 import { DAY_MS, LogPartitions } from '../../src/store/partitions.ts'
-import type { LogFilter, LogScope } from '../../src/store/request-log.ts'
-import { findLogRow, insertLogRows, listLogRows } from '../../src/store/request-log.ts'
+import type { LogFilter, LogScope, RequestLogRow } from '../../src/store/request-log.ts'
+import { LogRows, findLogRow, listLogRows } from '../../src/store/request-log.ts'
 import { initialiseSetting, readSetting, writeSetting } from '../../src/store/settings.ts'
 import type { User } from '../../src/store/users.ts'
 import { countUsers, findUserByPhone, insertUser } from '../../src/store/users.ts'
@@ -220,10 +220,7 @@ export function storeContract(open: () => Promise<Database>): void {
       await Promise.all(Array.from({ length: 4 }, () => new LogPartitions(database).ensure([day, day + 1])))
       await database.script('DROP TABLE request_log_20310505')
       await new LogPartitions(database).ensure([day])
-      await insertLogRows(database, [
-        row('late', { atMs: day * DAY_MS }),
-        row('last', { atMs: (day + 2) * DAY_MS - 1 }),
-      ])
+      await insertRows([row('late', { atMs: day * DAY_MS }), row('last', { atMs: (day + 2) * DAY_MS - 1 })])
       expect(await ids(EVERYONE)).toEqual(['last', 'late'])
     })
 
@@ -231,9 +228,15 @@ export function storeContract(open: () => Promise<Database>): void {
       return rowOfEnd(anEnd(id, changes), 'node')
     }
 
-    async function insert(rows: Parameters<typeof insertLogRows>[1]): Promise<void> {
+    async function insertRows(rows: readonly RequestLogRow[]): Promise<void> {
+      const log = new LogRows(rows.length)
+      for (const one of rows) log.add(one)
+      await log.insert(database)
+    }
+
+    async function insert(rows: readonly RequestLogRow[]): Promise<void> {
       await new LogPartitions(database).ensure(new Set(rows.map(({ atMs }) => Math.floor(atMs / DAY_MS))))
-      await insertLogRows(database, rows)
+      await insertRows(rows)
     }
 
     async function ids(scope: LogScope, filter: LogFilter = {}): Promise<string[]> {

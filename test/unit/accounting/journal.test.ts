@@ -6,7 +6,8 @@ import { Journal } from '../../../src/accounting/journal.ts'
 import { systemClock } from '../../../src/core/clock.ts'
 import type { BeginRecord } from '../../../src/core/request-record.ts'
 import { eventually } from '../../support/eventually.ts'
-import { readFrames, readSegmentHeader } from '../../../src/wire/journal-frames.ts'
+import { FRAME_HEADER_BYTES, readFrames, readSegmentHeader } from '../../../src/wire/journal-frames.ts'
+import { decodeRecord } from '../../../src/wire/journal-record.ts'
 
 let directory: string
 
@@ -74,7 +75,8 @@ function idsOnDisk(): string[] {
       const bytes = readFileSync(join(directory, name))
       const header = readSegmentHeader(bytes)
       if (typeof header === 'string') throw new Error(`the header of ${name} is ${header}`)
-      return readFrames(bytes, header.end).frames.flatMap((frame) => (frame.kind === 'record' ? [frame.record.id] : []))
+      const { frames } = readFrames(bytes, header.end)
+      return frames.map(({ start, end }) => decodeRecord(bytes, start + FRAME_HEADER_BYTES, end).id)
     })
 }
 

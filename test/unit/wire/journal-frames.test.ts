@@ -1,15 +1,17 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
+import { newRequestId } from '../../../src/core/request-id.ts'
 import type { JournalRecord } from '../../../src/core/request-record.ts'
 import type { JournalFrame } from '../../../src/wire/journal-frames.ts'
 import {
+  FRAME_HEADER_BYTES,
   FrameWriter,
   MAX_PAYLOAD_BYTES,
   findFrame,
   readFrames,
   readSegmentHeader,
 } from '../../../src/wire/journal-frames.ts'
-import { packValue, unpackValue } from '../../../src/wire/journal-record.ts'
+import { decodeRecord, idOfBegin, packValue, unpackValue } from '../../../src/wire/journal-record.ts'
 import { aBegin, anEnd, journalRecords } from '../../contract/journal-records.ts'
 import { frameAround, framesOf } from '../../contract/test-journal.ts'
 
@@ -19,7 +21,7 @@ describe('journal frames', () => {
       fc.property(fc.array(journalRecords, { maxLength: 20 }), (records) => {
         const bytes = framesOf(...records)
         const batch = readFrames(bytes, 0)
-        expect(recordsOf(batch.frames)).toEqual(records)
+        expect(recordsOf(bytes, batch.frames)).toEqual(records)
         expect(batch).toMatchObject({ next: bytes.length, stop: 'end' })
       }),
     )
@@ -30,7 +32,7 @@ describe('journal frames', () => {
     const records = [anEnd(long), aBegin(long), anEnd('a')]
     const writer = new FrameWriter(16)
     for (const record of records) writer.append(record)
-    expect(recordsOf(readFrames(writer.take(), 0).frames)).toEqual(records)
+    expect(recordsOf(writer.take())).toEqual(records)
   })
 
   it('are torn wherever the bytes end within one, and whole before it', () => {
@@ -39,7 +41,7 @@ describe('journal frames', () => {
     for (let length = first.length + 1; length < bytes.length; length++) {
       const batch = readFrames(bytes.subarray(0, length), 0)
       expect(batch).toMatchObject({ next: first.length, stop: 'torn' })
-      expect(recordsOf(batch.frames)).toEqual([aBegin('a')])
+      expect(recordsOf(bytes, batch.frames)).toEqual([aBegin('a')])
       expect(batch.stopFrameBytes).toBe(length < first.length + 8 ? 0 : bytes.length - first.length)
     }
   })
@@ -52,7 +54,7 @@ describe('journal frames', () => {
         damaged.writeUInt8(damaged.readUInt8(bit >>> 3) ^ (1 << (bit & 7)), bit >>> 3)
         const batch = readFrames(damaged, 0)
         expect(batch.stop === 'torn' || batch.stop === 'corrupt').toBe(true)
-        for (const record of recordsOf(batch.frames)) expect(record).toEqual(anEnd('a'))
+        for (const record of recordsOf(damaged, batch.frames)) expect(record).toEqual(anEnd('a'))
       }),
       { numRuns: 500 },
     )
@@ -65,11 +67,32 @@ describe('journal frames', () => {
     expect(readFrames(absurd, 0)).toMatchObject({ next: 0, stop: 'corrupt', stopFrameBytes: 0 })
   })
 
-  it('are unreadable, not fatal, when the payload is no record', () => {
+  it('are whole also when the payload is no record', () => {
     const bytes = Buffer.concat([frameAround(packValue({ some: 'map' })), framesOf(aBegin('a'))])
     const batch = readFrames(bytes, 0)
-    expect(batch.frames.map(({ kind }) => kind)).toEqual(['unreadable', 'record'])
-    expect(batch.stop).toBe('end')
+    expect(batch).toMatchObject({ frames: [{ start: 0 }, { end: bytes.length }], stop: 'end' })
+    expect(() => recordsOf(bytes)).toThrow('not an array of fields')
+  })
+
+  it('tell the id of a begin, and of nothing else', () => {
+    fc.assert(
+      fc.property(journalRecords, (record) => {
+        const payload = payloadOf(record)
+        const expected = record.kind === 'begin' && record.id.length < 32 ? record.id : null
+        expect(idOfBegin(payload, 0, payload.length)).toBe(expected)
+      }),
+    )
+    for (const id of ['a', 'é', '', 'x'.repeat(31), 'x'.repeat(32), newRequestId(1_735_732_800_000)]) {
+      const payload = payloadOf(aBegin(id))
+      expect([id, null]).toContain(idOfBegin(payload, 0, payload.length))
+    }
+    const ours = payloadOf(aBegin(newRequestId(1_735_732_800_000)))
+    expect(idOfBegin(ours, 0, ours.length)).toMatch(/^req_/)
+    for (let end = 0; end < 35; end++) expect(idOfBegin(ours, 0, end)).toBeNull()
+    for (const value of [{ some: 'map' }, [1, 'short'], [3, ...beginFields.slice(1)], 'text', null]) {
+      const payload = packValue(value)
+      expect(idOfBegin(payload, 0, payload.length)).toBeNull()
+    }
   })
 
   it('stop after as many as asked', () => {
@@ -80,7 +103,7 @@ describe('journal frames', () => {
 
   it('decode when the writer is newer and its records have more fields', () => {
     const newer = [...beginFields, 'a field of the future']
-    expect(recordsOf(readFrames(frameAround(packValue(newer)), 0).frames)).toEqual([aBegin('a')])
+    expect(recordsOf(frameAround(packValue(newer)))).toEqual([aBegin('a')])
   })
 
   it('decode when the writer is older and its records have fewer fields', () => {
@@ -88,7 +111,7 @@ describe('journal frames', () => {
     const attempts = (endFields[22] as unknown[][]).map((fields) => fields.slice(0, 6))
     const older = [beginFields.slice(0, 16), endFields.slice(0, 34).with(22, attempts)]
     const before = anEnd('b').attempts.map((attempt) => ({ ...attempt, model: null, choice: null }))
-    const records = older.flatMap((fields) => recordsOf(readFrames(frameAround(packValue(fields)), 0).frames))
+    const records = older.flatMap((fields) => recordsOf(frameAround(packValue(fields))))
     expect(records).toEqual([aBegin('a', { traceId: null }), anEnd('b', { traceId: null, attempts: before })])
   })
 
@@ -113,7 +136,7 @@ describe('a frame writer', () => {
     const copy = Buffer.from(taken)
     for (let i = 0; i < 50; i++) writer.append(anEnd('b'))
     expect(taken.equals(copy)).toBe(true)
-    expect(recordsOf(readFrames(writer.take(), 0).frames)).toHaveLength(50)
+    expect(recordsOf(writer.take())).toHaveLength(50)
   })
 
   it('has nothing pending after a take', () => {
@@ -160,6 +183,10 @@ const beginFields: unknown[] = [
   ...[model, stream, userAgent, clientAddress, clientRequestId, traceId],
 ]
 
-function recordsOf(frames: readonly JournalFrame[]): JournalRecord[] {
-  return frames.flatMap((frame) => (frame.kind === 'record' ? [frame.record] : []))
+function payloadOf(record: JournalRecord): Buffer {
+  return framesOf(record).subarray(FRAME_HEADER_BYTES)
+}
+
+function recordsOf(bytes: Buffer, frames: readonly JournalFrame[] = readFrames(bytes, 0).frames): JournalRecord[] {
+  return frames.map(({ start, end }) => decodeRecord(bytes, start + FRAME_HEADER_BYTES, end))
 }

@@ -88,3 +88,53 @@ class LazyFixture implements RecordedFixture {
     return (this.#response ??= readFileSync(join(ROOT, this.#responseFile)))
   }
 }
+
+/** A case of the clouds' dialects. */
+export interface CloudFixture {
+  readonly id: string
+  readonly protocol: 'anthropic-vertex' | 'bedrock-converse' | 'bedrock-invoke' | 'cohere-chat'
+  readonly kind: RecordedFixture['kind']
+  readonly format: 'json' | 'sse' | 'eventstream' | 'events-only'
+  readonly status: number
+  readonly responseHeaders: Readonly<Record<string, string>>
+  /** Empty for `events-only`. */
+  readonly response: Buffer
+  /** The events of an AWS event stream as the recorder decoded them. */
+  readonly decoded: readonly { readonly headers: Readonly<Record<string, string>>; readonly payload: unknown }[]
+  readonly request: Buffer | null
+}
+
+interface CloudEntry {
+  id: string
+  protocol: CloudFixture['protocol']
+  kind: CloudFixture['kind']
+  request?: { file?: string }
+  response: {
+    status: number
+    format: CloudFixture['format']
+    headers?: Record<string, string>
+    file?: string
+    decoded_file?: string
+  }
+}
+
+export function loadCloudFixtures(protocol?: CloudFixture['protocol']): CloudFixture[] {
+  const { cases } = JSON.parse(readFileSync(join(ROOT, 'clouds.json'), 'utf8')) as { cases: CloudEntry[] }
+  const read = (file: string | undefined): Buffer | null => (file === undefined ? null : readFileSync(join(ROOT, file)))
+  return cases
+    .filter((entry) => protocol === undefined || entry.protocol === protocol)
+    .map(({ id, protocol: spoken, kind, request, response }) => ({
+      id,
+      protocol: spoken,
+      kind,
+      format: response.format,
+      status: response.status,
+      responseHeaders: response.headers ?? {},
+      response: read(response.file) ?? Buffer.alloc(0),
+      decoded: String(read(response.decoded_file) ?? '')
+        .split('\n')
+        .filter((line) => line !== '')
+        .map((line) => JSON.parse(line) as CloudFixture['decoded'][number]),
+      request: read(request?.file),
+    }))
+}

@@ -42,6 +42,7 @@ const DOORS = {
   '@electric-sql/pglite': '^src/store/',
   ioredis: '^src/store/',
   ajv: '^src/validation/schema[.]ts$',
+  aws4: '^src/upstream/aws-signature[.]ts$',
   jose: '^src/management/tokens[.]ts$',
   pino: '^src/telemetry/',
   msgpackr: '^src/wire/',

@@ -1,0 +1,178 @@
+import type { StreamDecoder } from '../../core/codec.ts'
+import type { UpstreamFailure } from '../../core/dialect.ts'
+import type { JsonObject } from '../../core/json-object.ts'
+import type { StreamEvent } from '../../core/stream-event.ts'
+import type { Usage } from '../../core/usage.ts'
+import { readAwsFrame } from '../../wire/aws-event-stream.ts'
+import type { AwsFrame } from '../../wire/aws-event-stream.ts'
+import { BlockWriter } from '../block-writer.ts'
+import { INVALID_EVENT, parseRange } from '../event.ts'
+import { textOr } from '../fields.ts'
+import { asObject, valueAt } from '../json-value.ts'
+import { SIGNED_FORMAT } from '../signed-thinking.ts'
+import { failureOfFrame } from './errors.ts'
+import { isServerTool, readCitation, serverToolKind } from './parse-block.ts'
+import { readRedacted } from './redacted.ts'
+import { readStop } from './stop.ts'
+import { readUsage } from './usage.ts'
+
+const EARLY_END: UpstreamFailure = { message: '', type: 'early_end' }
+
+/**
+ * Reads a stream of ConverseStream. Text and reasoning begin with their first delta, only tools with an event of their own;
+ * usage comes behind the stop reason.
+ */
+export class ConverseDecoder implements StreamDecoder {
+  over = false
+  usage: Usage | null = null
+  failure: UpstreamFailure | null = null
+  readonly #blocks = new BlockWriter()
+  #started = false
+  /** Of the block that is open. */
+  #index: unknown = null
+  /** Its bytes, which may come in pieces. */
+  readonly #redacted: Buffer[] = []
+  /** The payload of `messageStop`. */
+  #stop: JsonObject | null = null
+  #metadata: JsonObject | null = null
+
+  get finished(): boolean {
+    return this.#stop !== null && this.failure === null
+  }
+
+  get observedTextLength(): number {
+    return this.#blocks.textLength
+  }
+
+  decode(bytes: Buffer, start: number, end: number, out: StreamEvent[]): void {
+    if (this.over) return
+    const frame = readAwsFrame(bytes, start, end)
+    if (frame === null) this.#fail(INVALID_EVENT, out)
+    else if (frame.messageType !== 'event') this.#fail(failureOfFrame(frame), out)
+    else this.#take(frame, out)
+  }
+
+  finish(out: StreamEvent[]): void {
+    if (this.over) return
+    if (this.#stop === null) this.#fail(EARLY_END, out)
+    else this.#end(out)
+  }
+
+  #take(frame: AwsFrame, out: StreamEvent[]): void {
+    const payload = asObject(parseRange(frame.payload, 0, frame.payload.length))
+    if (payload === null) {
+      this.#fail(INVALID_EVENT, out)
+      return
+    }
+    this.#start(out)
+    switch (frame.type) {
+      case 'contentBlockStart':
+        this.#startBlock(payload, out)
+        break
+      case 'contentBlockDelta':
+        this.#takeDelta(payload, out)
+        break
+      case 'contentBlockStop':
+        this.#closeBlock(out)
+        break
+      case 'messageStop':
+        this.#stop = payload
+        break
+      case 'metadata':
+        this.#metadata = payload
+        this.usage = readUsage(payload['usage']) ?? this.usage
+        if (this.#stop !== null) this.#end(out)
+    }
+  }
+
+  #start(out: StreamEvent[]): void {
+    if (this.#started) return
+    this.#started = true
+    out.push({
+      type: 'start',
+      from: 'bedrock-converse',
+      id: '',
+      model: '',
+      created: null,
+      usage: null,
+      extra: null,
+    })
+  }
+
+  #startBlock(payload: JsonObject, out: StreamEvent[]): void {
+    this.#closeBlock(out)
+    this.#index = payload['contentBlockIndex']
+    const begun = asObject(payload['start']) ?? {}
+    const call = asObject(begun['toolUse'])
+    if (call !== null && !isServerTool(call)) {
+      this.#blocks.startTool(textOr(call['toolUseId'], ''), textOr(call['name'], ''), out)
+    } else {
+      const kind = call === null ? (Object.keys(begun)[0] ?? '') : serverToolKind(call)
+      this.#blocks.startNative(kind, begun, out)
+    }
+  }
+
+  #takeDelta(payload: JsonObject, out: StreamEvent[]): void {
+    const delta = asObject(payload['delta']) ?? {}
+    if (payload['contentBlockIndex'] !== this.#index) {
+      this.#closeBlock(out)
+      this.#index = payload['contentBlockIndex']
+    }
+    if (this.#blocks.open === 'native') {
+      this.#blocks.native(delta, out)
+      return
+    }
+    if (typeof delta['text'] === 'string') {
+      this.#blocks.text(delta['text'], out)
+      return
+    }
+    const input = valueAt(delta, 'toolUse', 'input')
+    if (input !== undefined) {
+      // A fragment of a call that never began, or that is over, cannot be told from another one's.
+      if (this.#blocks.open !== 'tool') this.#fail(INVALID_EVENT, out)
+      else this.#blocks.toolInput(typeof input === 'string' ? input : JSON.stringify(input), out)
+      return
+    }
+    const reasoning = asObject(delta['reasoningContent'])
+    if (reasoning !== null) this.#takeReasoning(reasoning, out)
+    const citation = asObject(delta['citation'])
+    if (citation !== null) this.#blocks.citation(readCitation(citation), out)
+  }
+
+  #takeReasoning(reasoning: JsonObject, out: StreamEvent[]): void {
+    if (typeof reasoning['text'] === 'string') this.#blocks.thinking(reasoning['text'], SIGNED_FORMAT, out)
+    if (typeof reasoning['signature'] === 'string') {
+      this.#blocks.signature(reasoning['signature'], SIGNED_FORMAT, out)
+    }
+    const redacted = reasoning['redactedContent']
+    if (typeof redacted === 'string') this.#redacted.push(Buffer.from(redacted, 'base64'))
+  }
+
+  #closeBlock(out: StreamEvent[]): void {
+    if (this.#redacted.length > 0) {
+      this.#blocks.redacted(readRedacted(Buffer.concat(this.#redacted)), SIGNED_FORMAT, out)
+      this.#redacted.length = 0
+    }
+    this.#blocks.close(out)
+    this.#index = null
+  }
+
+  #end(out: StreamEvent[]): void {
+    this.#closeBlock(out)
+    const stop = readStop(this.#stop?.['stopReason'], this.#stop?.['additionalModelResponseFields'], this.#blocks)
+    if ('message' in stop) {
+      this.#fail(stop, out)
+      return
+    }
+    this.over = true
+    const nativeUsage = asObject(this.#metadata?.['usage'])
+    const trace = asObject(this.#metadata?.['trace'])
+    out.push({ type: 'end', stop, usage: this.usage, nativeUsage, extra: trace === null ? null : { trace } })
+  }
+
+  #fail(failure: UpstreamFailure, out: StreamEvent[]): void {
+    this.over = true
+    this.failure = failure
+    out.push({ type: 'error', failure })
+  }
+}

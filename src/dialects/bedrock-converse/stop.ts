@@ -1,0 +1,39 @@
+import type { Stop, StopReason } from '../../core/answer.ts'
+import type { UpstreamFailure } from '../../core/dialect.ts'
+import { textOr } from '../fields.ts'
+import { valueAt } from '../json-value.ts'
+
+const REASONS: Readonly<Record<string, StopReason>> = {
+  end_turn: 'end',
+  tool_use: 'end',
+  stop_sequence: 'stop-sequence',
+  max_tokens: 'length',
+  model_context_window_exceeded: 'context-window',
+  guardrail_intervened: 'content-filter',
+  content_filtered: 'content-filter',
+  refusal: 'refusal',
+}
+/** The model has written something that is no answer. */
+const MALFORMED: ReadonlySet<string> = new Set(['malformed_model_output', 'malformed_tool_use'])
+
+export interface Said {
+  /** A call of the client's tools. */
+  readonly hasCalls: boolean
+  /** Anything but thinking. */
+  readonly hasContent: boolean
+}
+
+/** Why the answer ended, whatever the service calls it; a failure when the model's output could not be used at all. */
+export function readStop(reason: unknown, fields: unknown, { hasCalls, hasContent }: Said): Stop | UpstreamFailure {
+  const native = textOr(reason, null)
+  if (native !== null && MALFORMED.has(native) && !hasContent) {
+    return { message: 'The model has written nothing that can be used.', type: native }
+  }
+  const known = (native === null ? undefined : REASONS[native]) ?? 'end'
+  return {
+    reason: known === 'end' && hasCalls ? 'tool-calls' : known,
+    native,
+    sequence: textOr(valueAt(fields, 'stop_sequence'), null) ?? textOr(valueAt(fields, 'delta', 'stop_sequence'), null),
+    details: null,
+  }
+}

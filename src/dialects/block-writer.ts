@@ -1,0 +1,102 @@
+import type { Citation } from '../core/content.ts'
+import type { JsonObject } from '../core/json-object.ts'
+import type { StreamEvent } from '../core/stream-event.ts'
+
+type Open = 'none' | 'text' | 'thinking' | 'tool' | 'native'
+
+const ENDS = {
+  text: { type: 'text-end' },
+  thinking: { type: 'thinking-end' },
+  tool: { type: 'tool-end' },
+  native: { type: 'native-end' },
+} as const satisfies Record<Exclude<Open, 'none'>, StreamEvent>
+
+/** Writes the blocks of one stream so that they never overlap: what belongs to another block ends the one that is open. */
+export class BlockWriter {
+  open: Open = 'none'
+  /** A call that is the client's has begun. */
+  hasCalls = false
+  /** Anything but thinking has begun. */
+  hasContent = false
+  /** Of text, thinking and inputs of tools, in UTF-16 units. */
+  textLength = 0
+
+  text(text: string, out: StreamEvent[]): void {
+    if (text === '') return
+    this.#turnToText(out)
+    this.textLength += text.length
+    out.push({ type: 'text-delta', text })
+  }
+
+  citation(citation: Citation, out: StreamEvent[]): void {
+    this.#turnToText(out)
+    out.push({ type: 'citation', citation })
+  }
+
+  thinking(text: string, format: string | null, out: StreamEvent[]): void {
+    if (text === '') return
+    this.#turnToThinking(format, out)
+    this.textLength += text.length
+    out.push({ type: 'thinking-delta', text })
+  }
+
+  signature(text: string, format: string | null, out: StreamEvent[]): void {
+    if (text === '') return
+    this.#turnToThinking(format, out)
+    out.push({ type: 'thinking-signature', text })
+  }
+
+  redacted(data: string, format: string | null, out: StreamEvent[]): void {
+    this.close(out)
+    out.push({ type: 'redacted-thinking', data, format })
+  }
+
+  startTool(id: string, name: string, out: StreamEvent[]): void {
+    this.close(out)
+    this.open = 'tool'
+    this.hasCalls = true
+    this.hasContent = true
+    this.textLength += name.length
+    out.push({ type: 'tool-start', kind: 'function', id, name, signature: null, extra: null })
+  }
+
+  /** Of the tool that is open. */
+  toolInput(text: string, out: StreamEvent[]): void {
+    if (text === '') return
+    this.textLength += text.length
+    out.push({ type: 'tool-delta', text })
+  }
+
+  startNative(kind: string, value: JsonObject, out: StreamEvent[]): void {
+    this.close(out)
+    this.open = 'native'
+    this.hasContent = true
+    out.push({ type: 'native-start', kind, value })
+  }
+
+  /** Of the block that is open. */
+  native(value: JsonObject, out: StreamEvent[]): void {
+    out.push({ type: 'native-delta', value })
+  }
+
+  close(out: StreamEvent[]): void {
+    if (this.open === 'none') return
+    out.push(ENDS[this.open])
+    this.open = 'none'
+  }
+
+  #turnToText(out: StreamEvent[]): void {
+    if (this.open === 'text') return
+    this.close(out)
+    this.open = 'text'
+    this.hasContent = true
+    out.push({ type: 'text-start', refusal: false })
+  }
+
+  #turnToThinking(format: string | null, out: StreamEvent[]): void {
+    if (this.open === 'thinking') return
+    this.close(out)
+    this.open = 'thinking'
+    out.push({ type: 'thinking-start', format })
+  }
+}

@@ -1,0 +1,21 @@
+import type { Citation } from '../../core/content.ts'
+import type { JsonObject } from '../../core/json-object.ts'
+import { numberOrNull, objects, textOr } from '../fields.ts'
+import { asObject } from '../json-value.ts'
+
+export function readCitation(citation: JsonObject): Citation {
+  const document = asObject(objects(citation['sources'])[0]?.['document'])
+  return {
+    url: textOr(document?.['url'], null),
+    title: textOr(document?.['title'], null),
+    text: textOr(document?.['text'], null),
+    start: numberOrNull(citation['start']),
+    end: numberOrNull(citation['end']),
+    native: citation,
+  }
+}
+
+/** It is about the answer's text, not about the plan of its calls. */
+export function citesText(citation: JsonObject): boolean {
+  return textOr(citation['type'], 'TEXT_CONTENT') === 'TEXT_CONTENT'
+}

@@ -1,0 +1,19 @@
+import type { Stop, StopReason } from '../../core/answer.ts'
+import type { UpstreamFailure } from '../../core/dialect.ts'
+import { textOr } from '../fields.ts'
+
+const REASONS: Readonly<Record<string, StopReason>> = {
+  COMPLETE: 'end',
+  TOOL_CALL: 'end',
+  STOP_SEQUENCE: 'stop-sequence',
+  MAX_TOKENS: 'length',
+}
+const FAILED: ReadonlySet<string> = new Set(['ERROR', 'TIMEOUT'])
+
+/** Why the answer ended; a failure when generating it went wrong. */
+export function readStop(reason: unknown, error: unknown, hasCalls: boolean): Stop | UpstreamFailure {
+  const native = textOr(reason, null)
+  if (native !== null && FAILED.has(native)) return { message: textOr(error, ''), type: native }
+  const known = (native === null ? undefined : REASONS[native]) ?? 'end'
+  return { reason: known === 'end' && hasCalls ? 'tool-calls' : known, native, sequence: null, details: null }
+}

@@ -1,0 +1,20 @@
+import type { Usage } from '../../core/usage.ts'
+import { asObject, valueAt } from '../json-value.ts'
+import { boundUsage, firstCount, isImpossible } from '../token-count.ts'
+
+/** What went through the model; the service bills fewer of them. Cached tokens are among those of the prompt. */
+export function readUsage(value: unknown): Usage | null {
+  const usage = asObject(value)
+  if (usage === null) return null
+  const counts = asObject(usage['tokens']) ?? asObject(usage['billed_units'])
+  const input = firstCount(counts?.['input_tokens'])
+  const output = firstCount(counts?.['output_tokens'])
+  if (counts === null || (input === null && output === null) || Object.values(counts).some(isImpossible)) return null
+  return boundUsage({
+    promptTokens: input ?? 0,
+    completionTokens: output ?? 0,
+    cachedTokens: firstCount(usage['cached_tokens']) ?? 0,
+    cacheWriteTokens: 0,
+    reasoningTokens: firstCount(valueAt(counts, 'reasoning_tokens')) ?? 0,
+  })
+}

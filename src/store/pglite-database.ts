@@ -7,7 +7,7 @@ import type { Database, Queryable } from './database.ts'
 import { DatabaseError, parseInt8 } from './database.ts'
 
 const OPTIONS = {
-  postgresqlconf: ['shared_buffers=16MB', 'timezone=UTC'],
+  postgresqlconf: ['shared_buffers=16MB', 'timezone=UTC', 'min_wal_size=32MB'],
   parsers: {
     [types.INT8]: parseInt8,
     [types.BYTEA]: (text: string) => Buffer.from(text.slice(2), 'hex'),
@@ -21,18 +21,24 @@ const OPTIONS = {
   },
 }
 
+/** Of rows in binary between two checkpoints. */
+const CHECKPOINT_BYTES = 64 * 1024 * 1024
+
 /**
  * Opens the database in `directory`, made on first use, in the thread that calls. The caller holds the lock of the data directory: PGlite has none,
  * and two processes in one directory destroy it.
+ *
+ * @param checkpointBytes of rows copied in until the write-ahead log is cut: PGlite has nobody who does so in the background, and
+ *   without it keeps a second copy of every row, all of which is read after a crash
  */
-export async function openPglite(directory: string): Promise<Database> {
+export async function openPglite(directory: string, checkpointBytes = CHECKPOINT_BYTES): Promise<Database> {
   if (!existsSync(directory)) await initialise(directory)
-  return wrap(await PGlite.create(directory, OPTIONS))
+  return wrap(await PGlite.create(directory, OPTIONS), checkpointBytes)
 }
 
 /** For tests: nothing on disk. */
 export async function openMemoryPglite(): Promise<Database> {
-  return wrap(await PGlite.create('memory://', OPTIONS))
+  return wrap(await PGlite.create('memory://', OPTIONS), CHECKPOINT_BYTES)
 }
 
 /** An interrupted first start leaves a directory that never opens again, so it is made elsewhere and renamed when whole. */
@@ -46,13 +52,22 @@ async function initialise(directory: string): Promise<void> {
   await rename(unfinished, directory)
 }
 
-function wrap(pglite: PGlite): Database {
+function wrap(pglite: PGlite, checkpointBytes: number): Database {
+  let copiedBytes = 0
+  const onCopied = (bytes: number): void => {
+    copiedBytes += bytes
+  }
   return {
     kind: 'pglite',
-    ...queryable(pglite),
+    ...queryable(pglite, onCopied),
     transaction: async (work) => {
       try {
-        return await pglite.transaction((tx) => work(queryable(tx)))
+        const result = await pglite.transaction((tx) => work(queryable(tx, onCopied)))
+        if (copiedBytes >= checkpointBytes) {
+          copiedBytes = 0
+          await pglite.exec('CHECKPOINT')
+        }
+        return result
       } catch (cause) {
         throw isServerError(cause) ? DatabaseError.from(cause) : cause
       }
@@ -79,7 +94,7 @@ function wrap(pglite: PGlite): Database {
   }
 }
 
-function queryable(target: PGlite | Transaction): Queryable {
+function queryable(target: PGlite | Transaction, onCopied: (bytes: number) => void): Queryable {
   return {
     query: async <Row>(statement: Parameters<Queryable['query']>[0], parameters: readonly unknown[] = []) => {
       try {
@@ -101,6 +116,7 @@ function queryable(target: PGlite | Transaction): Queryable {
         // What PGlite has in place of a client's standard input.
         const sql = `COPY ${table} (${columns.join(', ')}) FROM '/dev/blob' (FORMAT binary)`
         await target.query(sql, [], { blob: asBlob(rows) })
+        onCopied(rows.byteLength)
       } catch (cause) {
         throw DatabaseError.from(cause)
       }

@@ -77,6 +77,7 @@ export class ConverseDecoder implements StreamDecoder {
         break
       case 'messageStop':
         this.#stop = payload
+        if (this.#metadata !== null) this.#end(out)
         break
       case 'metadata':
         this.#metadata = payload
@@ -107,8 +108,9 @@ export class ConverseDecoder implements StreamDecoder {
     if (call !== null && !isServerTool(call)) {
       this.#blocks.startTool(textOr(call['toolUseId'], ''), textOr(call['name'], ''), out)
     } else {
-      const kind = call === null ? (Object.keys(begun)[0] ?? '') : serverToolKind(call)
-      this.#blocks.startNative(kind, begun, out)
+      // Some models begin a text with an empty object.
+      const kind = call === null ? Object.keys(begun)[0] : serverToolKind(call)
+      if (kind !== undefined) this.#blocks.startNative(kind, begun, out)
     }
   }
 

@@ -11,10 +11,11 @@ import {
   snapshotVersion,
   upsertEntryKeyByDigest,
 } from '../../src/store/entry-keys.ts'
+import { LogRows } from '../../src/store/log-rows.ts'
 import { migrate } from '../../src/store/migrate.ts'
 import { DAY_MS, LogPartitions } from '../../src/store/partitions.ts'
 import type { LogFilter, LogScope, RequestLogRow } from '../../src/store/request-log.ts'
-import { LogRows, findLogRow, listLogRows } from '../../src/store/request-log.ts'
+import { findLogRow, listLogRows } from '../../src/store/request-log.ts'
 import { initialiseSetting, readSetting, writeSetting } from '../../src/store/settings.ts'
 import type { User } from '../../src/store/users.ts'
 import { countUsers, findUserByPhone, insertUser } from '../../src/store/users.ts'

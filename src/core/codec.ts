@@ -79,7 +79,7 @@ export interface BuiltAnswer {
 
 /** What an answer needs that the upstream's does not hold. The caller has the clock and the ids. */
 export interface AnswerOptions {
-  /** Stands in for an id that the upstream did not give, and for that of another dialect. */
+  /** Letters and digits that no other answer has: for ids that the upstream did not give. */
   readonly id: string
   /** The name of the model that the client asked for; null: the upstream's. */
   readonly model: string | null
@@ -128,11 +128,11 @@ export interface UpstreamCodec {
   readonly name: WireDialect
   /** What the dialect's own service takes today. */
   readonly defaultTarget: Target
-  /** How an upstream's stream is cut into what `decode` takes. */
+  /** How a stream is cut into what `decode` takes. */
   readonly framing: 'sse' | 'aws-event-stream'
   /** Throws GatewayError UNSUPPORTED_FIELD, naming the field, for what must not be left out. */
   buildRequest(conversation: Conversation, target: Target): BuiltRequest
-  /** An upstream's body of status 200; a failure when it holds an error, or no answer at all. */
+  /** The body of a status 200; a failure when it holds an error, or no answer at all. */
   parseAnswer(body: unknown): Answer | UpstreamFailure
   createDecoder(): StreamDecoder
 }
@@ -140,10 +140,16 @@ export interface UpstreamCodec {
 /** A dialect as clients speak it. */
 export interface ClientCodec {
   readonly name: WireDialect
-  /** A client's body, which validation has passed. Throws GatewayError INVALID_FIELD for what has no meaning. */
+  /** A body that passed validation. */
   parseRequest(body: unknown): Conversation
   buildAnswer(answer: Answer, options: AnswerOptions): BuiltAnswer
   createEncoder(options: EncoderOptions): StreamEncoder
 }
 
-export type Codec = UpstreamCodec & ClientCodec
+/** A dialect both ways. */
+export interface Codec extends UpstreamCodec, ClientCodec {}
+
+/** What `parseAnswer` gives when there is no answer. */
+export function isFailure(read: Answer | UpstreamFailure): read is UpstreamFailure {
+  return !('content' in read)
+}

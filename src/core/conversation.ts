@@ -126,14 +126,3 @@ export interface Conversation {
   /** Top-level fields beyond these, as they were on the wire. */
   readonly extra: JsonObject | null
 }
-
-export const NO_SAMPLING: Sampling = {
-  temperature: null,
-  topP: null,
-  topK: null,
-  seed: null,
-  presencePenalty: null,
-  frequencyPenalty: null,
-  logprobs: null,
-  topLogprobs: null,
-}

@@ -7,6 +7,9 @@ export const EVENT_ERROR = Buffer.from('error')
 /** What failed when an event's payload is not JSON. */
 export const INVALID_EVENT: UpstreamFailure = { message: '', type: 'invalid_event' }
 
+/** What failed when a stream ended before its answer did. */
+export const TRUNCATED_STREAM: UpstreamFailure = { message: '', type: 'truncated' }
+
 const DONE = Buffer.from('[DONE]')
 
 /** The payload is the marker that ends a chat stream. */

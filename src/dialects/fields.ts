@@ -48,3 +48,8 @@ export function objects(value: unknown): JsonObject[] {
   }
   return found
 }
+
+/** A schema may be `true` or `false`, which only its own dialect takes as it is. */
+export function withOddSchema(rest: JsonObject | null, name: string, schema: unknown): JsonObject | null {
+  return typeof schema === 'boolean' ? { ...rest, [name]: schema } : rest
+}

@@ -45,6 +45,7 @@ const PLACES = {
   n: 'refuse',
   'content.audio': 'refuse',
   'content.file_id': 'refuse',
+  'content.document_url': 'refuse',
   'content.native': 'refuse',
   prefill: 'refuse',
   'tool_choice.native': 'refuse',

@@ -1,7 +1,7 @@
 import type { Conversation, Message, OutputFormat, Reasoning, Role, Tool, ToolChoice } from '../../core/conversation.ts'
 import type { JsonObject } from '../../core/json-object.ts'
 import { readCacheMark } from '../cache-mark.ts'
-import { booleanOrNull, numberOrNull, objects, restOf, textOr } from '../fields.ts'
+import { booleanOrNull, numberOrNull, objects, restOf, textOr, withOddSchema } from '../fields.ts'
 import { asObject, valueAt } from '../json-value.ts'
 import { readBlocks } from './parse-block.ts'
 
@@ -94,7 +94,7 @@ function parseTool(tool: JsonObject): Tool {
   const kind = textOr(tool['type'], 'custom')
   if (kind !== 'custom') return { type: 'native', kind, name: textOr(tool['name'], null), value: tool }
   const explicit = tool['type'] === 'custom' ? { type: 'custom' } : null
-  const rest = restOf(tool, KNOWN_TOOL)
+  const rest = withOddSchema(restOf(tool, KNOWN_TOOL), 'input_schema', tool['input_schema'])
   return {
     type: 'function',
     name: textOr(tool['name'], ''),

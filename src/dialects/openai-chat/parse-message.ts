@@ -14,7 +14,7 @@ import { readCacheMark } from '../cache-mark.ts'
 import { sourceOfUrl } from '../data-url.ts'
 import { arrayOf, objects, restOf, textOr } from '../fields.ts'
 import { asObject, valueAt } from '../json-value.ts'
-import { readReasoning } from './reasoning.ts'
+import { readReasoning, withSecondReasoning } from './reasoning.ts'
 
 const KNOWN_MESSAGE = new Set([
   'role',
@@ -61,7 +61,8 @@ export class MessageParser {
       const legacy = asObject(message['function_call'])
       if (legacy !== null) content.push(this.#legacyCall(legacy))
     }
-    return { role: roleOf(role), content, plain, name, extra: restOf(message, KNOWN_MESSAGE) }
+    const rest = restOf(message, KNOWN_MESSAGE)
+    return { role: roleOf(role), content, plain, name, extra: withSecondReasoning(rest, message) }
   }
 
   #legacyCall(call: JsonObject): Block {

@@ -1,7 +1,7 @@
 import type { Conversation, CustomTool, FunctionTool, OutputFormat, Tool, ToolChoice } from '../../core/conversation.ts'
 import type { JsonObject } from '../../core/json-object.ts'
 import { readCacheMark } from '../cache-mark.ts'
-import { arrayOf, booleanOrNull, numberOrNull, objects, restOf, textOr } from '../fields.ts'
+import { arrayOf, booleanOrNull, numberOrNull, objects, restOf, textOr, withOddSchema } from '../fields.ts'
 import { asObject, valueAt } from '../json-value.ts'
 import { MessageParser } from './parse-message.ts'
 
@@ -108,7 +108,7 @@ function parseTool(tool: JsonObject): Tool {
   if (kind !== 'function' || definition === null) {
     return { type: 'native', kind, name: textOr(tool['name'], null), value: tool }
   }
-  const rest = restOf(definition, KNOWN_FUNCTION)
+  const rest = withOddSchema(restOf(definition, KNOWN_FUNCTION), 'parameters', definition['parameters'])
   const outer = restOf(tool, KNOWN_TOOL)
   return {
     type: 'function',

@@ -1,10 +1,8 @@
 import { thinkingBlock } from '../../core/content.ts'
-import type { Block } from '../../core/content.ts'
+import type { Block, RedactedThinkingBlock, ThinkingBlock } from '../../core/content.ts'
 import type { JsonObject } from '../../core/json-object.ts'
 import { objects, textOr } from '../fields.ts'
-
-/** The `format` of reasoning details whose signatures a messages upstream has issued. */
-export const SIGNED_FORMAT = 'anthropic-claude-v1'
+import { SIGNED_FORMAT } from '../signed-thinking.ts'
 
 /** Reasoning of an assistant message, under whichever names its service has it; the detailed form wins. */
 export function readReasoning(message: JsonObject, into: Block[]): void {
@@ -18,6 +16,19 @@ export function readReasoning(message: JsonObject, into: Block[]): void {
   if (typeof text === 'string' && text !== '') into.push(thinkingBlock(text, null, field))
 }
 
+/** Services repeat the reasoning under a second name: kept beside the form, for themselves. */
+export function withSecondReasoning(rest: JsonObject | null, message: JsonObject): JsonObject | null {
+  const detailed = objects(message['reasoning_details']).length > 0
+  const first = typeof message['reasoning_content'] === 'string'
+  const second = typeof message['reasoning'] === 'string' && (first || detailed)
+  if (!second && !(first && detailed)) return rest
+  return {
+    ...rest,
+    ...(second ? { reasoning: message['reasoning'] } : null),
+    ...(first && detailed ? { reasoning_content: message['reasoning_content'] } : null),
+  }
+}
+
 function readDetail(detail: JsonObject, into: Block[]): void {
   const format = textOr(detail['format'], '')
   if (detail['type'] === 'reasoning.encrypted') {
@@ -26,4 +37,12 @@ function readDetail(detail: JsonObject, into: Block[]): void {
   }
   const text = textOr(detail['text'], null) ?? textOr(detail['summary'], '')
   into.push(thinkingBlock(text, textOr(detail['signature'], null), format, detail))
+}
+
+/** Thinking with what proves it, for clients that send it back. */
+export function detailOf(block: ThinkingBlock | RedactedThinkingBlock, index: number): JsonObject {
+  const format = block.format ?? SIGNED_FORMAT
+  return block.type === 'thinking'
+    ? { type: 'reasoning.text', text: block.text, signature: block.signature, format, index }
+    : { type: 'reasoning.encrypted', data: block.data, format, index }
 }

@@ -1,0 +1,109 @@
+import type { Target } from '../../core/codec.ts'
+import { textBlock } from '../../core/content.ts'
+import type { Block, CacheMark, MediaSource } from '../../core/content.ts'
+import { plainMediaType } from '../data-url.ts'
+import type { LossReport } from '../losses.ts'
+import { upstreamToolId } from '../tool-ids.ts'
+import type { ToolNames } from '../tool-names.ts'
+import { SIGNED_FORMAT } from '../signed-thinking.ts'
+
+const MAX_CACHE_MARKS = 4
+
+/** Brings blocks of other dialects to what this one can carry. One per request: it counts marks. */
+export class BlockAdapter {
+  readonly #target: Target
+  readonly #names: ToolNames
+  readonly #losses: LossReport
+  #marks = 0
+
+  constructor(target: Target, names: ToolNames, losses: LossReport) {
+    this.#target = target
+    this.#names = names
+    this.#losses = losses
+  }
+
+  mark(mark: CacheMark | null): CacheMark | null {
+    if (mark === null) return null
+    if (this.#target.takesCacheMarks && this.#marks < MAX_CACHE_MARKS) {
+      this.#marks++
+      return mark
+    }
+    this.#losses.lose('content.cache_control')
+    return null
+  }
+
+  adapt(block: Block): Block | null {
+    switch (block.type) {
+      case 'text':
+        if (block.extra !== null) this.#losses.lose('content.extra')
+        return textBlock(block.text, this.mark(block.cache))
+      case 'refusal':
+        return textBlock(block.text)
+      case 'image':
+        this.#losses.dropValue('content.image_url.detail', block.detail)
+        return { ...block, source: this.#source(block.source), cache: this.mark(block.cache), extra: null }
+      case 'document': {
+        const source = this.#source(block.source)
+        return { ...block, source: documentSource(source), cache: this.mark(block.cache), extra: null }
+      }
+      case 'search-result':
+        return { ...block, cache: this.mark(block.cache), extra: null }
+      case 'tool-call':
+        return {
+          ...block,
+          id: upstreamToolId(block.id, this.#target),
+          name: this.#names.upstream(block.name),
+          input: block.kind === 'custom' ? { input: block.input } : block.input,
+          cache: this.mark(block.cache),
+          extra: null,
+        }
+      case 'tool-result':
+        return {
+          ...block,
+          callId: upstreamToolId(block.callId, this.#target),
+          content: this.#inner(block.content),
+          cache: this.mark(block.cache),
+          extra: null,
+        }
+      case 'thinking':
+        if (block.signature !== null && block.format === SIGNED_FORMAT) return { ...block, extra: null }
+        this.#losses.lose('content.thinking', 'messages.reasoning_content')
+        return null
+      case 'redacted-thinking':
+        if (block.format === SIGNED_FORMAT) return { ...block, extra: null }
+        this.#losses.lose('content.thinking', 'messages.reasoning_content')
+        return null
+      case 'tool-reference':
+        return textBlock(block.name)
+      case 'audio':
+        this.#losses.lose('content.audio', 'messages.content.input_audio')
+        return null
+      case 'native':
+        this.#losses.lose('content.native', `messages.content.${block.kind === '' ? 'type' : block.kind}`)
+        return null
+    }
+  }
+
+  #inner(content: readonly Block[]): readonly Block[] {
+    const adapted: Block[] = []
+    for (const block of content) {
+      const inner = this.adapt(block)
+      if (inner !== null && !(inner.type === 'text' && inner.text.trim() === '')) adapted.push(inner)
+    }
+    return adapted
+  }
+
+  #source(source: MediaSource): MediaSource {
+    if (source.kind === 'file') this.#losses.lose('content.file_id', 'messages.content.file.file_id')
+    if (source.kind === 'native') this.#losses.lose('content.native', 'messages.content.source')
+    return source.kind === 'base64' ? { ...source, mediaType: plainMediaType(source.mediaType) } : source
+  }
+}
+
+/** Text is not taken as base64; what does not say its type is taken for the type that all services know. */
+function documentSource(source: MediaSource): MediaSource {
+  if (source.kind !== 'base64') return source
+  if (source.mediaType === '') return { ...source, mediaType: 'application/pdf' }
+  if (!source.mediaType.startsWith('text/')) return source
+  return { kind: 'text', mediaType: 'text/plain', text: Buffer.from(source.data, 'base64').toString('utf8') }
+}

@@ -1,0 +1,125 @@
+import type { BuiltRequest, Target } from '../../core/codec.ts'
+import { textBlock } from '../../core/content.ts'
+import type { Block } from '../../core/content.ts'
+import type { Conversation, Message } from '../../core/conversation.ts'
+import type { JsonObject } from '../../core/json-object.ts'
+import { writeCacheMark } from '../cache-mark.ts'
+import { put, putExtra } from '../fields.ts'
+import { LossReport, unsupported } from '../losses.ts'
+import { ToolNames } from '../tool-names.ts'
+import { takeTurns } from '../turns.ts'
+import type { Turn } from '../turns.ts'
+import { BlockAdapter } from './adapt.ts'
+import { writeBlock } from './build-block.ts'
+import { answerToolFits, buildFormat } from './build-format.ts'
+import { buildSampling } from './build-sampling.ts'
+import { buildThinking } from './build-thinking.ts'
+import { buildToolChoice, buildTools } from './build-tools.ts'
+import { rebuildRequest } from './rebuild-request.ts'
+
+const DEFAULT_MAX_TOKENS = 4096
+
+/** A conversation as a messages request. */
+export function buildRequest(conversation: Conversation, target: Target): BuiltRequest {
+  if (conversation.from === 'anthropic-messages') return rebuildRequest(conversation, target)
+  const losses = new LossReport(conversation.from)
+  const names = new ToolNames()
+  const adapter = new BlockAdapter(target, names, losses)
+  const extra = losses.loseExtra(conversation, target.passFields)
+  if (conversation.choices !== null && conversation.choices > 1) losses.lose('n')
+  const answerTool = answerToolFits(conversation, target) ? conversation.format : null
+  const thinking = buildThinking(conversation, target, losses)
+  const tools = buildTools(conversation, adapter, names, losses)
+  const choice = buildToolChoice(conversation, names, losses, { thinks: thinking.thinks, hasTools: tools.length > 0 })
+  const format = buildFormat(conversation.format, target, answerTool, losses)
+  if (format.tool !== null) tools.push(format.tool)
+  names.answerTool = format.answerTool
+
+  const body: Record<string, unknown> = { model: target.model }
+  body['max_tokens'] = maxTokensOf(conversation, target, thinking.budgetTokens)
+  const system = buildSystem(conversation.system, adapter, losses, format.instruction)
+  if (system.length > 0) body['system'] = system
+  body['messages'] = buildMessages(conversation, target, adapter, losses)
+  if (tools.length > 0) body['tools'] = tools
+  put(body, 'tool_choice', format.toolChoice ?? choice)
+  if (target.stream) body['stream'] = true
+  buildSampling(body, conversation, target, losses, thinking.thinks)
+  put(body, 'thinking', thinking.thinking)
+  const output = { ...thinking.output, ...format.output }
+  if (Object.keys(output).length > 0) body['output_config'] = output
+  if (conversation.user !== null) body['metadata'] = { user_id: conversation.user }
+  losses.dropValue('metadata', conversation.metadata)
+  put(body, 'service_tier', serviceTier(conversation.serviceTier))
+  put(body, 'cache_control', writeCacheMark(adapter.mark(conversation.cache)))
+  putExtra(body, extra)
+  return { body, dropped: losses.dropped, restoration: names.restoration }
+}
+
+/** The limit must leave room for an answer behind the thinking. */
+function maxTokensOf(conversation: Conversation, target: Target, budgetTokens: number | null): number {
+  const asked = conversation.maxTokens ?? target.maxOutputTokens ?? DEFAULT_MAX_TOKENS
+  const wanted = budgetTokens !== null && asked <= budgetTokens ? asked + budgetTokens : asked
+  return target.maxOutputTokens === null ? wanted : Math.min(wanted, target.maxOutputTokens)
+}
+
+function buildSystem(
+  system: readonly Message[],
+  adapter: BlockAdapter,
+  losses: LossReport,
+  instruction: string | null,
+): JsonObject[] {
+  const blocks: Block[] = []
+  for (const message of system) {
+    reportMessage(message, losses)
+    for (const block of message.content) {
+      const adapted = adapter.adapt(block)
+      if (adapted === null) continue
+      if (adapted.type !== 'text') throw unsupported(`messages.content.${adapted.type}`)
+      if (adapted.text.trim() !== '') blocks.push(adapted)
+    }
+  }
+  if (instruction !== null) blocks.push(textBlock(instruction))
+  return blocks.map(writeBlock)
+}
+
+function buildMessages(
+  conversation: Conversation,
+  target: Target,
+  adapter: BlockAdapter,
+  losses: LossReport,
+): JsonObject[] {
+  for (const message of conversation.messages) reportMessage(message, losses)
+  const turns = takeTurns(conversation.messages, {
+    systemAnywhere: target.takesSystemAnywhere,
+    adapt: (block) => adapter.adapt(block),
+  })
+  trimPrefill(turns, target, losses)
+  return turns.map(({ role, content }) => ({ role, content: content.map(writeBlock) }))
+}
+
+function reportMessage(message: Message, losses: LossReport): void {
+  if (message.name !== null) losses.lose('messages.name')
+  if (message.extra !== null) for (const name of Object.keys(message.extra)) losses.drop(`messages.${name}`)
+}
+
+/** An answer that the client has begun must not end in white space, and not every model goes on with one. */
+function trimPrefill(turns: readonly Turn[], target: Target, losses: LossReport): void {
+  const last = turns.at(-1)
+  if (last?.role !== 'assistant') return
+  if (!target.takesPrefill) losses.lose('prefill', 'messages')
+  const at = last.content.length - 1
+  const block = last.content[at]
+  if (block?.type === 'text') last.content[at] = { ...block, text: block.text.trimEnd() }
+}
+
+function serviceTier(tier: string | null): string | null {
+  switch (tier) {
+    case null:
+      return null
+    case 'default':
+    case 'flex':
+      return 'standard_only'
+    default:
+      return 'auto'
+  }
+}

@@ -1,0 +1,299 @@
+import type { StreamDecoder } from '../../core/codec.ts'
+import type { UpstreamFailure } from '../../core/dialect.ts'
+import type { JsonObject } from '../../core/json-object.ts'
+import type { StreamEvent } from '../../core/stream-event.ts'
+import type { Usage } from '../../core/usage.ts'
+import { SseFields, joinData } from '../../wire/sse.ts'
+import { EVENT_ERROR, INVALID_EVENT, TRUNCATED_STREAM, failureOfEvent, isDone } from '../event.ts'
+import { failureOf } from '../failure.ts'
+import { restOf, textOr } from '../fields.ts'
+import { asObject, valueAt } from '../json-value.ts'
+import { readCitation, readSignature } from './parse-block.ts'
+import { readStop } from './stop-reason.ts'
+import { MessageUsage } from './usage.ts'
+
+const EMPTY = Buffer.alloc(0)
+const OPEN_OBJECT = 0x7b
+const KNOWN_MESSAGE = new Set(['id', 'type', 'role', 'model', 'content', 'stop_reason', 'stop_sequence', 'usage'])
+const KNOWN_DELTA = new Set(['stop_reason', 'stop_sequence', 'stop_details'])
+const KNOWN_MESSAGE_DELTA = new Set(['type', 'delta', 'usage'])
+
+type Open = 'none' | 'text' | 'thinking' | 'tool' | 'native' | 'redacted'
+
+/** Reads the events of a messages stream. */
+export class MessagesDecoder implements StreamDecoder {
+  over = false
+  failure: UpstreamFailure | null = null
+  observedTextLength = 0
+  readonly #fields = new SseFields()
+  readonly #usage = new MessageUsage()
+  #nativeUsage: Record<string, unknown> | null = null
+  #started = false
+  #hasContent = false
+  #hasCalls = false
+  #open: Open = 'none'
+  #index = -1
+  #stopReason: string | null = null
+  #stopSequence: string | null = null
+  #stopDetails: JsonObject | null = null
+  #extra: JsonObject | null = null
+
+  get usage(): Usage | null {
+    return this.#usage.read()
+  }
+
+  get finished(): boolean {
+    return this.failure === null && this.#stopReason !== null
+  }
+
+  decode(bytes: Buffer, start: number, end: number, out: StreamEvent[]): void {
+    if (this.over) return
+    const fields = this.#fields
+    fields.read(bytes, start, end)
+    if (fields.nameIs(bytes, EVENT_ERROR)) {
+      this.#fail(failureOfEvent(joinData(bytes, start, end) ?? EMPTY), out)
+    } else if (fields.dataLines === 0) {
+      // Some services answer with a bare object where a stream was asked for.
+      if (bytes[start] === OPEN_OBJECT) this.#fail(failureOfEvent(bytes.subarray(start, end)), out)
+    } else if (fields.dataLines > 1) {
+      this.#parse((joinData(bytes, start, end) ?? EMPTY).toString('utf8'), out)
+    } else if (!isDone(bytes, fields.dataStart, fields.dataEnd)) {
+      // Some services end this dialect's streams in the other one's way as well.
+      this.#parse(bytes.toString('utf8', fields.dataStart, fields.dataEnd), out)
+    }
+  }
+
+  finish(out: StreamEvent[]): void {
+    if (!this.over) this.#fail(TRUNCATED_STREAM, out)
+  }
+
+  #fail(failure: UpstreamFailure, out: StreamEvent[]): void {
+    this.over = true
+    this.failure = failure
+    out.push({ type: 'error', failure })
+  }
+
+  #parse(payload: string, out: StreamEvent[]): void {
+    let parsed: unknown
+    try {
+      parsed = JSON.parse(payload)
+    } catch {
+      this.#fail(INVALID_EVENT, out)
+      return
+    }
+    const event = asObject(parsed)
+    if (event === null) this.#fail(INVALID_EVENT, out)
+    else this.#event(event, out)
+  }
+
+  #event(event: JsonObject, out: StreamEvent[]): void {
+    const type = event['type']
+    if (type === 'content_block_delta') {
+      const delta = asObject(event['delta'])
+      if (delta !== null) this.#delta(delta, event['index'], out)
+      return
+    }
+    if (type === 'error' || event['error']) {
+      const failure = failureOf(event)
+      this.#fail(failure.type === '' ? { ...failure, type: 'error' } : failure, out)
+      return
+    }
+    switch (type) {
+      case 'message_start':
+        this.#start(asObject(event['message']) ?? {}, out)
+        break
+      case 'content_block_start':
+        this.#startBlock(asObject(event['content_block']) ?? {}, event['index'], out)
+        break
+      case 'content_block_stop':
+        this.#close(out)
+        break
+      case 'message_delta':
+        this.#messageDelta(event)
+        break
+      case 'message_stop':
+        this.#end(out)
+        break
+      case 'ping':
+        out.push({ type: 'ping' })
+    }
+  }
+
+  /** Clients break on a second start: it says nothing while nothing has come, after that two answers are mixed. */
+  #start(message: JsonObject, out: StreamEvent[]): void {
+    if (this.#hasContent) {
+      this.#fail(INVALID_EVENT, out)
+      return
+    }
+    this.#takeUsage(message['usage'])
+    if (this.#started) return
+    this.#started = true
+    out.push({
+      type: 'start',
+      from: 'anthropic-messages',
+      id: textOr(message['id'], ''),
+      model: textOr(message['model'], ''),
+      created: null,
+      usage: this.#usage.read(),
+      extra: restOf(message, KNOWN_MESSAGE),
+    })
+  }
+
+  /** Counters are of the whole message up to here: what an event names overwrites. */
+  #takeUsage(value: unknown): void {
+    const usage = asObject(value)
+    if (usage === null) return
+    this.#usage.apply(usage)
+    this.#nativeUsage ??= {}
+    for (const name of Object.keys(usage)) if (usage[name] !== null) this.#nativeUsage[name] = usage[name]
+  }
+
+  #ensureStarted(out: StreamEvent[]): void {
+    if (!this.#started) this.#start({}, out)
+    this.#hasContent = true
+  }
+
+  #startBlock(block: JsonObject, index: unknown, out: StreamEvent[]): void {
+    this.#ensureStarted(out)
+    this.#close(out)
+    this.#index = typeof index === 'number' ? index : this.#index + 1
+    const type = block['type']
+    switch (type) {
+      case 'text':
+        this.#open = 'text'
+        out.push({ type: 'text-start', refusal: false })
+        this.#text(block['text'], out)
+        break
+      case 'thinking':
+        this.#open = 'thinking'
+        out.push({ type: 'thinking-start', format: null })
+        this.#thinking(block['thinking'], out)
+        this.#signature(block['signature'], out)
+        break
+      case 'redacted_thinking':
+        this.#open = 'redacted'
+        out.push({ type: 'redacted-thinking', data: textOr(block['data'], ''), format: null })
+        break
+      case 'tool_use':
+        this.#startTool(block, out)
+        break
+      default:
+        this.#open = 'native'
+        out.push({ type: 'native-start', kind: textOr(type, ''), value: block })
+    }
+  }
+
+  #startTool(block: JsonObject, out: StreamEvent[]): void {
+    this.#open = 'tool'
+    this.#hasCalls = true
+    out.push({
+      type: 'tool-start',
+      kind: 'function',
+      id: textOr(block['id'], ''),
+      name: textOr(block['name'], ''),
+      signature: null,
+      extra: null,
+    })
+    const input = asObject(block['input'])
+    if (input !== null && Object.keys(input).length > 0) this.#input(JSON.stringify(input), out)
+  }
+
+  #delta(delta: JsonObject, index: unknown, out: StreamEvent[]): void {
+    const type = delta['type']
+    // A delta of a block that was not begun, or came back after another, begins one.
+    if (this.#open === 'none' || (typeof index === 'number' && index !== this.#index)) {
+      if (type === 'text_delta') this.#startBlock({ type: 'text' }, index, out)
+      else if (type === 'thinking_delta') this.#startBlock({ type: 'thinking' }, index, out)
+      else return
+    }
+    if (this.#open === 'native') {
+      out.push({ type: 'native-delta', value: delta })
+      return
+    }
+    switch (type) {
+      case 'text_delta':
+        this.#text(delta['text'], out)
+        break
+      case 'input_json_delta':
+        if (this.#open === 'tool') this.#input(delta['partial_json'], out)
+        break
+      case 'thinking_delta':
+        this.#thinking(delta['thinking'], out)
+        break
+      case 'signature_delta':
+        this.#signature(delta['signature'], out)
+        break
+      case 'citations_delta': {
+        const citation = asObject(delta['citation'])
+        if (citation !== null && this.#open === 'text') out.push({ type: 'citation', citation: readCitation(citation) })
+      }
+    }
+  }
+
+  #text(text: unknown, out: StreamEvent[]): void {
+    if (typeof text !== 'string' || text === '' || this.#open !== 'text') return
+    this.observedTextLength += text.length
+    out.push({ type: 'text-delta', text })
+  }
+
+  #thinking(text: unknown, out: StreamEvent[]): void {
+    if (typeof text !== 'string' || text === '' || this.#open !== 'thinking') return
+    this.observedTextLength += text.length
+    out.push({ type: 'thinking-delta', text })
+  }
+
+  #signature(value: unknown, out: StreamEvent[]): void {
+    const text = readSignature(value)
+    if (text !== null && this.#open === 'thinking') out.push({ type: 'thinking-signature', text })
+  }
+
+  #input(text: unknown, out: StreamEvent[]): void {
+    if (typeof text !== 'string' || text === '') return
+    this.observedTextLength += text.length
+    out.push({ type: 'tool-delta', text })
+  }
+
+  #close(out: StreamEvent[]): void {
+    switch (this.#open) {
+      case 'text':
+        out.push({ type: 'text-end' })
+        break
+      case 'thinking':
+        out.push({ type: 'thinking-end' })
+        break
+      case 'tool':
+        out.push({ type: 'tool-end' })
+        break
+      case 'native':
+        out.push({ type: 'native-end' })
+        break
+      case 'redacted':
+      case 'none':
+    }
+    this.#open = 'none'
+  }
+
+  #messageDelta(event: JsonObject): void {
+    const delta = asObject(event['delta'])
+    this.#takeUsage(event['usage'])
+    this.#stopReason = textOr(delta?.['stop_reason'], null) ?? this.#stopReason
+    this.#stopSequence = textOr(delta?.['stop_sequence'], null) ?? this.#stopSequence
+    this.#stopDetails = asObject(valueAt(delta, 'stop_details')) ?? this.#stopDetails
+    const ofDelta = delta === null ? null : restOf(delta, KNOWN_DELTA)
+    const ofEvent = restOf(event, KNOWN_MESSAGE_DELTA)
+    if (ofDelta !== null || ofEvent !== null) this.#extra = { ...this.#extra, ...ofDelta, ...ofEvent }
+  }
+
+  #end(out: StreamEvent[]): void {
+    this.#ensureStarted(out)
+    this.#close(out)
+    this.over = true
+    out.push({
+      type: 'end',
+      stop: readStop(this.#stopReason, this.#stopSequence, this.#stopDetails, this.#hasCalls),
+      usage: this.usage,
+      nativeUsage: this.#nativeUsage,
+      extra: this.#extra,
+    })
+  }
+}

@@ -1,0 +1,14 @@
+import type { JsonObject } from '../../core/json-object.ts'
+import type { Usage } from '../../core/usage.ts'
+
+/** Prompt tokens are split here: what was read from the cache or written to it does not count as input. */
+export function writeUsage(usage: Usage): JsonObject {
+  const { promptTokens, completionTokens, cachedTokens, cacheWriteTokens, reasoningTokens } = usage
+  return {
+    input_tokens: Math.max(0, promptTokens - cachedTokens - cacheWriteTokens),
+    cache_creation_input_tokens: cacheWriteTokens,
+    cache_read_input_tokens: cachedTokens,
+    output_tokens: completionTokens,
+    ...(reasoningTokens > 0 ? { output_tokens_details: { thinking_tokens: reasoningTokens } } : null),
+  }
+}

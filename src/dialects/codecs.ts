@@ -1,0 +1,29 @@
+import type { ClientCodec, UpstreamCodec } from '../core/codec.ts'
+import type { WireDialect } from '../core/conversation.ts'
+import { messagesCodec } from './anthropic-messages/codec.ts'
+import { chatCodec } from './openai-chat/codec.ts'
+
+const UPSTREAM_CODECS: Readonly<Partial<Record<WireDialect, UpstreamCodec>>> = {
+  'openai-chat': chatCodec,
+  'anthropic-messages': messagesCodec,
+}
+
+const CLIENT_CODECS: Readonly<Partial<Record<WireDialect, ClientCodec>>> = {
+  'openai-chat': chatCodec,
+  'anthropic-messages': messagesCodec,
+}
+
+/** Throws for a dialect that no upstream is spoken to in. */
+export function upstreamCodec(name: WireDialect): UpstreamCodec {
+  return known(UPSTREAM_CODECS[name], name)
+}
+
+/** Throws for a dialect that no client speaks. */
+export function clientCodec(name: WireDialect): ClientCodec {
+  return known(CLIENT_CODECS[name], name)
+}
+
+function known<Found>(codec: Found | undefined, name: WireDialect): Found {
+  if (codec === undefined) throw new Error(`No codec for ${name}.`)
+  return codec
+}

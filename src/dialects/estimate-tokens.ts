@@ -1,0 +1,21 @@
+import type { Block } from '../core/content.ts'
+import type { Usage } from '../core/usage.ts'
+import { inputText } from './tool-input.ts'
+
+const CHARACTERS_PER_TOKEN = 4
+
+/** Usage for an upstream that counted nothing. */
+export function estimatedUsage(promptTokens: number, textLength: number): Usage {
+  const completionTokens = Math.ceil(textLength / CHARACTERS_PER_TOKEN)
+  return { promptTokens, completionTokens, cachedTokens: 0, cacheWriteTokens: 0, reasoningTokens: 0 }
+}
+
+/** Text, reasoning and inputs of tools, in UTF-16 units; the same that a stream of them counts. */
+export function textLength(content: readonly Block[]): number {
+  let length = 0
+  for (const block of content) {
+    if (block.type === 'text' || block.type === 'thinking' || block.type === 'refusal') length += block.text.length
+    else if (block.type === 'tool-call') length += inputText(block.input).length
+  }
+  return length
+}

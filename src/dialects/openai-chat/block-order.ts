@@ -1,0 +1,165 @@
+import type { Citation } from '../../core/content.ts'
+import type { StreamEvent } from '../../core/stream-event.ts'
+import { SIGNED_FORMAT } from '../signed-thinking.ts'
+import { JsonDepth } from '../json-depth.ts'
+
+/** A call whose fragments are coming in. */
+export interface PendingCall {
+  /** `index` of the wire; null where the service sends none. */
+  key: number | null
+  id: string
+  name: string
+  kind: 'function' | 'custom' | 'legacy'
+  signature: string | null
+  /** Input that came before its turn. */
+  waiting: string
+  readonly depth: JsonDepth
+  started: boolean
+}
+
+type Open = 'none' | 'thinking' | 'text' | 'refusal' | 'call'
+
+/**
+ * Brings what a chat stream says at the same time into blocks that follow each other: of several calls one is live, the
+ * others wait with their fragments until its input is complete JSON, or the stream ends; so does text behind a call.
+ */
+export class BlockOrder {
+  readonly calls: PendingCall[] = []
+  #open: Open = 'none'
+  #live: PendingCall | null = null
+  /** The first call that has not been started. */
+  #next = 0
+  #waitingText = ''
+
+  /** A call was made; one that was never named was not. */
+  get hasCalls(): boolean {
+    return this.calls.some((call) => call.started)
+  }
+
+  thinking(text: string, format: string, out: StreamEvent[]): void {
+    if (this.#open !== 'thinking') {
+      // Behind a call that is not complete thinking has no place: it has nothing to do with the answer any more.
+      if (!this.#leaveCall(out)) return
+      this.#close(out)
+      out.push({ type: 'thinking-start', format })
+      this.#open = 'thinking'
+    }
+    out.push({ type: 'thinking-delta', text })
+  }
+
+  /** Signs the thinking that is open; a signature alone signs an empty one. */
+  signature(text: string, out: StreamEvent[]): void {
+    if (this.#open !== 'thinking') {
+      if (!this.#leaveCall(out)) return
+      this.#close(out)
+      out.push({ type: 'thinking-start', format: SIGNED_FORMAT })
+      this.#open = 'thinking'
+    }
+    out.push({ type: 'thinking-signature', text })
+  }
+
+  redacted(data: string, format: string, out: StreamEvent[]): void {
+    if (!this.#leaveCall(out)) return
+    this.#close(out)
+    out.push({ type: 'redacted-thinking', data, format })
+  }
+
+  text(text: string, refusal: boolean, out: StreamEvent[]): void {
+    const wanted: Open = refusal ? 'refusal' : 'text'
+    if (this.#open !== wanted) {
+      if (!this.#leaveCall(out)) {
+        this.#waitingText += text
+        return
+      }
+      this.#close(out)
+      out.push({ type: 'text-start', refusal })
+      this.#open = wanted
+    }
+    out.push({ type: 'text-delta', text })
+  }
+
+  /** Cites the text that is open, or is lost. */
+  cite(citation: Citation, out: StreamEvent[]): void {
+    if (this.#open === 'text') out.push({ type: 'citation', citation })
+  }
+
+  register(key: number | null): PendingCall {
+    const call: PendingCall = {
+      key,
+      id: '',
+      name: '',
+      kind: 'function',
+      signature: null,
+      waiting: '',
+      depth: new JsonDepth(),
+      started: false,
+    }
+    this.calls.push(call)
+    return call
+  }
+
+  input(call: PendingCall, text: string, out: StreamEvent[]): void {
+    if (text !== '') {
+      // Behind complete input there is nothing but white space.
+      if (call.started && call !== this.#live) return
+      if (call.kind !== 'custom') call.depth.push(text)
+      if (call === this.#live) out.push({ type: 'tool-delta', text })
+      else call.waiting += text
+    }
+    this.#advance(false, out)
+  }
+
+  /** Closes what is open, and says what waited. */
+  end(out: StreamEvent[]): void {
+    this.#advance(true, out)
+    this.#close(out)
+    if (this.#waitingText === '') return
+    out.push({ type: 'text-start', refusal: false }, { type: 'text-delta', text: this.#waitingText })
+    out.push({ type: 'text-end' })
+  }
+
+  /** Starts the next call unless the live one may get more. */
+  #advance(atEnd: boolean, out: StreamEvent[]): void {
+    for (let next = this.calls[this.#next]; next !== undefined; next = this.calls[this.#next]) {
+      if (next.name === '' && !atEnd) return
+      if (this.#live !== null && !this.#live.depth.complete && !atEnd) return
+      this.#next++
+      // A call that was never named cannot be made.
+      if (next.name === '') continue
+      this.#close(out)
+      const { kind, id, name, signature } = next
+      out.push({ type: 'tool-start', kind, id, name, signature, extra: null })
+      if (next.waiting !== '') out.push({ type: 'tool-delta', text: next.waiting })
+      next.waiting = ''
+      next.started = true
+      this.#live = next
+      this.#open = 'call'
+    }
+  }
+
+  /** False while the live call may get more input, or others wait for their turn. */
+  #leaveCall(out: StreamEvent[]): boolean {
+    if (this.#live === null) return true
+    if (!this.#live.depth.complete || this.#next < this.calls.length) return false
+    this.#close(out)
+    return true
+  }
+
+  #close(out: StreamEvent[]): void {
+    switch (this.#open) {
+      case 'thinking':
+        out.push({ type: 'thinking-end' })
+        break
+      case 'text':
+      case 'refusal':
+        out.push({ type: 'text-end' })
+        break
+      case 'call':
+        out.push({ type: 'tool-end' })
+        this.#live = null
+        break
+      case 'none':
+    }
+    this.#open = 'none'
+  }
+}

@@ -1,0 +1,92 @@
+import type { BuiltRequest, Target } from '../../core/codec.ts'
+import type { Conversation } from '../../core/conversation.ts'
+import { writeCacheMark } from '../cache-mark.ts'
+import { put, putExtra } from '../fields.ts'
+import { LossReport } from '../losses.ts'
+import { effortOf, nearestEffort } from '../reasoning-effort.ts'
+import { hashText } from '../tool-ids.ts'
+import { ToolNames } from '../tool-names.ts'
+import { buildMessages } from './build-messages.ts'
+import { asksForJson, writeFormat } from './build-format.ts'
+import { buildToolChoice, buildTools } from './build-tools.ts'
+import { rebuildRequest } from './rebuild-request.ts'
+
+const MAX_USER_LENGTH = 64
+
+/** A conversation as a chat completion request. */
+export function buildRequest(conversation: Conversation, target: Target): BuiltRequest {
+  if (conversation.from === 'openai-chat') return rebuildRequest(conversation, target)
+  const losses = new LossReport(conversation.from)
+  const names = new ToolNames()
+  const extra = losses.loseExtra(conversation, target.passFields)
+  if (conversation.choices !== null && conversation.choices > 1) losses.lose('n')
+  const tools = buildTools(conversation, target, names, losses)
+
+  const body: Record<string, unknown> = { model: target.model }
+  body['messages'] = buildMessages(conversation, target, names, losses, asksForJson(conversation.format, target))
+  if (tools.length > 0) body['tools'] = tools
+  put(body, 'tool_choice', buildToolChoice(conversation, tools.length > 0, names, losses))
+  if (conversation.parallelToolCalls === false && tools.length > 0) body['parallel_tool_calls'] = false
+  put(body, target.maxTokensField, limit(conversation.maxTokens, target.maxOutputTokens))
+  buildSampling(body, conversation, target, losses)
+  buildReasoning(body, conversation, target, losses)
+  put(body, 'response_format', writeFormat(conversation.format, target, losses))
+  if (conversation.user !== null) body['user'] = userName(conversation.user)
+  losses.dropValue('metadata', conversation.metadata)
+  losses.dropValue('service_tier', conversation.serviceTier)
+  if (conversation.cache !== null) {
+    if (target.takesCacheMarks) body['cache_control'] = writeCacheMark(conversation.cache)
+    else losses.drop('cache_control')
+  }
+  putExtra(body, extra)
+  if (target.stream) {
+    body['stream'] = true
+    body['stream_options'] = { include_usage: true }
+  }
+  return { body, dropped: losses.dropped, restoration: names.restoration }
+}
+
+function limit(wanted: number | null, most: number | null): number | null {
+  return wanted === null || most === null ? wanted : Math.min(wanted, most)
+}
+
+function buildSampling(
+  body: Record<string, unknown>,
+  { sampling, stop }: Conversation,
+  target: Target,
+  losses: LossReport,
+): void {
+  const { temperature, topP, topK } = sampling
+  if (target.takesSampling) put(body, 'temperature', temperature)
+  else losses.dropValue('temperature', temperature)
+  const both = temperature === null || target.takesTemperatureWithTopP
+  if (target.takesSampling && both) put(body, 'top_p', topP)
+  else losses.dropValue('top_p', topP)
+  if (target.takesSampling && target.takesTopK) put(body, 'top_k', topK)
+  else losses.dropValue('top_k', topK)
+  put(body, 'seed', sampling.seed)
+  put(body, 'presence_penalty', sampling.presencePenalty)
+  put(body, 'frequency_penalty', sampling.frequencyPenalty)
+  put(body, 'logprobs', sampling.logprobs)
+  put(body, 'top_logprobs', sampling.topLogprobs)
+  if (stop.length > target.maxStopSequences) losses.drop('stop_sequences')
+  if (stop.length > 0) body['stop'] = stop.slice(0, target.maxStopSequences)
+}
+
+function buildReasoning(
+  body: Record<string, unknown>,
+  { reasoning }: Conversation,
+  target: Target,
+  losses: LossReport,
+): void {
+  if (reasoning === null) return
+  const effort = effortOf(reasoning)
+  const known = effort === null || target.reasoning === 'none' ? null : nearestEffort(effort, target.efforts)
+  if (known === null) losses.drop('thinking')
+  else body['reasoning_effort'] = known
+}
+
+/** Coding agents put a page of JSON there, of which the service takes 64 characters. */
+function userName(user: string): string {
+  return user.length <= MAX_USER_LENGTH ? user : `user_${hashText(user, 32)}`
+}

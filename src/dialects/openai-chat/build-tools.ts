@@ -1,0 +1,81 @@
+import type { Target } from '../../core/codec.ts'
+import type { Conversation, CustomTool, FunctionTool } from '../../core/conversation.ts'
+import type { JsonObject } from '../../core/json-object.ts'
+import { writeCacheMark } from '../cache-mark.ts'
+import { put } from '../fields.ts'
+import type { LossReport } from '../losses.ts'
+import { FREE_TEXT_PARAMETERS, toolsLeft } from '../tool-names.ts'
+import type { ToolNames } from '../tool-names.ts'
+
+/** Tools of other dialects; tools of their servers cannot be carried. */
+export function buildTools(
+  { tools, toolChoice }: Conversation,
+  target: Target,
+  names: ToolNames,
+  losses: LossReport,
+): JsonObject[] {
+  const built: JsonObject[] = []
+  for (const tool of toolsLeft(tools, toolChoice)) {
+    if (tool.type === 'native') losses.lose('tools.native', `tools.${tool.kind}`)
+    else if (tool.type === 'custom') built.push(writeCustomTool(tool, target, names, losses))
+    else built.push(writeFunctionTool(tool, target, names, losses))
+  }
+  return built
+}
+
+function writeFunctionTool(tool: FunctionTool, target: Target, names: ToolNames, losses: LossReport): JsonObject {
+  const definition: Record<string, unknown> = { name: names.upstream(tool.name) }
+  put(definition, 'description', tool.description)
+  put(definition, 'parameters', tool.parameters)
+  if (tool.strict === true) definition['strict'] = true
+  const written: Record<string, unknown> = { type: 'function', function: definition }
+  if (tool.cache !== null) {
+    if (target.takesCacheMarks) written['cache_control'] = writeCacheMark(tool.cache)
+    else losses.lose('content.cache_control')
+  }
+  if (tool.extra !== null) {
+    for (const name of Object.keys(tool.extra)) if (name !== 'type') losses.drop(`tools.${name}`)
+  }
+  return written
+}
+
+function writeCustomTool(tool: CustomTool, target: Target, names: ToolNames, losses: LossReport): JsonObject {
+  const definition: Record<string, unknown> = {}
+  if (target.takesCustomTools) {
+    definition['name'] = names.upstream(tool.name)
+    put(definition, 'description', tool.description)
+    put(definition, 'format', tool.format)
+    return { type: 'custom', custom: definition }
+  }
+  if (tool.format !== null) losses.drop('tools.format')
+  definition['name'] = names.declare(tool.name, 'custom')
+  put(definition, 'description', tool.description)
+  definition['parameters'] = FREE_TEXT_PARAMETERS
+  return { type: 'function', function: definition }
+}
+
+export function buildToolChoice(
+  { toolChoice, tools }: Conversation,
+  hasTools: boolean,
+  names: ToolNames,
+  losses: LossReport,
+): string | JsonObject | null {
+  if (toolChoice?.type === 'tool') {
+    const chosen = tools.find((tool) => tool.name === toolChoice.name)
+    if (chosen?.type === 'native') losses.lose('tool_choice.native', 'tool_choice')
+  }
+  if (!hasTools) {
+    // A choice without tools is an error, and says nothing unless it forces one.
+    if (toolChoice?.type === 'required' || toolChoice?.type === 'tool') losses.drop('tool_choice')
+    return null
+  }
+  if (toolChoice === null) return null
+  switch (toolChoice.type) {
+    case 'allowed':
+      return toolChoice.required ? 'required' : 'auto'
+    case 'tool':
+      return { type: 'function', function: { name: names.upstream(toolChoice.name) } }
+    default:
+      return toolChoice.type
+  }
+}

@@ -1,0 +1,275 @@
+import type { StreamDecoder } from '../../core/codec.ts'
+import type { UpstreamFailure } from '../../core/dialect.ts'
+import type { JsonObject } from '../../core/json-object.ts'
+import type { StreamEvent } from '../../core/stream-event.ts'
+import type { Usage } from '../../core/usage.ts'
+import { SseFields, joinData } from '../../wire/sse.ts'
+import { EVENT_ERROR, INVALID_EVENT, TRUNCATED_STREAM, failureOfEvent, isDone } from '../event.ts'
+import { failureOf } from '../failure.ts'
+import { arrayOf, textOr } from '../fields.ts'
+import { asObject, valueAt } from '../json-value.ts'
+import { SIGNED_FORMAT } from '../signed-thinking.ts'
+import { inputText } from '../tool-input.ts'
+import { BlockOrder } from './block-order.ts'
+import type { PendingCall } from './block-order.ts'
+import { readCitation } from './parse-answer.ts'
+import { thinkingText } from './parse-message.ts'
+import { readStop } from './stop-reason.ts'
+import { readChatUsage } from './usage.ts'
+
+const EMPTY = Buffer.alloc(0)
+const OPEN_OBJECT = 0x7b
+
+/** Reads the chunks of a chat stream; its first choice. */
+export class ChatDecoder implements StreamDecoder {
+  over = false
+  usage: Usage | null = null
+  failure: UpstreamFailure | null = null
+  observedTextLength = 0
+  readonly #fields = new SseFields()
+  readonly #blocks = new BlockOrder()
+  #started = false
+  #id = ''
+  #model = ''
+  #created: number | null = null
+  #finish: string | null = null
+  #refuses = false
+  #namesReasoning = false
+  #nativeUsage: JsonObject | null = null
+
+  get finished(): boolean {
+    return this.failure === null && this.#finish !== null
+  }
+
+  decode(bytes: Buffer, start: number, end: number, out: StreamEvent[]): void {
+    if (this.over) return
+    const fields = this.#fields
+    fields.read(bytes, start, end)
+    if (fields.nameIs(bytes, EVENT_ERROR)) {
+      this.#fail(failureOfEvent(joinData(bytes, start, end) ?? EMPTY), out)
+    } else if (fields.dataLines === 0) {
+      // Some services answer with a bare object where a stream was asked for.
+      if (bytes[start] === OPEN_OBJECT) this.#fail(failureOfEvent(bytes.subarray(start, end)), out)
+    } else if (fields.dataLines === 1) {
+      if (isDone(bytes, fields.dataStart, fields.dataEnd)) this.#done(out)
+      else this.#chunk(bytes.toString('utf8', fields.dataStart, fields.dataEnd), out)
+    } else {
+      this.#chunk((joinData(bytes, start, end) ?? EMPTY).toString('utf8'), out)
+    }
+  }
+
+  /** The explicit end makes an answer whole, also of services that give no finish reason. */
+  #done(out: StreamEvent[]): void {
+    if (this.#started) this.#finish ??= ''
+    this.finish(out)
+  }
+
+  finish(out: StreamEvent[]): void {
+    if (this.over) return
+    if (this.#finish === null) {
+      this.#fail(TRUNCATED_STREAM, out)
+      return
+    }
+    this.#start(out)
+    this.#blocks.end(out)
+    this.over = true
+    const stop = readStop(this.#finish, this.#blocks.hasCalls, this.#refuses)
+    out.push({ type: 'end', stop, usage: this.usage, nativeUsage: this.#nativeUsage, extra: null })
+  }
+
+  #fail(failure: UpstreamFailure, out: StreamEvent[]): void {
+    this.over = true
+    this.failure = failure
+    out.push({ type: 'error', failure })
+  }
+
+  #chunk(payload: string, out: StreamEvent[]): void {
+    let parsed: unknown
+    try {
+      parsed = JSON.parse(payload)
+    } catch {
+      this.#fail(INVALID_EVENT, out)
+      return
+    }
+    const chunk = asObject(parsed)
+    if (chunk === null) {
+      this.#fail(INVALID_EVENT, out)
+      return
+    }
+    if (chunk['error']) {
+      const failure = failureOf(chunk)
+      this.#fail(failure.type === '' ? { ...failure, type: 'error' } : failure, out)
+      return
+    }
+    if (!this.#started) this.#introduce(chunk)
+    const vendor = chunk['x_groq']
+    if (vendor !== undefined) this.#takeUsage(valueAt(vendor, 'usage'))
+    for (const choice of arrayOf(chunk['choices'])) {
+      const object = asObject(choice)
+      // Further choices have no place in other dialects, and were not asked for.
+      if (object !== null && !(Number(object['index']) > 0)) this.#choice(object, out)
+    }
+    this.#takeUsage(chunk['usage'])
+  }
+
+  #introduce(chunk: JsonObject): void {
+    this.#id = textOr(chunk['id'], '') || this.#id
+    this.#model = textOr(chunk['model'], '') || this.#model
+    if (typeof chunk['created'] === 'number') this.#created ??= chunk['created']
+  }
+
+  /** Services that send several count from the start each time: the last wins. */
+  #takeUsage(value: unknown): void {
+    if (value === undefined || value === null) return
+    const usage = readChatUsage(value)
+    if (usage === null) return
+    this.usage = usage
+    this.#nativeUsage = asObject(value)
+  }
+
+  #choice(choice: JsonObject, out: StreamEvent[]): void {
+    const delta = asObject(choice['delta'])
+    if (delta !== null) {
+      this.#start(out)
+      this.#delta(delta, out)
+    }
+    const finish = choice['finish_reason']
+    if (typeof finish === 'string' && finish !== '') this.#finish ??= finish
+    this.#takeUsage(choice['usage'])
+  }
+
+  #start(out: StreamEvent[]): void {
+    if (this.#started) return
+    this.#started = true
+    out.push({
+      type: 'start',
+      from: 'openai-chat',
+      id: this.#id,
+      model: this.#model,
+      created: this.#created,
+      usage: this.usage,
+      extra: null,
+    })
+  }
+
+  #delta(delta: JsonObject, out: StreamEvent[]): void {
+    const field = typeof delta['reasoning_content'] === 'string' ? 'reasoning_content' : 'reasoning'
+    const reasoning = delta[field]
+    if (typeof reasoning === 'string' && reasoning !== '') {
+      this.#namesReasoning = true
+      this.#thinking(reasoning, field, out)
+    }
+    const details = delta['reasoning_details']
+    if (Array.isArray(details)) this.#details(details, out)
+    const content = delta['content']
+    if (typeof content === 'string') this.#text(content, false, out)
+    else if (Array.isArray(content)) this.#parts(content, out)
+    if (typeof delta['refusal'] === 'string') this.#text(delta['refusal'], true, out)
+    const calls = delta['tool_calls']
+    if (Array.isArray(calls)) {
+      for (let position = 0; position < calls.length; position++) {
+        const fragment = asObject(calls[position])
+        if (fragment !== null) this.#call(fragment, calls.length > 1, out)
+      }
+    }
+    const legacy = asObject(delta['function_call'])
+    if (legacy !== null) this.#legacyCall(legacy, out)
+    const annotations = delta['annotations']
+    if (Array.isArray(annotations)) {
+      for (const annotation of annotations) {
+        const object = asObject(annotation)
+        if (object !== null) this.#blocks.cite(readCitation(object), out)
+      }
+    }
+  }
+
+  /** Their text counts unless it comes under another name as well. */
+  #details(details: readonly unknown[], out: StreamEvent[]): void {
+    for (const detail of details) {
+      const object = asObject(detail)
+      if (object === null) continue
+      const format = textOr(object['format'], '')
+      if (object['type'] === 'reasoning.encrypted') {
+        this.#blocks.redacted(textOr(object['data'], ''), format, out)
+        continue
+      }
+      if (!this.#namesReasoning) {
+        this.#thinking(textOr(object['text'], null) ?? textOr(object['summary'], ''), format, out)
+      }
+      const signature = object['signature']
+      if (typeof signature === 'string' && format === SIGNED_FORMAT) this.#blocks.signature(signature, out)
+    }
+  }
+
+  #thinking(text: string, format: string, out: StreamEvent[]): void {
+    if (text === '') return
+    this.observedTextLength += text.length
+    this.#blocks.thinking(text, format, out)
+  }
+
+  #text(text: string, refusal: boolean, out: StreamEvent[]): void {
+    if (text === '') return
+    this.observedTextLength += text.length
+    if (refusal) this.#refuses = true
+    this.#blocks.text(text, refusal, out)
+  }
+
+  #parts(parts: readonly unknown[], out: StreamEvent[]): void {
+    for (const part of parts) {
+      const object = asObject(part)
+      if (object?.['type'] === 'thinking') this.#thinking(thinkingText(object['thinking']), 'part', out)
+      else this.#text(textOr(object?.['text'], ''), false, out)
+    }
+  }
+
+  #call(fragment: JsonObject, whole: boolean, out: StreamEvent[]): void {
+    const custom = asObject(fragment['custom'])
+    const definition = custom ?? asObject(fragment['function'])
+    const id = textOr(fragment['id'], '')
+    const name = textOr(definition?.['name'], '')
+    const index = fragment['index']
+    const call = this.#find(typeof index === 'number' ? index : null, id, name, whole)
+    if (call.id === '') call.id = id
+    if (call.name === '') call.name = name
+    if (custom !== null) call.kind = 'custom'
+    const signature = valueAt(fragment, 'extra_content', 'google', 'thought_signature')
+    if (typeof signature === 'string') call.signature = signature
+    this.#input(call, custom === null ? definition?.['arguments'] : custom['input'], out)
+  }
+
+  #legacyCall(fragment: JsonObject, out: StreamEvent[]): void {
+    const name = textOr(fragment['name'], '')
+    // Some services send an empty one with every chunk.
+    if (name === '' && this.#blocks.calls.length === 0) return
+    const call = this.#blocks.calls[0] ?? this.#blocks.register(null)
+    call.kind = 'legacy'
+    if (call.name === '') call.name = name
+    this.#input(call, fragment['arguments'], out)
+  }
+
+  #input(call: PendingCall, input: unknown, out: StreamEvent[]): void {
+    const written = inputText(input)
+    // Some services write what a tool without parameters is given as null.
+    const text = written === 'null' && !call.depth.begun ? '' : written
+    this.observedTextLength += text.length
+    this.#blocks.input(call, text, out)
+  }
+
+  /**
+   * The call that a fragment belongs to. By its index, unless another call comes under the same; without an index a new id
+   * begins a call, and so does a name where whole calls come side by side or the last one is complete.
+   */
+  #find(index: number | null, id: string, name: string, whole: boolean): PendingCall {
+    const { calls } = this.#blocks
+    if (index === null) {
+      const last = calls.at(-1)
+      if (last === undefined) return this.#blocks.register(null)
+      if (id !== '') return calls.findLast((call) => call.id === id) ?? this.#blocks.register(null)
+      return name !== '' && (whole || last.depth.complete) ? this.#blocks.register(null) : last
+    }
+    const known = calls.findLast((call) => call.key === index)
+    if (known === undefined) return this.#blocks.register(index)
+    const another = name !== '' && id !== '' && known.id !== '' && id !== known.id
+    return another ? this.#blocks.register(index) : known
+  }
+}

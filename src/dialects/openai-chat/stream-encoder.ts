@@ -1,0 +1,141 @@
+import type { EncoderOptions, StreamEncoder } from '../../core/codec.ts'
+import type { EndEvent, StartEvent, StreamEvent, ToolStartEvent } from '../../core/stream-event.ts'
+import { answerId } from '../answer-id.ts'
+import { estimatedUsage } from '../estimate-tokens.ts'
+import { SIGNED_FORMAT } from '../signed-thinking.ts'
+import { writeStop } from './stop-reason.ts'
+import { writeUsage } from './write-usage.ts'
+
+const DONE = 'data: [DONE]\n\n'
+
+/** Writes chat chunks. What surrounds the deltas is made once per stream or call. */
+export class ChatEncoder implements StreamEncoder {
+  readonly dropped = new Set<string>()
+  readonly #options: EncoderOptions
+  #top = ''
+  #head = ''
+  #tail = ''
+  #textLength = 0
+  #refusing = false
+  /** Of the calls that were begun; the first is 0. */
+  #tools = -1
+  #kind: ToolStartEvent['kind'] = 'function'
+  #toolHead = ''
+  #toolTail = ''
+  #hasInput = false
+  /** Of the thinking that is open, among the details. */
+  #details = 0
+
+  constructor(options: EncoderOptions) {
+    this.#options = options
+  }
+
+  encode(event: StreamEvent): string {
+    switch (event.type) {
+      case 'text-delta':
+        this.#textLength += event.text.length
+        return `${this.#head}{"${this.#refusing ? 'refusal' : 'content'}":${JSON.stringify(event.text)}}${this.#tail}`
+      case 'thinking-delta':
+        this.#textLength += event.text.length
+        if (this.#options.reasoningDetails) return this.#detailed(event.text)
+        return `${this.#head}{"reasoning_content":${JSON.stringify(event.text)}}${this.#tail}`
+      case 'tool-delta':
+        this.#textLength += event.text.length
+        this.#hasInput = true
+        return `${this.#toolHead}${JSON.stringify(event.text)}${this.#toolTail}`
+      case 'start':
+        return this.#start(event)
+      case 'text-start':
+        this.#refusing = event.refusal
+        return ''
+      case 'citation':
+        this.dropped.add('content.citations')
+        return ''
+      case 'thinking-signature':
+        return this.#options.reasoningDetails
+          ? this.#writeDetail({ type: 'reasoning.text', signature: event.text })
+          : ''
+      case 'thinking-end':
+        this.#details++
+        return ''
+      case 'redacted-thinking':
+        if (!this.#options.reasoningDetails) {
+          this.dropped.add('content.redacted_thinking')
+          return ''
+        }
+        return this.#writeDetail({ type: 'reasoning.encrypted', data: event.data }, this.#details++)
+      case 'tool-start':
+        return this.#startTool(event)
+      case 'tool-end':
+        // A call without input still has arguments: those of no parameters.
+        return this.#hasInput || this.#kind === 'custom' ? '' : `${this.#toolHead}"{}"${this.#toolTail}`
+      case 'native-start':
+        this.dropped.add(`content.${event.kind}`)
+        return ''
+      case 'end':
+        return this.#end(event)
+      case 'text-end':
+      case 'thinking-start':
+      case 'native-delta':
+      case 'native-end':
+      case 'ping':
+      case 'error':
+        return ''
+    }
+  }
+
+  #start(event: StartEvent): string {
+    const { id, model, created, wantsUsage } = this.#options
+    const top = {
+      id: answerId('chatcmpl-', event.id, id),
+      object: 'chat.completion.chunk',
+      created: event.created ?? created,
+      model: model ?? event.model,
+    }
+    this.#top = `data: ${JSON.stringify(top).slice(0, -1)},"choices":[`
+    this.#head = `${this.#top}{"index":0,"delta":`
+    this.#tail = `,"finish_reason":null}]${wantsUsage ? ',"usage":null' : ''}}\n\n`
+    return `${this.#head}{"role":"assistant","content":""}${this.#tail}`
+  }
+
+  #startTool({ kind, id, name, signature }: ToolStartEvent): string {
+    this.#kind = kind
+    this.#hasInput = false
+    const written = JSON.stringify(name)
+    if (kind === 'legacy') {
+      this.#toolHead = `${this.#head}{"function_call":{"arguments":`
+      this.#toolTail = `}}${this.#tail}`
+      return `${this.#head}{"function_call":{"name":${written},"arguments":""}}${this.#tail}`
+    }
+    this.#tools++
+    const member = kind === 'custom' ? 'input' : 'arguments'
+    const toolId = JSON.stringify(id === '' ? `call_${this.#options.id}_${this.#tools}` : id)
+    const extra =
+      signature === null ? '' : `,"extra_content":{"google":{"thought_signature":${JSON.stringify(signature)}}}`
+    this.#toolHead = `${this.#head}{"tool_calls":[{"index":${this.#tools},"${kind}":{"${member}":`
+    this.#toolTail = `}}]}${this.#tail}`
+    const head = `${this.#head}{"tool_calls":[{"index":${this.#tools},"id":${toolId},"type":"${kind}"`
+    return `${head},"${kind}":{"name":${written},"${member}":""}${extra}}]}${this.#tail}`
+  }
+
+  /** Thinking under both names, for clients that put the details together by their index and send them back. */
+  #detailed(text: string): string {
+    const details = [{ type: 'reasoning.text', text, format: SIGNED_FORMAT, index: this.#details }]
+    const delta = { reasoning_content: text, reasoning_details: details }
+    return `${this.#head}${JSON.stringify(delta)}${this.#tail}`
+  }
+
+  #writeDetail(detail: object, index = this.#details): string {
+    const details = [{ ...detail, format: SIGNED_FORMAT, index }]
+    return `${this.#head}{"reasoning_details":${JSON.stringify(details)}}${this.#tail}`
+  }
+
+  #end({ stop, usage }: EndEvent): string {
+    const written = writeStop(stop)
+    const reason = written === 'tool_calls' && this.#kind === 'legacy' ? 'function_call' : written
+    const finish = `${this.#head}{},"finish_reason":"${reason}"}]${this.#options.wantsUsage ? ',"usage":null' : ''}}\n\n`
+    if (!this.#options.wantsUsage) return finish + DONE
+    const counted = usage ?? estimatedUsage(this.#options.estimatedPromptTokens, this.#textLength)
+    return `${finish}${this.#top}],"usage":${JSON.stringify(writeUsage(counted))}}\n\n${DONE}`
+  }
+}

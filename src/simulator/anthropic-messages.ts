@@ -3,6 +3,7 @@ import type { PlannedCall } from './answer.ts'
 import { EventList, type StreamEvent } from './events.ts'
 import { escapeJson } from './json.ts'
 import { figure, type UsageFigures } from './usage-text.ts'
+import { SERVER_SENT_EVENTS } from './wire.ts'
 import type { ErrorContext, Wire, WireAnswer } from './wire.ts'
 
 const TERMINAL = 'event: message_stop\ndata: {"type":"message_stop"}\n\n'
@@ -13,7 +14,7 @@ const TEXT_DELTA =
   'event: content_block_delta\ndata: {"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":"'
 
 export const anthropicMessages: Wire = {
-  name: 'anthropic-messages',
+  ...SERVER_SENT_EVENTS,
 
   headers(requestId) {
     return `${anthropicRateLimits()}request-id: ${requestId}\r\nanthropic-organization-id: 00000000-0000-4000-8000-000000000000\r\n`

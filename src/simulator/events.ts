@@ -37,16 +37,33 @@ export class EventList implements Events {
   readonly terminalIndex: number
   readonly #parts: EventListParts
   readonly #tailStart: number
+  readonly #wrap: ((text: string) => string) | null
 
-  constructor(parts: EventListParts) {
+  /** @param wrap what is made of each event's text before it is sent */
+  constructor(parts: EventListParts, wrap: ((text: string) => string) | null = null) {
     this.#parts = parts
+    this.#wrap = wrap
     this.#tailStart = parts.head.length + parts.pieces.length * parts.prefixes.length
     this.count = this.#tailStart + parts.tail.length
     this.usageIndex = parts.usageAt === -1 ? this.count : this.#tailStart + parts.usageAt
     this.terminalIndex = this.count - parts.terminals
   }
 
+  /** The same events behind another one. */
+  preceded(text: string): EventList {
+    return new EventList({ ...this.#parts, head: [{ text, tokens: 0 }, ...this.#parts.head] }, this.#wrap)
+  }
+
+  /** The same events in another framing. */
+  wrapped(wrap: (text: string) => string): EventList {
+    return new EventList(this.#parts, wrap)
+  }
+
   text(index: number): string {
+    return this.#wrap === null ? this.#textAt(index) : this.#wrap(this.#textAt(index))
+  }
+
+  #textAt(index: number): string {
     const { head, prefixes, pieces, suffix, tail } = this.#parts
     if (index < head.length) return head[index]?.text ?? ''
     if (index >= this.#tailStart) return tail[index - this.#tailStart]?.text ?? ''

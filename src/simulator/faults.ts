@@ -77,9 +77,9 @@ export function faultedEvents(
     case 'error-event-mid':
       return new SplicedEvents(whole, after, [wire.errorEvent(context)], 'end')
     case 'comments':
-      return new MappedEvents(whole, (text) => COMMENT + text)
+      return wire.encoding === 'latin1' ? whole : new MappedEvents(whole, (text) => COMMENT + text)
     case 'crlf':
-      return new MappedEvents(whole, (text) => text.replaceAll('\n', '\r\n'))
+      return wire.encoding === 'latin1' ? whole : new MappedEvents(whole, (text) => text.replaceAll('\n', '\r\n'))
     default:
       return whole
   }

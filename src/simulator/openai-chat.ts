@@ -3,6 +3,7 @@ import { EventList, type StreamEvent } from './events.ts'
 import { escapeJson } from './json.ts'
 import { openaiErrorBody, openaiErrorHeaders, openaiErrorLine } from './openai-errors.ts'
 import { figure, type UsageFigures } from './usage-text.ts'
+import { SERVER_SENT_EVENTS } from './wire.ts'
 import type { ErrorContext, Wire, WireAnswer } from './wire.ts'
 
 const TERMINAL = 'data: [DONE]\n\n'
@@ -12,7 +13,7 @@ const RATE_LIMITS =
   'x-ratelimit-remaining-tokens: 29999978\r\nx-ratelimit-reset-requests: 6ms\r\nx-ratelimit-reset-tokens: 0s\r\n'
 
 export const openaiChat: Wire = {
-  name: 'openai-chat',
+  ...SERVER_SENT_EVENTS,
 
   headers(requestId, processingMs) {
     return `openai-processing-ms: ${processingMs}\r\nopenai-version: 2020-10-01\r\n${RATE_LIMITS}x-request-id: ${requestId}\r\n`

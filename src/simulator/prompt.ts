@@ -124,7 +124,8 @@ export function readMessagesPrompt(body: JsonObject, needsMaxTokens: boolean): P
 
 const MESSAGES_ROLES = new Set(['user', 'assistant', 'system'])
 
-class MessageReader {
+/** Counts and remembers what messages say. */
+export class MessageReader {
   tokens = 0
   lastUserText = ''
   toolResult: string | null = null
@@ -155,9 +156,13 @@ class MessageReader {
       if (!isRecord(part)) continue
       if (typeof part['text'] === 'string') text += (text === '' ? '' : '\n') + this.#count(part['text'])
       else if (part['type'] === 'tool_result') result = this.#textOf(part['content'])
-      else if (part['type'] === 'tool_use') {
-        this.#count(textOf(part['name']) ?? '')
-        this.#count(JSON.stringify(part['input'] ?? {}))
+      else if (isRecord(part['toolResult'])) result = this.#textOf(part['toolResult']['content'])
+      else if (part['json'] !== undefined) this.#count(JSON.stringify(part['json']))
+      else {
+        const call = part['type'] === 'tool_use' ? part : part['toolUse']
+        if (!isRecord(call)) continue
+        this.#count(textOf(call['name']) ?? '')
+        this.#count(JSON.stringify(call['input'] ?? {}))
       }
     }
     if (result !== null) this.toolResult = result
@@ -170,7 +175,11 @@ class MessageReader {
   }
 }
 
-function toolList(tools: unknown, definition: (tool: JsonObject) => JsonObject, schema: string): ToolDefinition[] {
+export function toolList(
+  tools: unknown,
+  definition: (tool: JsonObject) => JsonObject,
+  schema: string,
+): ToolDefinition[] {
   const found: ToolDefinition[] = []
   if (!Array.isArray(tools)) return found
   for (const tool of tools) {
@@ -198,7 +207,7 @@ function messagesToolChoice(choice: unknown): ToolChoice {
   return { mode: 'auto' }
 }
 
-function positiveInteger(value: unknown, name: string): number | null {
+export function positiveInteger(value: unknown, name: string): number | null {
   if (value === undefined || value === null) return null
   if (typeof value === 'number' && Number.isInteger(value) && value >= 1) return value
   throw new BadRequest(`Invalid '${name}': integer below minimum value. Expected a value >= 1.`, name, 'invalid_value')

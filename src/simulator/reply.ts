@@ -34,7 +34,6 @@ export interface Refusal {
   readonly code?: string | null
 }
 
-const STREAM_TYPE = 'text/event-stream; charset=utf-8'
 const GARBAGE = Buffer.from(Array.from({ length: 256 }, (_, index) => (index * 89 + 200) % 256))
 const HTML =
   '<html>\r\n<head><title>502 Bad Gateway</title></head>\r\n<body>\r\n<center><h1>502 Bad Gateway</h1></center>\r\n' +
@@ -241,8 +240,9 @@ export class Reply implements Resumable {
     }
     const chunked = framing !== 'close' && this.#exchange.head.isHttp11
     const player = new StreamPlayer(this.#exchange, {
-      head: this.#head(this.#behaviour.status ?? 200, STREAM_TYPE, chunked ? 'chunked' : 'close', ''),
+      head: this.#head(this.#behaviour.status ?? 200, wire.streamType, chunked ? 'chunked' : 'close', ''),
       events,
+      encoding: wire.encoding,
       chunked,
       ending: endingOf(this.#behaviour),
       outcome: fault === undefined || sparesStream(fault) ? 'ok' : 'fault',
@@ -260,13 +260,15 @@ export class Reply implements Resumable {
   /** A stream as one block of bytes, for faults below the level of events. */
   #streamRaw(answer: WireAnswer, events: Events): void {
     const { fault } = this.#behaviour
+    const { encoding, streamType } = this.#subject.wire
     const chunked = fault !== undefined && playsRaw(fault) && this.#exchange.head.isHttp11
     const parts: Buffer[] = []
     const marks: TokenMark[] = []
     let length = 0
     for (let i = 0; i < events.count; i++) {
       const text = events.text(i)
-      const part = Buffer.from(chunked ? `${Buffer.byteLength(text).toString(16)}\r\n${text}\r\n` : text)
+      const size = Buffer.byteLength(text, encoding).toString(16)
+      const part = Buffer.from(chunked ? `${size}\r\n${text}\r\n` : text, encoding)
       parts.push(part)
       length += part.length
       marks.push({ end: length, tokens: events.tokens(i), events: 1 })
@@ -277,7 +279,7 @@ export class Reply implements Resumable {
     const last = chunked ? marks.pop() : undefined
     if (last !== undefined) marks.push({ ...last, tokens: last.tokens + answer.usage.completionTokens - counted })
     const lie = fault === 'wrong-content-length-short' ? -10 : 10
-    const head = Buffer.from(this.#head(200, STREAM_TYPE, chunked ? 'chunked' : Math.max(0, length + lie), ''))
+    const head = Buffer.from(this.#head(200, streamType, chunked ? 'chunked' : Math.max(0, length + lie), ''))
     const bytes = Buffer.concat([head, ...parts])
     this.#playRaw({
       bytes,

@@ -2,11 +2,16 @@ import type { RequestHead } from './http-head.ts'
 
 export type Route =
   | { readonly kind: 'chat' | 'messages' | 'count-tokens' | 'models' | 'probe' | 'unknown' | 'control' }
+  | { readonly kind: 'cohere' | 'azure' }
+  | { readonly kind: 'converse' | 'invoke'; readonly model: string; readonly stream: boolean }
   | { readonly kind: 'embeddings' | 'rerank' | 'images' | 'videos' }
   | { readonly kind: 'model' | 'video' | 'video-content'; readonly id: string }
 
 const VIDEO_CONTENT = /\/videos\/([^/]+)\/content$/
 const VIDEO = /\/videos\/([^/]+)$/
+
+const BEDROCK = /\/model\/([^/]+)\/(converse|invoke)(-stream|-with-response-stream)?$/
+const AZURE = /\/openai\/(?:deployments\/[^/]+|v1)\/chat\/completions$/
 
 const CHAT: Route = { kind: 'chat' }
 const MESSAGES: Route = { kind: 'messages' }
@@ -20,7 +25,17 @@ const CONTROL: Route = { kind: 'control' }
 export function routeOf({ method, path }: RequestHead): Route {
   if (path.startsWith('/__sim/')) return CONTROL
   if (method === 'POST') {
+    if (AZURE.test(path)) return { kind: 'azure' }
     if (path.endsWith('/chat/completions')) return CHAT
+    if (path.endsWith('/v2/chat')) return { kind: 'cohere' }
+    const [, model, operation, stream] = BEDROCK.exec(path) ?? []
+    if (model !== undefined) {
+      return {
+        kind: operation === 'invoke' ? 'invoke' : 'converse',
+        model: decode(model),
+        stream: stream !== undefined,
+      }
+    }
     if (path.endsWith('/messages')) return MESSAGES
     if (path.endsWith('/messages/count_tokens')) return COUNT_TOKENS
     if (path.endsWith('/embeddings')) return { kind: 'embeddings' }
@@ -39,9 +54,12 @@ export function routeOf({ method, path }: RequestHead): Route {
   return path === '/' || path === '/api/hello' ? PROBE : UNKNOWN
 }
 
-/** The upstream key that a request carries, '' when none; what the dialect prefers comes first. */
+/** The upstream key that a request carries (of a signed one its id), '' when none; what the dialect prefers comes first. */
 export function credentialOf({ headers }: RequestHead, route: Route): string {
   const authorization = headers['authorization']
+  const signer =
+    authorization === undefined ? undefined : /^AWS4-HMAC-SHA256 Credential=([^/]+)\//.exec(authorization)?.[1]
+  if (signer !== undefined) return signer
   const bearer = authorization === undefined ? undefined : /^bearer\s+(.*)$/i.exec(authorization)?.[1]
   const apiKey = headers['x-api-key']
   if (route.kind === 'messages' || route.kind === 'count-tokens') return apiKey ?? bearer ?? ''

@@ -12,6 +12,7 @@ export type Ending = 'whole' | 'close' | 'reset' | 'hang'
 export interface StreamPlan {
   readonly head: string
   readonly events: Events
+  readonly encoding: 'utf8' | 'latin1'
   readonly chunked: boolean
   readonly ending: Ending
   readonly outcome: Outcome
@@ -45,7 +46,7 @@ export class StreamPlayer implements Resumable {
   resume(): void {
     const exchange = this.#exchange
     if (exchange.over || exchange.waitsForDrain) return
-    const { events, chunked, ending } = this.#plan
+    const { events, encoding, chunked, ending } = this.#plan
     let prefix = ''
     if (!this.#begun) {
       prefix = this.#begin()
@@ -63,9 +64,9 @@ export class StreamPlayer implements Resumable {
     this.#tokens += tokens
     const finished = this.#next >= events.count
     let bytes = prefix
-    if (batch !== '') bytes += chunked ? `${Buffer.byteLength(batch).toString(16)}\r\n${batch}\r\n` : batch
+    if (batch !== '') bytes += chunked ? `${Buffer.byteLength(batch, encoding).toString(16)}\r\n${batch}\r\n` : batch
     if (finished && ending === 'whole' && chunked) bytes += '0\r\n\r\n'
-    const goesOn = bytes === '' || exchange.write(bytes, count)
+    const goesOn = bytes === '' || exchange.write(encoding === 'utf8' ? bytes : Buffer.from(bytes, encoding), count)
     exchange.producedCompletion(tokens)
     if (finished) this.#end()
     else if (goesOn) this.#wait(limit)

@@ -1,6 +1,11 @@
 import { anthropicMessages } from './anthropic-messages.ts'
+import { azureOpenai, readAzurePrompt } from './azure-openai.ts'
 import { findBehaviour, parseBehaviour, type Behaviour } from './behaviour.ts'
 import { HEALTHY, type Behaviours } from './behaviours.ts'
+import { bedrockConverse } from './bedrock-converse.ts'
+import { bedrockInvoke, readInvokePrompt } from './bedrock-invoke.ts'
+import { cohereChat, readCoherePrompt } from './cohere-chat.ts'
+import { readConversePrompt } from './converse-prompt.ts'
 import type { RequestHead } from './http-head.ts'
 import { isRecord, type JsonObject } from './json.ts'
 import type { OpenRequest } from './ledger.ts'
@@ -20,6 +25,7 @@ import type { RecordedAnswer } from './recorded.ts'
 import type { Refusal, ReplySubject } from './reply.ts'
 import type { Route } from './routes.ts'
 import type { VideoJobs } from './video-jobs.ts'
+import type { Wire } from './wire.ts'
 
 export interface SubjectParts {
   readonly route: Exclude<Route, { kind: 'control' }>
@@ -59,7 +65,8 @@ export function readSubject(parts: SubjectParts): { readonly subject: ReplySubje
   }
   let behaviour = behaviours.take(record.credential, ofRequest)
   const { requireKey, recorded: recordedId } = behaviour
-  if (requireKey !== undefined && !requireKey.includes(record.credential)) refusal = { status: 401 }
+  const wire = wireOf(route, speaksAnthropic)
+  if (requireKey !== undefined && !requireKey.includes(record.credential)) refusal = { status: wire.unauthorizedStatus }
   else if (route.kind === 'unknown') {
     refusal = { status: 404, message: `Invalid URL (${head.method} ${head.path})`, code: null }
   }
@@ -78,7 +85,7 @@ export function readSubject(parts: SubjectParts): { readonly subject: ReplySubje
   // A refusal is as quick and as well-formed as the provider's own.
   if (refusal !== null) behaviour = HEALTHY
   const subject: ReplySubject = {
-    wire: speaksAnthropic ? anthropicMessages : openaiChat,
+    wire,
     id: parts.id,
     prompt: route.kind === 'count-tokens' ? null : prompt,
     plain,
@@ -89,13 +96,40 @@ export function readSubject(parts: SubjectParts): { readonly subject: ReplySubje
   return { subject, behaviour }
 }
 
-function readPrompt({ route, head, body }: SubjectParts): Prompt | null {
-  if (route.kind !== 'chat' && route.kind !== 'messages' && route.kind !== 'count-tokens') return null
-  if (route.kind !== 'chat' && head.headers['anthropic-version'] === undefined) {
-    throw new BadRequest('anthropic-version: header is required')
+function wireOf({ kind }: Route, speaksAnthropic: boolean): Wire {
+  switch (kind) {
+    case 'converse':
+      return bedrockConverse
+    case 'invoke':
+      return bedrockInvoke
+    case 'cohere':
+      return cohereChat
+    case 'azure':
+      return azureOpenai
+    default:
+      return speaksAnthropic ? anthropicMessages : openaiChat
   }
-  const value = readJson(body, route.kind === 'chat')
-  return route.kind === 'chat' ? readChatPrompt(value) : readMessagesPrompt(value, route.kind === 'messages')
+}
+
+function readPrompt({ route, head, body }: SubjectParts): Prompt | null {
+  switch (route.kind) {
+    case 'chat':
+      return readChatPrompt(readJson(body, true))
+    case 'azure':
+      return readAzurePrompt(readJson(body, true), head)
+    case 'cohere':
+      return readCoherePrompt(readJson(body, false))
+    case 'converse':
+      return readConversePrompt(readJson(body, false), route)
+    case 'invoke':
+      return readInvokePrompt(readJson(body, false), route)
+    case 'messages':
+    case 'count-tokens':
+      if (head.headers['anthropic-version'] === undefined) throw new BadRequest('anthropic-version: header is required')
+      return readMessagesPrompt(readJson(body, false), route.kind === 'messages')
+    default:
+      return null
+  }
 }
 
 function readPlain({ route, body }: SubjectParts): PlainRequest | null {

@@ -28,9 +28,12 @@ export interface ErrorContext {
   readonly retryAfter?: number | string | null
 }
 
-/** One of the two wire languages, as text. */
+/** A wire language. Its events are text, or bytes with one character for each. */
 export interface Wire {
-  readonly name: 'openai-chat' | 'anthropic-messages'
+  readonly streamType: string
+  readonly encoding: 'utf8' | 'latin1'
+  /** Of an answer to a credential that is not let in. */
+  readonly unauthorizedStatus: 401 | 403
   /** Header lines of every answer, each with its line end. */
   headers(requestId: string, processingMs: number): string
   body(answer: WireAnswer): string
@@ -44,3 +47,10 @@ export interface Wire {
   errorHeaders(status: number, context: ErrorContext): string
   errorEvent(context: ErrorContext): string
 }
+
+/** How all dialects stream but those of AWS. */
+export const SERVER_SENT_EVENTS = {
+  streamType: 'text/event-stream; charset=utf-8',
+  encoding: 'utf8',
+  unauthorizedStatus: 401,
+} as const satisfies Partial<Wire>

@@ -1,3 +1,6 @@
+import { bearer } from '../credential-header.ts'
+import type { CredentialHeader } from '../credential-header.ts'
+
 /** How a resource is addressed. */
 export type AzureApi =
   /** Each deployment has a path of its own, and the shape is that of a dated version. */
@@ -25,7 +28,7 @@ function versionOf(apiVersion: string): string {
   return `api-version=${encodeURIComponent(apiVersion)}`
 }
 
-/** Name and value of the header that lets a call in. @param kind a key of the resource, or a token of Entra ID */
-export function azureAuth(kind: 'key' | 'token', credential: string): readonly [name: string, value: string] {
-  return kind === 'key' ? ['api-key', credential] : ['authorization', `Bearer ${credential}`]
+/** @param kind a key of the resource, or a token of Entra ID */
+export function azureAuth(kind: 'key' | 'token', credential: string): CredentialHeader {
+  return kind === 'key' ? ['api-key', credential] : bearer(credential)
 }

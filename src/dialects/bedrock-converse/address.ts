@@ -1,3 +1,6 @@
+import { bearer } from '../credential-header.ts'
+import type { CredentialHeader } from '../credential-header.ts'
+
 export type BedrockOperation =
   'converse' | 'converse-stream' | 'invoke' | 'invoke-with-response-stream' | 'count-tokens'
 
@@ -13,7 +16,7 @@ export function bedrockPath(model: string, operation: BedrockOperation): string 
   return `/model/${encodeURIComponent(model)}/${operation}`
 }
 
-/** Name and value of the header that lets a call in by an API key of the service; without one, requests are signed. */
-export function bedrockKeyAuth(apiKey: string): readonly [name: string, value: string] {
-  return ['authorization', `Bearer ${apiKey}`]
+/** For an API key of the service; without one, requests are signed. */
+export function bedrockAuth(apiKey: string): CredentialHeader {
+  return bearer(apiKey)
 }

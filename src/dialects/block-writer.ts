@@ -51,13 +51,13 @@ export class BlockWriter {
     out.push({ type: 'redacted-thinking', data, format })
   }
 
-  startTool(id: string, name: string, out: StreamEvent[]): void {
+  startTool(id: string, name: string, out: StreamEvent[], signature: string | null = null): void {
     this.close(out)
     this.open = 'tool'
     this.hasCalls = true
     this.hasContent = true
     this.textLength += name.length
-    out.push({ type: 'tool-start', kind: 'function', id, name, signature: null, extra: null })
+    out.push({ type: 'tool-start', kind: 'function', id, name, signature, extra: null })
   }
 
   /** Of the tool that is open. */

@@ -1,11 +1,13 @@
 import type { ClientCodec, UpstreamCodec } from '../core/codec.ts'
 import type { WireDialect } from '../core/conversation.ts'
 import { messagesCodec } from './anthropic-messages/codec.ts'
+import { geminiCodec } from './gemini/codec.ts'
 import { chatCodec } from './openai-chat/codec.ts'
 
 const UPSTREAM_CODECS: Readonly<Partial<Record<WireDialect, UpstreamCodec>>> = {
   'openai-chat': chatCodec,
   'anthropic-messages': messagesCodec,
+  gemini: geminiCodec,
 }
 
 const CLIENT_CODECS: Readonly<Partial<Record<WireDialect, ClientCodec>>> = {

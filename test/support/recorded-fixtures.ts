@@ -21,6 +21,10 @@ export interface RecordedFixture {
   readonly hasRequest: boolean
 }
 
+export type UpstreamFixture = Pick<RecordedFixture, 'id' | 'kind' | 'features' | 'status' | 'response'> & {
+  readonly operation: string | null
+}
+
 interface IndexEntry {
   id: string
   protocol: DialectName
@@ -45,9 +49,24 @@ export function loadEndpointFixtures(protocol: 'embeddings' | 'rerank' | 'images
   return readIndex('endpoints.json').filter(({ id }) => id.startsWith(`${protocol}/`))
 }
 
+/** The cases of a dialect that upstreams alone speak; `operation` tells those of other endpoints than its main one. */
+export function loadUpstreamFixtures(protocol: 'gemini'): UpstreamFixture[] {
+  return readEntries(`${protocol}.json`).map((entry) => ({
+    id: entry.id,
+    kind: entry.kind,
+    operation: entry.operation ?? null,
+    features: new Set(entry.features),
+    status: entry.response.status,
+    response: readFileSync(join(ROOT, entry.response.file)),
+  }))
+}
+
+function readEntries(file: string): IndexEntry[] {
+  return (JSON.parse(readFileSync(join(ROOT, file), 'utf8')) as { cases: IndexEntry[] }).cases
+}
+
 function readIndex(file: string): RecordedFixture[] {
-  const { cases } = JSON.parse(readFileSync(join(ROOT, file), 'utf8')) as { cases: IndexEntry[] }
-  return cases.map((entry) => new LazyFixture(entry))
+  return readEntries(file).map((entry) => new LazyFixture(entry))
 }
 
 class LazyFixture implements RecordedFixture {

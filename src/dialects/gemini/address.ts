@@ -1,0 +1,35 @@
+/** Where on Vertex AI a model is served; null stands for the Gemini API. */
+export interface VertexPlace {
+  readonly project: string
+  readonly location: string
+}
+
+export type GeminiOperation =
+  'generateContent' | 'streamGenerateContent' | 'countTokens' | 'embedContent' | 'batchEmbedContents' | 'predict'
+
+/** Path and query of a call, below the host. */
+export function geminiPath(model: string, operation: GeminiOperation, place: VertexPlace | null): string {
+  const query = operation === 'streamGenerateContent' ? '?alt=sse' : ''
+  return `${collection(model, place)}:${operation}${query}`
+}
+
+/** Name and value of the header that lets a call in; never in the URL, which ends up in logs. */
+export function geminiAuth(credential: string, place: VertexPlace | null): readonly [name: string, value: string] {
+  return place === null ? ['x-goog-api-key', credential] : ['authorization', `Bearer ${credential}`]
+}
+
+/** The host of a location; `global` has one of its own. */
+export function vertexHost({ location }: VertexPlace): string {
+  return location === 'global'
+    ? 'aiplatform.googleapis.com'
+    : `${encodeURIComponent(location)}-aiplatform.googleapis.com`
+}
+
+/** The model may be named with the collection it is in (`models/…`, `tunedModels/…`). */
+function collection(model: string, place: VertexPlace | null): string {
+  const slash = model.lastIndexOf('/')
+  const name = encodeURIComponent(model.slice(slash + 1))
+  if (place === null) return `/v1beta/${model.startsWith('tunedModels/') ? 'tunedModels' : 'models'}/${name}`
+  const { project, location } = place
+  return `/v1/projects/${encodeURIComponent(project)}/locations/${encodeURIComponent(location)}/publishers/google/models/${name}`
+}

@@ -1,0 +1,49 @@
+import type { Target } from '../../core/codec.ts'
+import type { Conversation, OutputFormat } from '../../core/conversation.ts'
+import type { JsonObject } from '../../core/json-object.ts'
+import { put } from '../fields.ts'
+import type { LossReport } from '../losses.ts'
+import { buildThinking } from './build-thinking.ts'
+import { cleanSchema } from './schema.ts'
+
+/** How the answer is to be made: `generationConfig`. @param format null where the answer's shape is asked for in words */
+export function buildGeneration(
+  conversation: Conversation,
+  target: Target,
+  format: OutputFormat | null,
+  losses: LossReport,
+): JsonObject {
+  const { sampling } = conversation
+  const config: Record<string, unknown> = {}
+  if (target.takesSampling) {
+    put(config, 'temperature', sampling.temperature)
+    put(config, 'topP', sampling.topP)
+  } else {
+    losses.dropValue('temperature', sampling.temperature)
+    losses.dropValue('top_p', sampling.topP)
+  }
+  if (target.takesTopK) put(config, 'topK', sampling.topK)
+  else losses.dropValue('top_k', sampling.topK)
+  put(config, 'seed', sampling.seed)
+  put(config, 'presencePenalty', sampling.presencePenalty)
+  put(config, 'frequencyPenalty', sampling.frequencyPenalty)
+  if (sampling.logprobs === true) losses.drop('logprobs')
+  losses.dropValue('top_logprobs', sampling.topLogprobs)
+  put(config, 'maxOutputTokens', maxTokensOf(conversation.maxTokens, target.maxOutputTokens))
+  const stop = conversation.stop.filter((sequence) => sequence !== '')
+  if (stop.length > 0) config['stopSequences'] = stop.slice(0, target.maxStopSequences)
+  if (stop.length > target.maxStopSequences) losses.drop('stop')
+  put(config, 'thinkingConfig', buildThinking(conversation, target, losses))
+  if (format !== null && format.type !== 'text') config['responseMimeType'] = 'application/json'
+  if (format?.type === 'schema') {
+    const { schema, lossy } = cleanSchema(format.schema)
+    config['responseSchema'] = schema
+    if (lossy) losses.drop('response_format.json_schema.schema')
+  }
+  return config
+}
+
+/** Thinking counts, as it does for clients. */
+function maxTokensOf(wanted: number | null, most: number | null): number | null {
+  return wanted === null || most === null ? wanted : Math.min(wanted, most)
+}

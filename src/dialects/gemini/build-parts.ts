@@ -1,0 +1,170 @@
+import type { Target } from '../../core/codec.ts'
+import type { Block, DocumentBlock, ToolCallBlock, ToolResultBlock } from '../../core/content.ts'
+import type { JsonObject } from '../../core/json-object.ts'
+import type { LossReport } from '../losses.ts'
+import { unsealSignature } from '../thought-signature.ts'
+import { inputObject } from '../tool-input.ts'
+import type { Turn } from '../turns.ts'
+import { mediaPart } from './build-media.ts'
+import type { GeminiToolNames } from './tool-names.ts'
+
+/** Taken by the service in the place of a signature that nobody has. */
+const NO_SIGNATURE = 'skip_thought_signature_validator'
+const MEDIA_BELOW = '[attached below]'
+
+/** Writes the turns of one conversation as contents. */
+export class ContentWriter {
+  readonly #target: Target
+  readonly #names: GeminiToolNames
+  readonly #losses: LossReport
+  /** The upstream's names of the tools that calls are of, by the ids of the calls. */
+  readonly #called = new Map<string, string>()
+
+  constructor(target: Target, names: GeminiToolNames, losses: LossReport) {
+    this.#target = target
+    this.#names = names
+    this.#losses = losses
+  }
+
+  /** The block if it can be said, null after reporting that it cannot. Throws GatewayError UNSUPPORTED_FIELD. */
+  adapt(block: Block, role: Turn['role']): Block | null {
+    if ('cache' in block && block.cache !== null) this.#losses.lose('content.cache_control')
+    if ('extra' in block && block.extra !== null) this.#reportExtra(block)
+    switch (block.type) {
+      case 'thinking':
+      case 'redacted-thinking':
+        if (unsealSignature(block) !== null) return block
+        this.#losses.lose('content.thinking', 'messages.reasoning_content')
+        return null
+      case 'native':
+        this.#losses.lose(
+          role === 'assistant' ? 'content.server_tool' : 'content.native',
+          `messages.content.${block.kind}`,
+        )
+        return null
+      case 'image':
+        this.#losses.dropValue('content.image_url.detail', block.detail)
+        return block
+      case 'document':
+        if (block.citations === true) this.#losses.lose('content.citations')
+        return block
+      default:
+        return block
+    }
+  }
+
+  write(turns: readonly Turn[]): JsonObject[] {
+    const contents: { role: string; parts: JsonObject[] }[] = []
+    for (const { role, content } of turns) {
+      const parts = role === 'assistant' ? this.#modelParts(content) : this.#userParts(content)
+      const written = role === 'assistant' ? 'model' : 'user'
+      const last = contents.at(-1)
+      if (last?.role === written) last.parts.push(...parts)
+      else if (parts.length > 0) contents.push({ role: written, parts })
+    }
+    return contents
+  }
+
+  /** The first call of a turn carries the signature of the step; a signature of a call stands ahead of it. */
+  #modelParts(content: readonly Block[]): JsonObject[] {
+    const parts: JsonObject[] = []
+    let ofCall: string | null = null
+    let isFirst = true
+    for (const block of content) {
+      const sealed = unsealSignature(block)
+      if (sealed?.place === 'call') ofCall = sealed.signature
+      else if (sealed !== null) parts.push({ text: '', thoughtSignature: sealed.signature })
+      else if (block.type === 'tool-call') {
+        const signature = block.signature ?? ofCall ?? (isFirst && this.#wantsSignatures ? NO_SIGNATURE : null)
+        parts.push(this.#callPart(block, signature))
+        ofCall = null
+        isFirst = false
+      } else parts.push(...this.#plainParts(block))
+    }
+    return parts
+  }
+
+  /** Models that are told levels of thinking refuse a step whose first call is not signed. */
+  get #wantsSignatures(): boolean {
+    return this.#target.reasoning === 'effort'
+  }
+
+  #callPart(call: ToolCallBlock, signature: string | null): JsonObject {
+    const name = this.#names.upstream(call.name)
+    this.#called.set(call.id, name)
+    const args = call.kind === 'custom' ? { input: call.input } : inputObject(call.input)
+    const part = { functionCall: { name, args } }
+    return signature === null ? part : { ...part, thoughtSignature: signature }
+  }
+
+  /** Results have no place for media: they follow all of them. */
+  #userParts(content: readonly Block[]): JsonObject[] {
+    const results: JsonObject[] = []
+    const rest: JsonObject[] = []
+    for (const block of content) {
+      if (block.type === 'tool-result') results.push(this.#resultPart(block, rest))
+      else rest.push(...this.#plainParts(block))
+    }
+    return [...results, ...rest]
+  }
+
+  #resultPart(result: ToolResultBlock, beside: JsonObject[]): JsonObject {
+    const texts: string[] = []
+    for (const block of result.content) {
+      const adapted = this.adapt(block, 'user')
+      if (adapted === null) continue
+      for (const part of this.#plainParts(adapted)) {
+        if (typeof part['text'] === 'string') texts.push(part['text'])
+        else {
+          texts.push(MEDIA_BELOW)
+          beside.push(part)
+        }
+      }
+    }
+    const name = this.#called.get(result.callId) ?? this.#names.upstream(result.name ?? 'tool')
+    const text = texts.join('\n')
+    return { functionResponse: { name, response: result.isError ? { error: text } : { result: text } } }
+  }
+
+  #plainParts(block: Block): readonly JsonObject[] {
+    switch (block.type) {
+      case 'text':
+      case 'refusal':
+        return block.text === '' ? [] : [{ text: block.text }]
+      case 'image':
+        return [mediaPart(block.source, 'image/jpeg') ?? this.#lostFile()]
+      case 'document':
+        return this.#documentParts(block)
+      case 'audio':
+        return [{ inlineData: { mimeType: `audio/${block.format || 'wav'}`, data: block.data } }]
+      case 'search-result': {
+        const texts = block.content.map((inner) => (inner.type === 'text' ? inner.text : ''))
+        return [{ text: [block.title, block.source, ...texts].filter((text) => text !== '').join('\n') }]
+      }
+      case 'tool-reference':
+        return [{ text: block.name }]
+      default:
+        return []
+    }
+  }
+
+  #documentParts({ source, title, context }: DocumentBlock): readonly JsonObject[] {
+    const head = [title, context].filter((text) => text !== null && text !== '').join('\n')
+    const heads = head === '' ? [] : [{ text: head }]
+    if (source.kind === 'text') return [...heads, { text: source.text }]
+    if (source.kind === 'blocks') return [...heads, ...source.blocks.flatMap((block) => this.#plainParts(block))]
+    return [...heads, mediaPart(source, 'application/pdf') ?? this.#lostFile()]
+  }
+
+  #lostFile(): never {
+    this.#losses.lose('content.file_id', 'messages.content.file.file_id')
+    throw new TypeError('a lost file is refused')
+  }
+
+  #reportExtra(block: Block): void {
+    // Of these the extra is the wire's own form of what the block says.
+    if (block.type !== 'thinking' && block.type !== 'redacted-thinking' && block.type !== 'tool-call') {
+      this.#losses.lose('content.extra')
+    }
+  }
+}

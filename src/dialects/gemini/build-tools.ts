@@ -1,0 +1,65 @@
+import type { Conversation, Tool } from '../../core/conversation.ts'
+import type { JsonObject } from '../../core/json-object.ts'
+import { put } from '../fields.ts'
+import type { LossReport } from '../losses.ts'
+import { FREE_TEXT_PARAMETERS } from '../tool-names.ts'
+import { cleanParameters } from './schema.ts'
+import type { GeminiToolNames } from './tool-names.ts'
+
+/** Declarations of the client's tools; those of its provider cannot be carried. */
+export function buildDeclarations(tools: readonly Tool[], names: GeminiToolNames, losses: LossReport): JsonObject[] {
+  const built: JsonObject[] = []
+  for (const tool of tools) {
+    if (tool.type === 'native') {
+      losses.lose('tools.native', `tools.${tool.kind}`)
+      continue
+    }
+    const isFunction = tool.type === 'function'
+    const declared = isFunction && !tool.legacy ? names.upstream(tool.name) : names.declare(tool.name, kindOf(tool))
+    const declaration: Record<string, unknown> = { name: declared }
+    put(declaration, 'description', tool.description)
+    const { schema, lossy } = cleanParameters((isFunction ? tool.parameters : FREE_TEXT_PARAMETERS) ?? {})
+    put(declaration, 'parameters', schema)
+    if (lossy) losses.drop('tools.parameters')
+    if (tool.type === 'custom') losses.dropValue('tools.custom.format', tool.format)
+    else {
+      if (tool.strict === true) losses.lose('tools.strict')
+      if (tool.cache !== null) losses.lose('content.cache_control')
+    }
+    if (tool.extra !== null) losses.lose('tools.extra')
+    built.push(declaration)
+  }
+  return built
+}
+
+function kindOf(tool: Tool): 'custom' | 'legacy' {
+  return tool.type === 'custom' ? 'custom' : 'legacy'
+}
+
+/** Which tool is to be called: `functionCallingConfig`. */
+export function buildToolChoice(
+  { toolChoice, tools, parallelToolCalls }: Conversation,
+  names: GeminiToolNames,
+  losses: LossReport,
+): JsonObject | null {
+  const declared = new Set(tools.map((tool) => (tool.type === 'native' ? null : tool.name)))
+  if (parallelToolCalls === false) losses.drop('parallel_tool_calls')
+  switch (toolChoice?.type) {
+    case undefined:
+      return null
+    case 'auto':
+      return declared.size === 0 ? null : { mode: 'AUTO' }
+    case 'none':
+      return declared.size === 0 ? null : { mode: 'NONE' }
+    case 'required':
+      return { mode: 'ANY' }
+    case 'tool':
+      if (!declared.has(toolChoice.name)) losses.lose('tool_choice.native', 'tool_choice')
+      return { mode: 'ANY', allowedFunctionNames: [names.upstream(toolChoice.name)] }
+    case 'allowed': {
+      const allowed = toolChoice.names.filter((name) => declared.has(name)).map((name) => names.upstream(name))
+      if (allowed.length === 0) return { mode: 'NONE' }
+      return { mode: toolChoice.required ? 'ANY' : 'VALIDATED', allowedFunctionNames: allowed }
+    }
+  }
+}

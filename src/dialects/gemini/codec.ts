@@ -1,0 +1,19 @@
+import type { UpstreamCodec } from '../../core/codec.ts'
+import { buildRequest } from './build-request.ts'
+import { parseAnswer } from './parse-answer.ts'
+import { GeminiStreamDecoder } from './stream-decoder.ts'
+import { GEMINI_TARGET } from './target.ts'
+
+/** The Gemini API and Vertex AI, which clients do not speak. */
+export const geminiCodec: UpstreamCodec = {
+  name: 'gemini',
+  defaultTarget: GEMINI_TARGET,
+  framing: 'sse',
+  buildRequest,
+  parseAnswer,
+  createDecoder,
+}
+
+function createDecoder(): GeminiStreamDecoder {
+  return new GeminiStreamDecoder()
+}

@@ -1,0 +1,41 @@
+import type { UpstreamFailure } from '../../core/dialect.ts'
+import { failureOf } from '../failure.ts'
+import { objects, textOr } from '../fields.ts'
+import { asObject } from '../json-value.ts'
+
+const RETRY_INFO = 'google.rpc.RetryInfo'
+const ERROR_INFO = 'google.rpc.ErrorInfo'
+const SECONDS = /^(\d{1,6}(?:\.\d{1,9})?)s$/
+const MS_PER_SECOND = 1000
+
+/**
+ * An error of the service. Its type is the reason where one is told, for a bad key is a 400 like any other by its status;
+ * else the status (`RESOURCE_EXHAUSTED`).
+ */
+export function geminiFailure(value: unknown): UpstreamFailure {
+  const failure = failureOf(value)
+  const error = errorOf(value)
+  if (error === null) return failure.type === '' ? { ...failure, type: 'invalid_answer' } : failure
+  const type = textOr(detailOf(error, ERROR_INFO)?.['reason'], '') || textOr(error['status'], '') || failure.type
+  return { message: failure.message, type }
+}
+
+/** How long the service asks to wait, in milliseconds; it says so in the body, not in a header. Null: it does not. */
+export function retryDelayMs(value: unknown): number | null {
+  const error = errorOf(value)
+  if (error === null) return null
+  const seconds = SECONDS.exec(textOr(detailOf(error, RETRY_INFO)?.['retryDelay'], ''))?.[1]
+  return seconds === undefined ? null : Math.ceil(Number(seconds) * MS_PER_SECOND)
+}
+
+/** Streams that are no SSE have errors in an array. */
+function errorOf(value: unknown): Readonly<Record<string, unknown>> | null {
+  return asObject(asObject(Array.isArray(value) ? value[0] : value)?.['error'])
+}
+
+function detailOf(
+  error: Readonly<Record<string, unknown>>,
+  type: string,
+): Readonly<Record<string, unknown>> | undefined {
+  return objects(error['details']).find((detail) => textOr(detail['@type'], '').endsWith(type))
+}

@@ -1,0 +1,63 @@
+import type { Stop, StopReason } from '../../core/answer.ts'
+import { stopByCalls } from '../stop-by-calls.ts'
+
+/** `failed`: what the model made could not be used. */
+const REASONS: Readonly<Record<string, StopReason | 'failed'>> = {
+  STOP: 'end',
+  MAX_TOKENS: 'length',
+  SAFETY: 'content-filter',
+  RECITATION: 'content-filter',
+  LANGUAGE: 'content-filter',
+  BLOCKLIST: 'content-filter',
+  PROHIBITED_CONTENT: 'content-filter',
+  SPII: 'content-filter',
+  MODEL_ARMOR: 'content-filter',
+  IMAGE_SAFETY: 'content-filter',
+  IMAGE_PROHIBITED_CONTENT: 'content-filter',
+  IMAGE_RECITATION: 'content-filter',
+  IMAGE_OTHER: 'content-filter',
+  NO_IMAGE: 'content-filter',
+  MALFORMED_FUNCTION_CALL: 'failed',
+  UNEXPECTED_TOOL_CALL: 'failed',
+  TOO_MANY_TOOL_CALLS: 'failed',
+  MISSING_THOUGHT_SIGNATURE: 'failed',
+  MALFORMED_RESPONSE: 'failed',
+  OTHER: 'failed',
+}
+
+/** Some clients of the service have written enums as their numbers; from 6 on its two faces number differently. */
+const NUMBERED: readonly (string | null)[] = [
+  null,
+  'STOP',
+  'MAX_TOKENS',
+  'SAFETY',
+  'RECITATION',
+  'OTHER',
+  'BLOCKLIST',
+  'PROHIBITED_CONTENT',
+  'SPII',
+]
+
+/** The service's word for why it stopped; null when it has not stopped. */
+export function readFinish(value: unknown): string | null {
+  if (typeof value === 'number') return value === 0 ? null : (NUMBERED[value] ?? String(value))
+  return typeof value === 'string' && value !== '' && value !== 'FINISH_REASON_UNSPECIFIED' ? value : null
+}
+
+/**
+ * Why an answer ended; null: it failed, and there is nothing to show. Words that are not known count as a natural end.
+ * @param finish null where a whole answer did not say
+ */
+export function stopOf(
+  finish: string | null,
+  { hasContent, hasCalls }: { readonly hasContent: boolean; readonly hasCalls: boolean },
+): Stop | null {
+  const reason = (finish === null ? null : REASONS[finish]) ?? 'end'
+  if (reason === 'failed' && !hasContent) return null
+  return {
+    reason: stopByCalls(reason === 'failed' ? 'end' : reason, hasCalls),
+    native: finish,
+    sequence: null,
+    details: null,
+  }
+}

@@ -1,0 +1,131 @@
+import type { Citation } from '../../core/content.ts'
+import type { JsonObject } from '../../core/json-object.ts'
+import type { StreamEvent } from '../../core/stream-event.ts'
+import { BlockWriter } from '../block-writer.ts'
+import { dataUrl } from '../data-url.ts'
+import { arrayOf, objects, textOr } from '../fields.ts'
+import { asObject, valueAt } from '../json-value.ts'
+import { sealSignature, THOUGHT_FORMAT } from '../thought-signature.ts'
+import { cleaned, hashText } from '../tool-ids.ts'
+import { PartialArguments } from './partial-arguments.ts'
+
+/** Parts that only this service can read back. */
+const NATIVE = ['executableCode', 'codeExecutionResult', 'toolCall', 'toolResponse', 'inlineData', 'fileData'] as const
+
+/** Reads the parts of one answer, in one piece or chunk by chunk. */
+export class PartReader {
+  readonly #blocks = new BlockWriter()
+  #arguments: PartialArguments | null = null
+  #calls = 0
+
+  get hasCalls(): boolean {
+    return this.#blocks.hasCalls
+  }
+
+  get hasContent(): boolean {
+    return this.#blocks.hasContent
+  }
+
+  get textLength(): number {
+    return this.#blocks.textLength
+  }
+
+  /** @param answerId tells the calls of this answer from those of others */
+  read(part: JsonObject, answerId: string, out: StreamEvent[]): void {
+    const call = asObject(part['functionCall'])
+    if (call !== null) {
+      this.#readCall(call, textOr(part['thoughtSignature'], null), answerId, out)
+      return
+    }
+    this.#endArguments(out)
+    const text = textOr(part['text'], null) ?? imageOf(part)
+    if (text === null) {
+      this.#readNative(part, out)
+      return
+    }
+    if (part['thought'] === true) this.#blocks.thinking(text, THOUGHT_FORMAT, out)
+    else this.#blocks.text(text, out)
+    const signature = part['thoughtSignature']
+    if (typeof signature === 'string') this.#blocks.redacted(sealSignature(signature, 'text'), THOUGHT_FORMAT, out)
+  }
+
+  /** What the text before is said to rest on. */
+  cite(candidate: JsonObject, out: StreamEvent[]): void {
+    if (this.#blocks.open !== 'text') return
+    for (const citation of citationsOf(candidate)) this.#blocks.citation(citation, out)
+  }
+
+  close(out: StreamEvent[]): void {
+    this.#endArguments(out)
+    this.#blocks.close(out)
+  }
+
+  /** A whole call; or the head of one whose arguments follow, pieces of these, or `{}` for their end. */
+  #readCall(call: JsonObject, signature: string | null, answerId: string, out: StreamEvent[]): void {
+    const goesOn = call['willContinue'] === true
+    const name = textOr(call['name'], '')
+    if (name !== '') {
+      this.close(out)
+      this.#blocks.startTool(textOr(call['id'], '') || this.#mintId(answerId, signature), name, out, signature)
+      this.#calls++
+      if (goesOn || call['partialArgs'] !== undefined) this.#arguments = new PartialArguments()
+      else this.#blocks.toolInput(JSON.stringify(call['args'] ?? {}), out)
+    }
+    this.#arguments?.add(call['partialArgs'])
+    if (!goesOn && this.#blocks.open === 'tool') this.close(out)
+  }
+
+  #endArguments(out: StreamEvent[]): void {
+    if (this.#arguments === null) return
+    this.#blocks.toolInput(this.#arguments.text(), out)
+    this.#arguments = null
+  }
+
+  /** The service mostly gives calls no ids; those of a conversation must differ. */
+  #mintId(answerId: string, signature: string | null): string {
+    if (answerId !== '') return `call_${cleaned(answerId, true).slice(0, 48)}_${this.#calls}`
+    return signature === null ? '' : `call_${hashText(signature, 16)}_${this.#calls}`
+  }
+
+  #readNative(part: JsonObject, out: StreamEvent[]): void {
+    const kind = NATIVE.find((name) => asObject(part[name]) !== null)
+    if (kind === undefined) return
+    this.#blocks.startNative(kind, part, out)
+    this.#blocks.close(out)
+  }
+}
+
+/** No client's dialect has pictures in answers: it gets them as text that many of them show as pictures. */
+function imageOf(part: JsonObject): string | null {
+  const type = textOr(valueAt(part, 'inlineData', 'mimeType'), '')
+  const data = textOr(valueAt(part, 'inlineData', 'data'), '')
+  return type.startsWith('image/') ? `![image](${dataUrl(type, data)})` : null
+}
+
+function citationsOf(candidate: JsonObject): Citation[] {
+  const found: Citation[] = []
+  for (const citation of objects(valueAt(candidate, 'citationMetadata', 'citations'))) {
+    found.push(citationOf(citation, citation, null))
+  }
+  const sources = arrayOf(valueAt(candidate, 'groundingMetadata', 'groundingChunks'))
+  const supports = objects(valueAt(candidate, 'groundingMetadata', 'groundingSupports'))
+  if (supports.length === 0) for (const source of sources) pushSource(source, null, found)
+  for (const support of supports) {
+    const text = textOr(valueAt(support, 'segment', 'text'), null)
+    for (const index of arrayOf(support['groundingChunkIndices'])) {
+      if (typeof index === 'number') pushSource(sources[index], text, found)
+    }
+  }
+  return found
+}
+
+function pushSource(source: unknown, text: string | null, into: Citation[]): void {
+  const native = asObject(source)
+  const page = asObject(native?.['web']) ?? asObject(native?.['retrievedContext'])
+  if (native !== null && page !== null) into.push(citationOf(page, native, text))
+}
+
+/** Places in the answer are told in bytes: they are left to `native`. */
+function citationOf(page: JsonObject, native: JsonObject, text: string | null): Citation {
+  return { url: textOr(page['uri'], null), title: textOr(page['title'], null), text, start: null, end: null, native }
+}

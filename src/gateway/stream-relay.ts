@@ -2,9 +2,9 @@ import type { StreamInspector } from '../core/dialect.ts'
 import { GatewayError } from '../core/errors.ts'
 import { INVALID_EVENT } from '../dialects/event.ts'
 import { SseSplitter } from '../wire/sse.ts'
-import { streamHeaders } from './answer-headers.ts'
 import type { Answer, AnswerReceiver, AttemptControl } from './answer-receiver.ts'
 import { classifyFailure } from './classify.ts'
+import { ClientStream } from './client-stream.ts'
 import { settleUsage } from './settle-usage.ts'
 
 /** Comments before the first event are held back, so that a failure may still go to another key; up to this much. */
@@ -22,17 +22,13 @@ const TWO_LINE_ENDS = Buffer.from('\n\n')
  */
 export class StreamRelay implements AnswerReceiver {
   readonly #answer: Answer
-  readonly #control: AttemptControl
+  readonly #client: ClientStream
   readonly #splitter = new SseSplitter()
   readonly #inspector: StreamInspector
-  #held: Buffer[] = []
-  #heldBytes = 0
   /** Events of the current chunk that stand side by side and go downstream in one write. */
   #run: Buffer | null = null
   #runStart = 0
   #runEnd = 0
-  #committed = false
-  #clientGone = false
   /** The upstream has sent its last byte; what is left is its last event, or a part of it. */
   #ending = false
   #wasFinished = false
@@ -40,7 +36,7 @@ export class StreamRelay implements AnswerReceiver {
 
   constructor(answer: Answer, control: AttemptControl) {
     this.#answer = answer
-    this.#control = control
+    this.#client = new ClientStream(answer, control)
     this.#inspector = answer.dialect.inspectStream(answer.body.wantsUsage)
   }
 
@@ -80,8 +76,7 @@ export class StreamRelay implements AnswerReceiver {
   }
 
   clientLeft(): void {
-    this.#clientGone = true
-    this.#held = []
+    this.#client.clientLeft()
   }
 
   /** What passed so far, for a stream that is given up. */
@@ -123,10 +118,9 @@ export class StreamRelay implements AnswerReceiver {
   }
 
   #forward(bytes: Buffer, start: number, end: number): void {
-    const nothingSent = !this.#committed && this.#run === null
-    if (nothingSent && bytes[start] === COLON && this.#heldBytes < MAX_HELD_BYTES) {
-      this.#held.push(Buffer.from(bytes.subarray(start, end)))
-      this.#heldBytes += end - start
+    const nothingSent = !this.#client.committed && this.#run === null
+    if (nothingSent && bytes[start] === COLON && this.#client.heldBytes < MAX_HELD_BYTES) {
+      this.#client.hold(Buffer.from(bytes.subarray(start, end)))
       return
     }
     if (this.#run === bytes && this.#runEnd === start) {
@@ -143,53 +137,21 @@ export class StreamRelay implements AnswerReceiver {
     if (this.#run === null) return
     const bytes = this.#run.subarray(this.#runStart, this.#runEnd)
     this.#run = null
-    this.#send(bytes)
-  }
-
-  #send(bytes: Buffer): void {
-    if (this.#clientGone) return
-    const { response } = this.#answer.ctx.exchange
-    const accepted = response.write(this.#committed ? bytes : this.#commit(bytes))
-    if (!accepted && !response.aborted) this.#control.pause()
-  }
-
-  /** The failover line: from here on the answer is this upstream's, for better or worse. */
-  #commit(bytes: Buffer): Buffer {
-    const { ctx, headers, clock } = this.#answer
-    this.#committed = true
-    ctx.status = 200
-    ctx.exchange.response.start(200, streamHeaders(ctx, headers, clock.monotonicUs()))
-    const first = this.#held.length === 0 ? bytes : Buffer.concat([...this.#held, bytes])
-    this.#held = []
-    return first
+    this.#client.send(bytes)
   }
 
   #complete(lastBytes: Buffer): void {
     this.#over = true
-    const { ctx } = this.#answer
     this.settle(this.#inspector.usageIsFinal)
-    if (!this.#clientGone) {
-      const last = this.#committed ? lastBytes : this.#commit(lastBytes)
-      ctx.finishWith(() => {
-        ctx.exchange.response.end(last)
-      })
-    }
-    this.#control.served()
+    this.#client.complete(lastBytes)
   }
 
   #failed(error: GatewayError): void {
     this.#over = true
     this.#run = null
-    if (!this.#committed && !this.#clientGone) {
-      this.#control.failed(error)
-      return
-    }
-    this.settle(false)
-    const { ctx, dialect } = this.#answer
-    ctx.finishWith(() => {
-      ctx.exchange.response.end(dialect.renderErrorEvent(error, ctx.id))
+    this.#client.fail(error, () => {
+      this.settle(false)
     })
-    this.#control.broken(error)
   }
 
   /** Reads the field anew where a callback may have changed it. */

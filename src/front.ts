@@ -12,6 +12,7 @@ import { Health } from './gateway/health.ts'
 import { ModelDirectory } from './gateway/models.ts'
 import { createPhases } from './gateway/phases.ts'
 import { RequestMetrics } from './gateway/request-metrics.ts'
+import { Translator } from './gateway/translator.ts'
 import { createRefusal, createRoutes } from './gateway/routes.ts'
 import { Shedding } from './gateway/shedding.ts'
 import { publicBaseUrl } from './gateway/video/base-url.ts'
@@ -167,6 +168,7 @@ async function runFront(setup: ChildSetup): Promise<void> {
       logger.warn({ level, cause, limit }, 'the step of the overload ladder has changed')
     },
   })
+  const translator = new Translator(pool, inlineMaxBytes)
   const phases = createPhases({
     clock,
     deadlines,
@@ -183,8 +185,13 @@ async function runFront(setup: ChildSetup): Promise<void> {
     dialectOf,
     checkBody: (endpoint, bytes) =>
       bytes.length > inlineMaxBytes ? pool.checkBody(endpoint, bytes) : validator.validate(endpoint, bytes),
-    readAnswer: ({ dialect, body: request }, body) =>
-      body.length > inlineMaxBytes ? pool.readAnswer(dialect.name, request, body) : dialect.readAnswer(body, request),
+    translator,
+    readAnswer: ({ dialect, body: request, translation }, body) => {
+      if (translation !== null) return translator.answer(translation, body)
+      return body.length > inlineMaxBytes
+        ? pool.readAnswer(dialect.name, request, body)
+        : dialect.readAnswer(body, request)
+    },
     isReady,
     vendor: config.server.vendor,
     retryBudget: new RetryBudget(config.upstream.retryBudget),

@@ -114,6 +114,7 @@ function end(id: string): EndRecord {
         durationUs: 5_400,
         model: 'sim-gpt',
         choice: { how: 'only', score: null, waitUs: 0, others: [] },
+        dropped: [],
       },
     ],
     usage: { promptTokens: 110, completionTokens: 40, cachedTokens: 0, cacheWriteTokens: 0, reasoningTokens: 0 },

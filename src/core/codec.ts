@@ -50,6 +50,9 @@ export interface Target {
   readonly passFields: readonly string[]
 }
 
+/** What a provider takes otherwise than its dialect's own service. */
+export type TargetQuirks = Partial<Omit<Target, 'model' | 'stream'>>
+
 /** How a call under the upstream's name is given back to the client. */
 export interface ToolAlias {
   readonly name: string

@@ -49,6 +49,8 @@ export interface BufferedAnswer {
   readonly body: Buffer | null
   /** The provider's id of the job that was begun in the place of an answer. */
   readonly job?: string
+  /** What the client's dialect has no place for. */
+  readonly dropped?: readonly string[]
 }
 
 /** What of a request its answer is read with. Plain: it goes to the pool. */

@@ -1,5 +1,11 @@
-/** The wire language of a client or an upstream. */
+/** The wire language of a client. */
 export type DialectName = 'openai-chat' | 'anthropic-messages'
+
+/** The wire language of an upstream. */
+export type UpstreamDialectName = DialectName
+
+/** Upstreams of one dialect, or of any: conversations are translated. */
+export type ServedBy = UpstreamDialectName | 'any'
 
 /** What the bodies of an endpoint are written in: its clients' dialect, or a small language of its own under that one's errors. */
 export type BodyDialectName = DialectName | 'openai-embeddings' | 'rerank' | 'openai-images' | 'openai-videos'
@@ -19,26 +25,64 @@ export type EndpointName =
 /** A public AI route: which language its clients speak and how it is served. */
 export interface Endpoint {
   readonly name: EndpointName
-  /** Decides the shape of errors, and which providers can serve it. */
+  /** Decides the shape of errors. */
   readonly dialect: DialectName
+  readonly servedBy: ServedBy
   readonly bodies: BodyDialectName
   readonly streams: boolean
 }
 
 export const ENDPOINTS = {
-  chat: { name: 'chat.completions', dialect: 'openai-chat', bodies: 'openai-chat', streams: true },
-  messages: { name: 'messages', dialect: 'anthropic-messages', bodies: 'anthropic-messages', streams: true },
+  chat: { name: 'chat.completions', dialect: 'openai-chat', servedBy: 'any', bodies: 'openai-chat', streams: true },
+  messages: {
+    name: 'messages',
+    dialect: 'anthropic-messages',
+    servedBy: 'any',
+    bodies: 'anthropic-messages',
+    streams: true,
+  },
   countTokens: {
     name: 'messages.count_tokens',
     dialect: 'anthropic-messages',
+    servedBy: 'anthropic-messages',
     bodies: 'anthropic-messages',
     streams: false,
   },
-  embeddings: { name: 'embeddings', dialect: 'openai-chat', bodies: 'openai-embeddings', streams: false },
-  rerank: { name: 'rerank', dialect: 'openai-chat', bodies: 'rerank', streams: false },
-  images: { name: 'images.generations', dialect: 'openai-chat', bodies: 'openai-images', streams: false },
-  video: { name: 'video.generations', dialect: 'openai-chat', bodies: 'openai-videos', streams: false },
-  videoJob: { name: 'video.get', dialect: 'openai-chat', bodies: 'openai-chat', streams: false },
-  modelList: { name: 'models.list', dialect: 'openai-chat', bodies: 'openai-chat', streams: false },
-  model: { name: 'models.get', dialect: 'openai-chat', bodies: 'openai-chat', streams: false },
+  embeddings: {
+    name: 'embeddings',
+    dialect: 'openai-chat',
+    servedBy: 'openai-chat',
+    bodies: 'openai-embeddings',
+    streams: false,
+  },
+  rerank: { name: 'rerank', dialect: 'openai-chat', servedBy: 'openai-chat', bodies: 'rerank', streams: false },
+  images: {
+    name: 'images.generations',
+    dialect: 'openai-chat',
+    servedBy: 'openai-chat',
+    bodies: 'openai-images',
+    streams: false,
+  },
+  video: {
+    name: 'video.generations',
+    dialect: 'openai-chat',
+    servedBy: 'openai-chat',
+    bodies: 'openai-videos',
+    streams: false,
+  },
+  videoJob: {
+    name: 'video.get',
+    dialect: 'openai-chat',
+    servedBy: 'openai-chat',
+    bodies: 'openai-chat',
+    streams: false,
+  },
+  modelList: {
+    name: 'models.list',
+    dialect: 'openai-chat',
+    servedBy: 'openai-chat',
+    bodies: 'openai-chat',
+    streams: false,
+  },
+  model: { name: 'models.get', dialect: 'openai-chat', servedBy: 'openai-chat', bodies: 'openai-chat', streams: false },
 } as const satisfies Record<string, Endpoint>

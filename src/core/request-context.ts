@@ -74,6 +74,8 @@ export class RequestContext {
   readonly times: PhaseTimes = { authUs: 0, limitUs: 0, validateUs: 0, queueUs: 0, translateUs: 0, upstreamUs: 0 }
   /** Sends the last bytes of the answer; called by accounting once the record is safe. */
   finish: (() => void) | null = null
+  /** What of the request, or of its answer, the other side's dialect could not carry. */
+  dropped: readonly string[] = []
   /** Headers that phases want on the answer. */
   readonly answerHeaders: Array<HeaderList[number]> = []
 

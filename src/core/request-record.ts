@@ -73,4 +73,6 @@ export interface AttemptRecord {
   readonly model: string | null
   /** Why this key; null in records from before it was kept. */
   readonly choice: Choice | null
+  /** Names of what translation had to leave out of the request, or of the answer. */
+  readonly dropped: readonly string[]
 }

@@ -1,4 +1,5 @@
-import type { DialectName } from './endpoint.ts'
+import type { TargetQuirks } from './codec.ts'
+import type { UpstreamDialectName } from './endpoint.ts'
 
 /** Per-minute and at-a-time limits; null means the configured default, or none where there is no default. */
 export interface KeyLimits {
@@ -41,7 +42,7 @@ export type AuthStyle = 'bearer' | 'x-api-key' | 'none'
 export interface Provider {
   readonly id: string
   readonly name: string
-  readonly dialect: DialectName
+  readonly dialect: UpstreamDialectName
   /** Origin and path prefix, without a trailing slash, e.g. `https://api.openai.com/v1`. */
   readonly baseUrl: string
   readonly auth: AuthStyle
@@ -49,6 +50,8 @@ export interface Provider {
   readonly headers: Readonly<Record<string, string>>
   readonly keys: readonly UpstreamKey[]
   readonly timeouts: UpstreamTimeouts
+  /** What it takes otherwise than its dialect's own service. */
+  readonly target?: TargetQuirks
   /** The provider goes on billing when we hang up: drain within a bound instead of aborting. */
   readonly billsAfterDisconnect: boolean
 }

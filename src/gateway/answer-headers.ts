@@ -25,6 +25,7 @@ export function answerHeaders(ctx: RequestContext, contentType: string, nowUs: n
       ['X-RateLimit-Reset-Tokens', seconds(limits.resetTokensSeconds)],
     )
   }
+  if (ctx.dropped.length > 0) headers.push(['X-Sluice-Dropped', ctx.dropped.join(', ')])
   headers.push(['Server-Timing', serverTiming(ctx, nowUs)])
   return headers
 }

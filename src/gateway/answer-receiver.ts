@@ -3,6 +3,7 @@ import type { Dialect } from '../core/dialect.ts'
 import type { GatewayError } from '../core/errors.ts'
 import type { RequestBody } from '../core/request-body.ts'
 import type { RequestContext } from '../core/request-context.ts'
+import type { AnswerTranslation } from '../dialects/translate.ts'
 import type { UpstreamHeaders } from '../upstream/upstream-client.ts'
 
 /** What takes the body of an upstream's answer: one kind for streams, one for whole answers, one for refusals. */
@@ -13,6 +14,8 @@ export interface AnswerReceiver {
   lost(error: GatewayError): void
   /** The client is gone: nothing more is to be sent, but what has been generated is to be known. */
   clientLeft(): void
+  /** Books what passed so far of a stream that is given up. */
+  settle?(complete: boolean): void
 }
 
 /** What a receiver may do to the attempt it works for. Exactly one of `served` and `failed` is called, once. */
@@ -30,6 +33,8 @@ export interface Answer {
   readonly ctx: RequestContext
   readonly body: RequestBody
   readonly dialect: Dialect
+  /** How the answer becomes one of the client's dialect; null: it is one. */
+  readonly translation: AnswerTranslation | null
   readonly status: number
   readonly headers: UpstreamHeaders
   readonly clock: Clock

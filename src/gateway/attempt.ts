@@ -8,6 +8,7 @@ import type { RequestBody } from '../core/request-body.ts'
 import type { RequestContext } from '../core/request-context.ts'
 import type { Provider } from '../core/snapshot.ts'
 import { redactUpstreamText } from '../dialects/redact.ts'
+import type { AnswerTranslation } from '../dialects/translate.ts'
 import type { UpstreamCall, UpstreamClient, UpstreamHeaders, UpstreamListener } from '../upstream/upstream-client.ts'
 import type { Answer, AnswerReceiver, AttemptControl } from './answer-receiver.ts'
 import { BufferedRelay, FailureReader, isEncoded } from './buffered-relay.ts'
@@ -15,6 +16,9 @@ import type { AnswerReader } from './buffered-relay.ts'
 import { outcomeOf } from './classify.ts'
 import { readHeadroom } from './headroom.ts'
 import { StreamRelay } from './stream-relay.ts'
+import { TranslatedStream } from './translated-stream.ts'
+import { needsTranslation } from './translator.ts'
+import type { TranslatedCall, Translator } from './translator.ts'
 import { buildUpstreamRequest } from './upstream-request.ts'
 
 export interface AttemptOptions {
@@ -22,6 +26,7 @@ export interface AttemptOptions {
   readonly clock: Clock
   readonly deadlines: DeadlineClock
   readonly readAnswer: AnswerReader
+  readonly translator: Translator
   readonly maxAnswerBytes: number
   /** As in the names of the messages protocol's headers. */
   readonly vendor: string
@@ -29,6 +34,10 @@ export interface AttemptOptions {
 
 /** Served: the answer is settled, good or bad. Failed: nothing has gone downstream, another key may be tried. */
 export type AttemptResult = { readonly kind: 'served' } | { readonly kind: 'failed'; readonly error: GatewayError }
+
+const EVENT_STREAM = /^(?:text\/event-stream|application\/vnd\.amazon\.eventstream)\b/i
+
+const NOTHING: readonly string[] = []
 
 /** How long an upstream may take to close an answer whose end has been seen, before its connection is given up. */
 const TAIL_MS = 1_000
@@ -50,6 +59,7 @@ export class Attempt implements UpstreamListener, AttemptControl {
   #resolve: ((result: AttemptResult) => void) | null = null
   #call: UpstreamCall | null = null
   #receiver: AnswerReceiver | null = null
+  #translation: AnswerTranslation | null = null
   #status = 0
   #slotHeld = true
   #outcome: AttemptOutcome = { kind: 'ok' }
@@ -90,19 +100,48 @@ export class Attempt implements UpstreamListener, AttemptControl {
 
   #send(): void {
     const { deployment } = this.#slot
+    if (!needsTranslation(this.#ctx.endpoint, deployment.provider)) {
+      // What an earlier attempt could not carry.
+      this.#ctx.dropped = NOTHING
+      const edits = { model: deployment.upstreamModel, stream: this.#body.stream }
+      this.#dispatch(this.#dialect.prepareBody(this.#body, edits))
+      return
+    }
+    const translated = this.#options.translator.request(this.#ctx, this.#body, deployment)
+    if (translated instanceof Promise) this.#sendOnce(translated)
+    else this.#sendTranslated(translated)
+  }
+
+  #sendOnce(translated: Promise<TranslatedCall>): void {
+    translated
+      .then((call) => {
+        // The client may have left while the pool was at it.
+        if (this.#resolve !== null) this.#sendTranslated(call)
+      })
+      .catch((cause: unknown) => {
+        this.failed(GatewayError.from(cause))
+      })
+  }
+
+  #sendTranslated({ body, dropped, answer }: TranslatedCall): void {
+    this.#translation = answer
+    this.#ctx.dropped = dropped
+    this.#dispatch(body)
+  }
+
+  #dispatch(body: Buffer): void {
+    const { deployment } = this.#slot
     const { request } = this.#ctx.exchange
-    const { stream } = this.#body
     const { clock } = this.#options
-    const body = this.#dialect.prepareBody(this.#body, { model: deployment.upstreamModel, stream })
     this.#ctx.times.translateUs = clock.monotonicUs() - this.#startUs
     this.#call = this.#options.upstream.send(
       buildUpstreamRequest({
         deployment,
-        endpoint: this.#ctx.endpoint.name,
+        endpoint: this.#ctx.endpoint,
         vendor: this.#options.vendor,
         request,
         body,
-        stream,
+        stream: this.#body.stream,
         trace: this.#ctx.trace,
       }),
       this,
@@ -123,6 +162,7 @@ export class Attempt implements UpstreamListener, AttemptControl {
       ctx: this.#ctx,
       body: this.#body,
       dialect: this.#dialect,
+      translation: this.#translation,
       status,
       headers,
       clock,
@@ -134,7 +174,10 @@ export class Attempt implements UpstreamListener, AttemptControl {
       this.#ctx.exchange.response.onDrain(() => {
         this.#call?.resume()
       })
-      this.#receiver = new StreamRelay(answer, this)
+      this.#receiver =
+        this.#translation === null
+          ? new StreamRelay(answer, this)
+          : new TranslatedStream(answer, this.#translation, this)
     } else this.#receiver = new BufferedRelay(answer, this, this.#options.readAnswer, this.#options.maxAnswerBytes)
     // Where the provider bills all the same, its answer may come after the client has gone.
     if (this.#ctx.aborted) this.#receiver.clientLeft()
@@ -191,7 +234,7 @@ export class Attempt implements UpstreamListener, AttemptControl {
       this.#watch(DRAIN_MS)
       return
     }
-    if (this.#receiver instanceof StreamRelay) this.#receiver.settle(false)
+    this.#receiver?.settle?.(false)
     this.#outcome = { kind: 'abandoned' }
     this.#settle({ kind: 'served' }, new GatewayError('CLIENT_CLOSED'))
     this.#hangUp()
@@ -199,7 +242,7 @@ export class Attempt implements UpstreamListener, AttemptControl {
 
   /** The tail of an answer, or of a drain, took too long. */
   #expired(): void {
-    if (this.#receiver instanceof StreamRelay && this.#resolve !== null) this.#receiver.settle(false)
+    if (this.#resolve !== null) this.#receiver?.settle?.(false)
     this.#settle({ kind: 'served' }, null)
     this.#hangUp()
   }
@@ -225,6 +268,7 @@ export class Attempt implements UpstreamListener, AttemptControl {
       durationUs,
       model: this.#slot.deployment.upstreamModel,
       choice: this.#slot.choice,
+      dropped: this.#ctx.dropped,
     })
     resolve(result)
   }
@@ -262,5 +306,5 @@ function secretsOf({ baseUrl, keys }: Provider): string[] {
 
 function isEventStream(headers: UpstreamHeaders): boolean {
   const type = headers['content-type']
-  return typeof type === 'string' && type.toLowerCase().startsWith('text/event-stream')
+  return typeof type === 'string' && EVENT_STREAM.test(type)
 }

@@ -109,6 +109,9 @@ export class BufferedRelay implements AnswerReceiver {
     settleUsage(ctx, { usage: read.usage, observedTextBytes: read.observedTextBytes, complete: true })
     if (!ctx.aborted) ctx.status = 200
     ctx.jobId = read.job ?? null
+    if (read.dropped !== undefined && read.dropped.length > 0) {
+      ctx.dropped = [...new Set([...ctx.dropped, ...read.dropped])]
+    }
     ctx.finishWith(() => {
       ctx.exchange.response.send(200, bufferedHeaders(ctx, headers, clock.monotonicUs()), read.body ?? body)
     })

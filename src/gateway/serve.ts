@@ -86,8 +86,8 @@ class Serving {
   #routes(): Route[] {
     const { scheduler, fallbacks } = this.#parts
     const { model } = this.#body
-    const { dialect } = this.#ctx.endpoint
-    const route = scheduler.route(model, dialect)
+    const { servedBy } = this.#ctx.endpoint
+    const route = scheduler.route(model, servedBy)
     if (route === null) {
       throw new GatewayError('MODEL_NOT_FOUND', {
         message: `The model ${JSON.stringify(model)} does not exist here, or not for this endpoint. GET /v1/models lists what does.`,
@@ -97,7 +97,7 @@ class Serving {
     const routes = [route]
     for (const fallback of fallbacks.get(model) ?? []) {
       const allowed = this.#ctx.principal?.models
-      const other = allowed?.has(fallback) === false ? null : scheduler.route(fallback, dialect)
+      const other = allowed?.has(fallback) === false ? null : scheduler.route(fallback, servedBy)
       if (other !== null) routes.push(other)
     }
     return routes

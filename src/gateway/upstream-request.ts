@@ -1,15 +1,19 @@
 import type { Deployment } from '../core/deployment.ts'
-import type { DialectName, EndpointName } from '../core/endpoint.ts'
+import type { DialectName, Endpoint, EndpointName } from '../core/endpoint.ts'
 import type { IncomingRequest } from '../core/exchange.ts'
 import { traceparentOf } from '../core/trace-context.ts'
 import type { TraceContext } from '../core/trace-context.ts'
 import type { Provider, UpstreamKey } from '../core/snapshot.ts'
 import type { UpstreamRequest } from '../upstream/upstream-client.ts'
 
-/** Where a provider serves each endpoint, behind its base URL. */
+/** Where a provider takes conversations, behind its base URL. */
+const CONVERSATIONS: Readonly<Record<DialectName, string>> = {
+  'openai-chat': '/chat/completions',
+  'anthropic-messages': '/messages',
+}
+
+/** And what else it serves. */
 const PATHS: Readonly<Partial<Record<EndpointName, string>>> = {
-  'chat.completions': '/chat/completions',
-  messages: '/messages',
   'messages.count_tokens': '/messages/count_tokens',
   embeddings: '/embeddings',
   rerank: '/rerank',
@@ -26,9 +30,12 @@ const FORWARDED: Readonly<Record<DialectName, ReadonlyArray<readonly [from: stri
   ],
 }
 
+/** Of the messages protocol, for clients that speak another one. */
+const MESSAGES_VERSION = '2023-06-01'
+
 export interface UpstreamRequestParts {
   readonly deployment: Deployment
-  readonly endpoint: EndpointName
+  readonly endpoint: Endpoint
   readonly vendor: string
   readonly request: IncomingRequest
   readonly body: Buffer
@@ -53,10 +60,12 @@ export function buildUpstreamRequest(parts: UpstreamRequestParts): UpstreamReque
   ]
   const userAgent = request.headers['user-agent']
   if (userAgent !== undefined) headers.push('user-agent', userAgent)
-  for (const [from, to] of FORWARDED[provider.dialect]) {
-    const value = request.headers[from.replace('VENDOR', parts.vendor)]
-    if (value !== undefined) headers.push(to, value)
-  }
+  if (parts.endpoint.dialect === provider.dialect) {
+    for (const [from, to] of FORWARDED[provider.dialect]) {
+      const value = request.headers[from.replace('VENDOR', parts.vendor)]
+      if (value !== undefined) headers.push(to, value)
+    }
+  } else if (provider.dialect === 'anthropic-messages') headers.push('anthropic-version', MESSAGES_VERSION)
   if (parts.trace !== null) {
     headers.push('traceparent', traceparentOf(parts.trace))
     if (parts.trace.state !== null) headers.push('tracestate', parts.trace.state)
@@ -64,13 +73,18 @@ export function buildUpstreamRequest(parts: UpstreamRequestParts): UpstreamReque
   attachCredential(headers, provider, key)
   return {
     origin,
-    path: pathname + (PATHS[parts.endpoint] ?? ''),
+    path: pathname + pathOf(parts),
     method: 'POST',
     headers,
     body,
     timeouts: provider.timeouts,
-    ...(parts.endpoint === 'video.generations' ? { once: true } : {}),
+    ...(parts.endpoint.name === 'video.generations' ? { once: true } : {}),
   }
+}
+
+function pathOf({ endpoint, deployment }: UpstreamRequestParts): string {
+  if (endpoint.servedBy !== 'any') return PATHS[endpoint.name] ?? ''
+  return CONVERSATIONS[deployment.provider.dialect]
 }
 
 /** A look at something that a provider keeps, `path` behind its base URL. */

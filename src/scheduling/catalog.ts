@@ -1,5 +1,5 @@
 import type { Deployment } from '../core/deployment.ts'
-import type { DialectName } from '../core/endpoint.ts'
+import type { ServedBy } from '../core/endpoint.ts'
 import type { Model, Provider, Snapshot, UpstreamKey } from '../core/snapshot.ts'
 import type { KeyState } from './key-state.ts'
 
@@ -14,21 +14,21 @@ export interface Candidate {
   readonly share: number
 }
 
-/** Who serves a model to clients of a dialect, by priority. Never empty. */
+/** Who serves a model, by priority. Never empty. */
 export type Route = readonly Candidate[]
 
 const MAX_NAMES_OF_PATTERNS = 1_000
 
 /** The models of a snapshot, sorted and indexed once. */
 export class Catalog {
-  readonly #routes = new Map<string, ReadonlyMap<DialectName, Route>>()
-  readonly #patterns: ReadonlyArray<{ readonly prefix: string; readonly routes: ReadonlyMap<DialectName, Route> }>
+  readonly #routes = new Map<string, ReadonlyMap<ServedBy, Route>>()
+  readonly #patterns: ReadonlyArray<{ readonly prefix: string; readonly routes: ReadonlyMap<ServedBy, Route> }>
   /** Names that fitted a pattern, made up by clients: bounded. */
-  readonly #named = new Map<string, Map<DialectName, Route>>()
+  readonly #named = new Map<string, Map<ServedBy, Route>>()
 
   constructor({ providers, models }: Snapshot, stateOf: (provider: Provider, key: UpstreamKey) => KeyState) {
     const byId = new Map(providers.map((provider) => [provider.id, provider]))
-    const patterns: Array<{ prefix: string; routes: ReadonlyMap<DialectName, Route> }> = []
+    const patterns: Array<{ prefix: string; routes: ReadonlyMap<ServedBy, Route> }> = []
     for (const model of models) {
       const routes = routesOf(model, byId, stateOf)
       if (model.id.endsWith('*')) patterns.push({ prefix: model.id.slice(0, -1), routes })
@@ -37,22 +37,22 @@ export class Catalog {
     this.#patterns = patterns.sort((a, b) => b.prefix.length - a.prefix.length)
   }
 
-  /** The model of this id, else of the longest pattern that it fits; null when there is none for this dialect. */
-  route(model: string, dialect: DialectName): Route | null {
+  /** The model of this id, else of the longest pattern that it fits; null when no such upstream has it. */
+  route(model: string, servedBy: ServedBy): Route | null {
     const exact = this.#routes.get(model)
-    if (exact !== undefined) return exact.get(dialect) ?? null
-    return this.#named.get(model)?.get(dialect) ?? this.#byPattern(model, dialect)
+    if (exact !== undefined) return exact.get(servedBy) ?? null
+    return this.#named.get(model)?.get(servedBy) ?? this.#byPattern(model, servedBy)
   }
 
-  #byPattern(model: string, dialect: DialectName): Route | null {
+  #byPattern(model: string, servedBy: ServedBy): Route | null {
     const pattern = this.#patterns.find(({ prefix }) => model.startsWith(prefix))
-    const general = pattern?.routes.get(dialect)
+    const general = pattern?.routes.get(servedBy)
     if (pattern === undefined || general === undefined) return null
     const rest = model.slice(pattern.prefix.length)
     const route = general.map((candidate) => ({ ...candidate, deployment: named(candidate.deployment, rest) }))
     if (this.#named.size >= MAX_NAMES_OF_PATTERNS) this.#named.clear()
-    const known = this.#named.get(model) ?? new Map<DialectName, Route>()
-    this.#named.set(model, known.set(dialect, route))
+    const known = this.#named.get(model) ?? new Map<ServedBy, Route>()
+    this.#named.set(model, known.set(servedBy, route))
     return route
   }
 }
@@ -61,25 +61,28 @@ function routesOf(
   model: Model,
   providers: ReadonlyMap<string, Provider>,
   stateOf: (provider: Provider, key: UpstreamKey) => KeyState,
-): ReadonlyMap<DialectName, Route> {
-  const byDialect = new Map<DialectName, Array<Omit<Candidate, 'share'>>>()
+): ReadonlyMap<ServedBy, Route> {
+  const routes = new Map<ServedBy, Array<Omit<Candidate, 'share'>>>()
   for (const target of model.targets) {
     const provider = providers.get(target.providerId)
     if (provider === undefined) continue
-    const candidates = byDialect.get(provider.dialect) ?? []
     for (const key of provider.keys) {
       const weight = target.weight * key.weight
       if (!key.enabled || !(weight > 0)) continue
-      candidates.push({
+      const candidate = {
         deployment: { provider, key, upstreamModel: target.upstreamModel, weight },
         key: stateOf(provider, key),
         priority: (target.priority ?? 0) + (key.priority ?? 0),
         weight,
-      })
+      }
+      for (const servedBy of [provider.dialect, 'any'] as const) {
+        const candidates = routes.get(servedBy)
+        if (candidates === undefined) routes.set(servedBy, [candidate])
+        else candidates.push(candidate)
+      }
     }
-    if (candidates.length > 0) byDialect.set(provider.dialect, candidates)
   }
-  return new Map([...byDialect].map(([dialect, candidates]) => [dialect, byPriority(candidates)]))
+  return new Map([...routes].map(([servedBy, candidates]) => [servedBy, byPriority(candidates)]))
 }
 
 function byPriority(candidates: ReadonlyArray<Omit<Candidate, 'share'>>): Route {

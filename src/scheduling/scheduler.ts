@@ -1,7 +1,7 @@
 import type { Clock } from '../core/clock.ts'
 import type { DeadlineClock } from '../core/deadlines.ts'
 import type { AnswerHead, AttemptOutcome, Choice, Slot } from '../core/deployment.ts'
-import type { DialectName } from '../core/endpoint.ts'
+import type { ServedBy } from '../core/endpoint.ts'
 import { GatewayError } from '../core/errors.ts'
 import type { KeyNews } from '../core/key-news.ts'
 import type { SchedulerStats } from '../core/scheduler-stats.ts'
@@ -69,9 +69,9 @@ export class Scheduler implements SlotOwner {
     this.#refuseHopeless(this.#keys.all(), this.#options.clock.now())
   }
 
-  /** Who serves a model to clients of a dialect; null when nobody does. */
-  route(model: string, dialect: DialectName): Route | null {
-    return this.#catalog.route(model, dialect)
+  /** The deployments of a model; null when it has none of this kind. */
+  route(model: string, servedBy: ServedBy): Route | null {
+    return this.#catalog.route(model, servedBy)
   }
 
   /** A slot, or a place in the queue. Throws NO_UPSTREAM_CAPACITY when there will be no room in time. */

@@ -95,6 +95,7 @@ function storableAttempt(attempt: AttemptRecord): AttemptRecord {
     durationUs: attempt.durationUs,
     model: textOrNull(attempt.model),
     choice: attempt.choice === null ? null : storableChoice(attempt.choice),
+    dropped: attempt.dropped.map(storableText),
   }
 }
 

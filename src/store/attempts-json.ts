@@ -9,8 +9,8 @@ export function attemptsJson(attempts: readonly AttemptRecord[]): string {
 }
 
 function attemptJson(attempt: AttemptRecord): string {
-  const { providerId, upstreamKeyId, status, outcome, startUs, durationUs, model, choice } = attempt
-  return `{"providerId":${quoted(providerId)},"upstreamKeyId":${quoted(upstreamKeyId)},"status":${number(status)},"outcome":${quoted(outcome)},"startUs":${number(startUs)},"durationUs":${number(durationUs)},"model":${model === null ? 'null' : quoted(model)},"choice":${choice === null ? 'null' : choiceJson(choice)}}`
+  const { providerId, upstreamKeyId, status, outcome, startUs, durationUs, model, choice, dropped } = attempt
+  return `{"providerId":${quoted(providerId)},"upstreamKeyId":${quoted(upstreamKeyId)},"status":${number(status)},"outcome":${quoted(outcome)},"startUs":${number(startUs)},"durationUs":${number(durationUs)},"model":${model === null ? 'null' : quoted(model)},"choice":${choice === null ? 'null' : choiceJson(choice)},"dropped":${dropped.length === 0 ? '[]' : JSON.stringify(dropped)}}`
 }
 
 function choiceJson({ how, score, waitUs, others }: Choice): string {

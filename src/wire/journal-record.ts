@@ -58,9 +58,10 @@ export function recordBound(record: JournalRecord): number {
   const identity = key + owner + asked + client + FIXED_LENGTH
   if (record.kind === 'begin') return MsgpackWriter.textBytes(identity)
   let attempts = 0
-  for (const { providerId, upstreamKeyId, model: served, choice } of record.attempts) {
+  for (const { providerId, upstreamKeyId, model: served, choice, dropped } of record.attempts) {
     attempts += providerId.length + upstreamKeyId.length + characters(served) + ATTEMPT_LENGTH
     for (const [keyId] of choice?.others ?? []) attempts += keyId.length + ATTEMPT_LENGTH
+    for (const name of dropped) attempts += name.length + ATTEMPT_LENGTH
   }
   const provider = characters(record.providerId) + characters(record.upstreamKeyId) + characters(record.servedModel)
   return MsgpackWriter.textBytes(identity + attempts + provider)
@@ -143,8 +144,10 @@ function writeEnd(writer: MsgpackWriter, record: EndRecord): void {
 const AS_SERVED = 0
 
 function writeAttempt(writer: MsgpackWriter, attempt: AttemptRecord, servedModel: string | null): void {
-  const { model, choice } = attempt
-  writer.array(choice === null ? ATTEMPT_FIELDS : ATTEMPT_FIELDS + CHOICE_FIELDS)
+  const { model, choice, dropped } = attempt
+  const hasDropped = dropped.length > 0
+  const plainFields = choice === null ? ATTEMPT_FIELDS : ATTEMPT_FIELDS + CHOICE_FIELDS
+  writer.array(hasDropped ? ATTEMPT_FIELDS + CHOICE_FIELDS + 1 : plainFields)
   writer.text(attempt.providerId)
   writer.text(attempt.upstreamKeyId)
   writer.number(attempt.status)
@@ -153,7 +156,14 @@ function writeAttempt(writer: MsgpackWriter, attempt: AttemptRecord, servedModel
   writer.number(attempt.durationUs)
   if (model === servedModel) writer.number(AS_SERVED)
   else writer.text(model)
-  if (choice === null) return
+  if (choice !== null) writeChoice(writer, choice)
+  else if (hasDropped) for (let i = 0; i < CHOICE_FIELDS; i++) writer.text(null)
+  if (!hasDropped) return
+  writer.array(dropped.length)
+  for (const name of dropped) writer.text(name)
+}
+
+function writeChoice(writer: MsgpackWriter, choice: Choice): void {
   writer.text(choice.how)
   writer.number(choice.score)
   writer.number(choice.waitUs)
@@ -237,6 +247,8 @@ function decodeEnd(fields: readonly unknown[]): EndRecord {
   }
 }
 
+const NOTHING: readonly string[] = []
+
 function decodeAttempt(value: unknown, servedModel: string | null): AttemptRecord {
   const fields = list(value)
   return {
@@ -247,7 +259,8 @@ function decodeAttempt(value: unknown, servedModel: string | null): AttemptRecor
     startUs: number(fields[4]),
     durationUs: number(fields[5]),
     model: decodeModel(fields[6], servedModel),
-    choice: fields[7] === undefined ? null : decodeChoice(fields),
+    choice: fields[7] === undefined || fields[7] === null ? null : decodeChoice(fields),
+    dropped: fields[11] === undefined ? NOTHING : list(fields[11]).map(text),
   }
 }
 

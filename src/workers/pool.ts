@@ -5,6 +5,13 @@ import type { AnswerRequest, BufferedAnswer } from '../core/dialect.ts'
 import type { BodyDialectName, EndpointName } from '../core/endpoint.ts'
 import { GatewayError } from '../core/errors.ts'
 import type { RequestBody } from '../core/request-body.ts'
+import type {
+  AnswerTranslation,
+  Pair,
+  TargetEdits,
+  TranslatedAnswer,
+  TranslatedRequest,
+} from '../dialects/translate.ts'
 import type { BodyLimits, Task, TaskResult } from './protocol.ts'
 
 export interface PoolOptions {
@@ -56,6 +63,20 @@ export class WorkerPool {
     const result = await this.#run({ kind: 'read-answer', dialect, request: plain, bytes: Uint8Array.from(bytes) })
     if (result.kind !== 'answer') throw failureOf(result)
     // What was written anew comes back in the place of what was sent.
+    return { ...result.answer, body: result.isNew ? asBuffer(result.bytes) : null }
+  }
+
+  /** As `translateRequest` of the dialects, for large bodies; leaves `bytes` as they are. */
+  async translateRequest(bytes: Buffer, pair: Pair, edits: TargetEdits): Promise<TranslatedRequest> {
+    const result = await this.#run({ kind: 'translate-request', pair, edits, bytes: Uint8Array.from(bytes) })
+    if (result.kind !== 'translated') throw failureOf(result)
+    return { ...result.request, body: asBuffer(result.bytes) }
+  }
+
+  /** As `translateAnswer` of the dialects, for large answers; leaves `bytes` as they are. */
+  async translateAnswer(bytes: Buffer, translation: AnswerTranslation): Promise<TranslatedAnswer> {
+    const result = await this.#run({ kind: 'translate-answer', translation, bytes: Uint8Array.from(bytes) })
+    if (result.kind !== 'translated-answer') throw failureOf(result)
     return { ...result.answer, body: result.isNew ? asBuffer(result.bytes) : null }
   }
 

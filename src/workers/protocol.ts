@@ -2,6 +2,13 @@ import type { AnswerRequest, BufferedAnswer } from '../core/dialect.ts'
 import type { BodyDialectName, EndpointName } from '../core/endpoint.ts'
 import type { ErrorCode } from '../core/errors.ts'
 import type { RequestBody } from '../core/request-body.ts'
+import type {
+  AnswerTranslation,
+  Pair,
+  TargetEdits,
+  TranslatedAnswer,
+  TranslatedRequest,
+} from '../dialects/translate.ts'
 
 /** What the pool can be asked for. Bytes travel by transfer, never by copy: the sender's view is empty afterwards. */
 export type Task =
@@ -11,6 +18,13 @@ export type Task =
       readonly bytes: Uint8Array
       readonly limits: BodyLimits
     }
+  | {
+      readonly kind: 'translate-request'
+      readonly pair: Pair
+      readonly edits: TargetEdits
+      readonly bytes: Uint8Array
+    }
+  | { readonly kind: 'translate-answer'; readonly translation: AnswerTranslation; readonly bytes: Uint8Array }
   | {
       readonly kind: 'read-answer'
       readonly dialect: BodyDialectName
@@ -29,6 +43,18 @@ export type TaskResult =
       readonly kind: 'answer'
       readonly answer: Omit<BufferedAnswer, 'body'>
       /** `bytes` are not those that came but what the client gets in their place. */
+      readonly isNew: boolean
+      readonly bytes: Uint8Array
+    }
+  | {
+      readonly kind: 'translated'
+      readonly request: Omit<TranslatedRequest, 'body'>
+      readonly bytes: Uint8Array
+    }
+  | {
+      readonly kind: 'translated-answer'
+      readonly answer: Omit<TranslatedAnswer, 'body'>
+      /** False: there is none, `bytes` are the upstream's. */
       readonly isNew: boolean
       readonly bytes: Uint8Array
     }

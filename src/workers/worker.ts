@@ -1,6 +1,7 @@
 import { move, transferableSymbol, valueSymbol } from 'piscina'
 import { GatewayError } from '../core/errors.ts'
 import { dialectOf } from '../dialects/index.ts'
+import { translateAnswer, translateRequest } from '../dialects/translate.ts'
 import { createValidator } from '../validation/validate.ts'
 import type { Validator } from '../validation/validate.ts'
 import type { BodyLimits, Task, TaskResult } from './protocol.ts'
@@ -26,6 +27,14 @@ function perform(task: Task, buffer: Buffer): TaskResult {
     case 'check-body': {
       const { bytes: handedBack, ...body } = validatorFor(task.limits).validate(task.endpoint, buffer)
       return { kind: 'body', body, bytes }
+    }
+    case 'translate-request': {
+      const { body, ...request } = translateRequest(buffer, task.pair, task.edits)
+      return { kind: 'translated', request, bytes: owned(body) }
+    }
+    case 'translate-answer': {
+      const { body, ...answer } = translateAnswer(buffer, task.translation)
+      return { kind: 'translated-answer', answer, isNew: body !== null, bytes: body === null ? bytes : owned(body) }
     }
     case 'read-answer': {
       const { body, ...answer } = dialectOf(task.dialect).readAnswer(buffer, task.request)

@@ -43,6 +43,7 @@ export const attemptRecords: fc.Arbitrary<AttemptRecord> = fc.record({
   durationUs: count,
   model: textOrNull,
   choice: fc.option(choice, { nil: null }),
+  dropped: fc.array(text, { maxLength: 3 }),
 })
 
 export const beginRecords: fc.Arbitrary<BeginRecord> = fc.record({ kind: fc.constant('begin' as const), ...identity })
@@ -117,6 +118,7 @@ export function anEnd(id: string, changes: Partial<EndRecord> = {}): EndRecord {
         durationUs: 812_004,
         model: 'gpt-4o-mini-2024-07-18',
         choice: { how: 'load', score: 0.105, waitUs: 0, others: [['openai-2', 'cooling']] },
+        dropped: [],
       },
     ],
     usage: { promptTokens: 412, completionTokens: 96, cachedTokens: 128, cacheWriteTokens: 0, reasoningTokens: 0 },

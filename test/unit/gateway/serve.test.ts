@@ -8,6 +8,7 @@ import { RetryBudget } from '../../../src/scheduling/retry-budget.ts'
 import type { UpstreamClient } from '../../../src/upstream/upstream-client.ts'
 import { provider, SchedulingWorld, settled, upstreamKey } from '../../support/scheduling-world.ts'
 import { makeContext } from './context.ts'
+import { noTranslator } from '../../support/no-translator.ts'
 
 /** Each model has a provider of its own. */
 function snapshotOf(models: Readonly<Record<string, Provider>>): Snapshot {
@@ -67,6 +68,7 @@ function setUp(
     clock: { now: () => world.nowMs, monotonicUs: () => world.nowMs * 1000 },
     deadlines: world.deadlines,
     upstream,
+    translator: noTranslator,
     readAnswer: () => ({ usage: null, observedTextBytes: 0, failure: null, body: null }),
     maxAnswerBytes: 1_000,
     vendor: 'anthropic',

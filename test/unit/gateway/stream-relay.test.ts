@@ -196,6 +196,7 @@ function makeRelay(wantsUsage: boolean): StreamRelay {
     ctx,
     body: { ...BODY, wantsUsage },
     dialect: dialectOf('openai-chat'),
+    translation: null,
     status: 200,
     headers: {},
     clock: { now: () => 1_000, monotonicUs: () => 6_000 },

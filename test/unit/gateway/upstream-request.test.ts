@@ -1,5 +1,6 @@
 import { expect, it } from 'vitest'
 import type { Deployment } from '../../../src/core/deployment.ts'
+import { ENDPOINTS } from '../../../src/core/endpoint.ts'
 import type { DialectName } from '../../../src/core/endpoint.ts'
 import { buildUpstreamRequest } from '../../../src/gateway/upstream-request.ts'
 
@@ -27,7 +28,7 @@ function deploymentOf(dialect: DialectName): Deployment {
 function sent(dialect: DialectName, headers: Record<string, string>, vendor = 'anthropic'): Record<string, string> {
   const { headers: flat, path } = buildUpstreamRequest({
     deployment: deploymentOf(dialect),
-    endpoint: dialect === 'openai-chat' ? 'chat.completions' : 'messages',
+    endpoint: dialect === 'openai-chat' ? ENDPOINTS.chat : ENDPOINTS.messages,
     vendor,
     request: { method: 'POST', path: '/', query: '', headers, address: '127.0.0.1', params: [] },
     body: Buffer.from('{}'),

@@ -214,6 +214,7 @@ it.each([
     upstreamKeyId: 'k',
     model: 'm',
     choice: null,
+    dropped: [],
     status,
     outcome: code,
     startUs: 0,

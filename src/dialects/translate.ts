@@ -1,0 +1,119 @@
+import type { AnswerOptions, ClientCodec, Restoration, StreamDecoder, StreamEncoder, Target } from '../core/codec.ts'
+import type { BufferedAnswer } from '../core/dialect.ts'
+import type { DialectName, UpstreamDialectName } from '../core/endpoint.ts'
+import type { StreamEvent } from '../core/stream-event.ts'
+import { clientCodec, upstreamCodec } from './codecs.ts'
+import { StreamRestorer, restoreAnswer } from './restore.ts'
+
+/** A client and an upstream that speak different dialects. Plain: it goes to the pool. */
+export interface Pair {
+  readonly client: DialectName
+  readonly upstream: UpstreamDialectName
+}
+
+export interface TranslatedRequest {
+  readonly body: Buffer
+  readonly dropped: readonly string[]
+  readonly restoration: Restoration | null
+}
+
+/** What differs from the upstream dialect's own service, and what is asked of it. */
+export type TargetEdits = Pick<Target, 'model' | 'stream'> & Partial<Target>
+
+/**
+ * The body for an upstream of another dialect. `bytes` have passed validation. Throws INVALID_FIELD for what has no meaning and
+ * UNSUPPORTED_FIELD for what the upstream cannot be told and must not be left out.
+ */
+export function translateRequest(bytes: Buffer, pair: Pair, edits: TargetEdits): TranslatedRequest {
+  const upstream = upstreamCodec(pair.upstream)
+  const conversation = clientCodec(pair.client).parseRequest(JSON.parse(bytes.toString('utf8')))
+  const built = upstream.buildRequest(conversation, { ...upstream.defaultTarget, ...edits })
+  return { body: Buffer.from(JSON.stringify(built.body)), dropped: built.dropped, restoration: built.restoration }
+}
+
+/** What an answer is translated with. Plain: it goes to the pool. */
+export interface AnswerTranslation extends Pair {
+  readonly restoration: Restoration | null
+  readonly options: AnswerOptions
+}
+
+export interface TranslatedAnswer extends BufferedAnswer {
+  readonly dropped: readonly string[]
+}
+
+/** A whole answer as the client reads it. Throws SyntaxError when it is not JSON. */
+export function translateAnswer(bytes: Buffer, translation: AnswerTranslation): TranslatedAnswer {
+  const parsed = upstreamCodec(translation.upstream).parseAnswer(JSON.parse(bytes.toString('utf8')))
+  if (!('content' in parsed)) return { usage: null, observedTextBytes: 0, failure: parsed, body: null, dropped: [] }
+  const { restoration } = translation
+  const answer = restoration === null ? parsed : restoreAnswer(parsed, restoration)
+  const built = clientCodec(translation.client).buildAnswer(answer, translation.options)
+  return {
+    usage: answer.usage,
+    observedTextBytes: answer.usage === null ? textLength(answer.content) : 0,
+    failure: null,
+    body: Buffer.from(JSON.stringify(built.body)),
+    dropped: built.dropped,
+  }
+}
+
+/** One stream, from the upstream's events to the text of the client's. */
+export class StreamTranslation {
+  readonly decoder: StreamDecoder
+  readonly #encoder: StreamEncoder
+  readonly #restorer: StreamRestorer | null
+  readonly #decoded: StreamEvent[] = []
+  #ended = false
+
+  constructor(translation: AnswerTranslation, wantsUsage: boolean) {
+    const client: ClientCodec = clientCodec(translation.client)
+    this.decoder = upstreamCodec(translation.upstream).createDecoder()
+    this.#encoder = client.createEncoder({ ...translation.options, wantsUsage })
+    const { restoration } = translation
+    this.#restorer = restoration === null ? null : new StreamRestorer(restoration)
+  }
+
+  /** The upstream's stream was whole, and the text returned last ends the client's. */
+  get ended(): boolean {
+    return this.#ended
+  }
+
+  /** What of the answer the client's dialect has no place for. */
+  get dropped(): ReadonlySet<string> {
+    return this.#encoder.dropped
+  }
+
+  /** Takes `bytes[start, end)`, one event of the upstream's. */
+  push(bytes: Buffer, start: number, end: number): string {
+    this.decoder.decode(bytes, start, end, this.#decoded)
+    return this.#encoded()
+  }
+
+  /** The upstream has ended its body. */
+  finish(): string {
+    this.decoder.finish(this.#decoded)
+    return this.#encoded()
+  }
+
+  #encoded(): string {
+    const decoded = this.#decoded
+    let events = decoded
+    if (this.#restorer !== null) {
+      events = []
+      for (const event of decoded) this.#restorer.restore(event, events)
+    }
+    let text = ''
+    for (const event of events) {
+      if (event.type === 'end') this.#ended = true
+      text += this.#encoder.encode(event)
+    }
+    decoded.length = 0
+    return text
+  }
+}
+
+function textLength(content: ReadonlyArray<{ readonly type: string; readonly text?: string }>): number {
+  let sum = 0
+  for (const { text } of content) sum += text?.length ?? 0
+  return sum
+}

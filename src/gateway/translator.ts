@@ -1,0 +1,73 @@
+import type { Deployment } from '../core/deployment.ts'
+import type { Endpoint } from '../core/endpoint.ts'
+import type { RequestBody } from '../core/request-body.ts'
+import type { RequestContext } from '../core/request-context.ts'
+import type { Provider } from '../core/snapshot.ts'
+import { translateAnswer, translateRequest } from '../dialects/translate.ts'
+import type {
+  AnswerTranslation,
+  Pair,
+  TargetEdits,
+  TranslatedAnswer,
+  TranslatedRequest,
+} from '../dialects/translate.ts'
+
+/** Does what `dialects/translate.ts` does, off the event loop. Leaves `bytes` as they are. */
+export interface TranslationPool {
+  translateRequest(bytes: Buffer, pair: Pair, edits: TargetEdits): Promise<TranslatedRequest>
+  translateAnswer(bytes: Buffer, translation: AnswerTranslation): Promise<TranslatedAnswer>
+}
+
+/** A request as the upstream gets it, and how its answer is to be read. */
+export interface TranslatedCall {
+  readonly body: Buffer
+  readonly dropped: readonly string[]
+  readonly answer: AnswerTranslation
+}
+
+/** Conversations are translated; what the other endpoints take and give is the same everywhere they are served. */
+export function needsTranslation(endpoint: Endpoint, provider: Provider): boolean {
+  return endpoint.servedBy === 'any' && endpoint.dialect !== provider.dialect
+}
+
+/** Translates small bodies at once, larger ones in the pool. */
+export class Translator {
+  readonly #pool: TranslationPool
+  readonly #inlineMaxBytes: number
+
+  constructor(pool: TranslationPool, inlineMaxBytes: number) {
+    this.#pool = pool
+    this.#inlineMaxBytes = inlineMaxBytes
+  }
+
+  /** Throws, or rejects with, UNSUPPORTED_FIELD or INVALID_FIELD; WORKERS_BUSY when the pool is full. */
+  request(ctx: RequestContext, body: RequestBody, deployment: Deployment): TranslatedCall | Promise<TranslatedCall> {
+    const pair: Pair = { client: ctx.endpoint.dialect, upstream: deployment.provider.dialect }
+    const edits: TargetEdits = { ...deployment.provider.target, model: deployment.upstreamModel, stream: body.stream }
+    if (body.bytes.length <= this.#inlineMaxBytes)
+      return callOf(translateRequest(body.bytes, pair, edits), pair, ctx, body)
+    return this.#pool.translateRequest(body.bytes, pair, edits).then((built) => callOf(built, pair, ctx, body))
+  }
+
+  /** Throws, or rejects with, SyntaxError when the answer is not JSON. */
+  answer(translation: AnswerTranslation, bytes: Buffer): TranslatedAnswer | Promise<TranslatedAnswer> {
+    if (bytes.length <= this.#inlineMaxBytes) return translateAnswer(bytes, translation)
+    return this.#pool.translateAnswer(bytes, translation)
+  }
+}
+
+function callOf(
+  { body, dropped, restoration }: TranslatedRequest,
+  pair: Pair,
+  ctx: RequestContext,
+  asked: RequestBody,
+): TranslatedCall {
+  const options = {
+    id: ctx.id.slice(ctx.id.indexOf('_') + 1),
+    model: asked.model,
+    created: Math.floor(ctx.atMs / 1000),
+    estimatedPromptTokens: asked.estimatedPromptTokens,
+    reasoningDetails: true,
+  }
+  return { body, dropped, answer: { ...pair, restoration, options } }
+}

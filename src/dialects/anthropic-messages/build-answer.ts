@@ -6,6 +6,7 @@ import { answerId } from '../answer-id.ts'
 import { estimatedUsage, textLength } from '../estimate-tokens.ts'
 import { put, putExtra } from '../fields.ts'
 import { SIGNED_FORMAT } from '../signed-thinking.ts'
+import { THOUGHT_FORMAT, sealSignature } from '../thought-signature.ts'
 import { upstreamToolId } from '../tool-ids.ts'
 import { inputObject, inputText } from '../tool-input.ts'
 import { writeBlock } from './build-block.ts'
@@ -40,6 +41,9 @@ export function buildAnswer(answer: Answer, options: AnswerOptions): BuiltAnswer
 function foreignContent(answer: Answer, options: AnswerOptions, dropped: Set<string>): JsonObject[] {
   const content: JsonObject[] = []
   for (const block of answer.content) {
+    if (block.type === 'tool-call' && block.signature !== null) {
+      content.push({ type: 'redacted_thinking', data: sealSignature(block.signature, 'call') })
+    }
     const client = clientBlock(block, answer, options, content.length)
     if (client === null) dropped.add(`content.${block.type === 'native' ? block.kind : block.type}`)
     else if (client.type !== 'text' || client.text !== '') content.push(writeBlock(client))
@@ -57,7 +61,7 @@ function clientBlock(block: Block, { stop }: Answer, options: AnswerOptions, ind
     case 'thinking':
       return { ...block, signature: block.format === SIGNED_FORMAT ? block.signature : null, extra: null }
     case 'redacted-thinking':
-      return block.format === SIGNED_FORMAT ? { ...block, extra: null } : null
+      return block.format === SIGNED_FORMAT || block.format === THOUGHT_FORMAT ? { ...block, extra: null } : null
     case 'tool-call': {
       const id = block.id === '' ? `toolu_${options.id}_${index}` : upstreamToolId(block.id, MESSAGES_TARGET)
       const cut = stop.reason === 'length' && !isJson(inputText(block.input))

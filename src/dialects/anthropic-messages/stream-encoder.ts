@@ -5,6 +5,7 @@ import { emptyUsage } from '../../core/usage.ts'
 import { answerId } from '../answer-id.ts'
 import { estimatedUsage } from '../estimate-tokens.ts'
 import { SIGNED_FORMAT } from '../signed-thinking.ts'
+import { THOUGHT_FORMAT, sealSignature } from '../thought-signature.ts'
 import { upstreamToolId } from '../tool-ids.ts'
 import { FOREIGN_SIGNATURE } from './parse-block.ts'
 import { writeStop } from './stop-reason.ts'
@@ -104,10 +105,11 @@ export class MessagesEncoder implements StreamEncoder {
     return `event: content_block_start\ndata: {"type":"content_block_start","index":${index},"content_block":${block}}\n\n`
   }
 
-  #startTool({ id, name }: ToolStartEvent): string {
+  #startTool({ id, name, signature }: ToolStartEvent): string {
+    const signed = signature === null ? '' : this.#sealed(sealSignature(signature, 'call'))
     const toolId = id === '' ? `toolu_${this.#options.id}_${this.#index + 1}` : upstreamToolId(id, MESSAGES_TARGET)
     const block = `{"type":"tool_use","id":"${toolId}","name":${JSON.stringify(name)},"input":{}}`
-    return this.#startBlock(block, '"input_json_delta","partial_json":')
+    return signed + this.#startBlock(block, '"input_json_delta","partial_json":')
   }
 
   #startNative(kind: string, value: JsonObject): string {
@@ -118,10 +120,14 @@ export class MessagesEncoder implements StreamEncoder {
   }
 
   #redacted(data: string, format: string | null): string {
-    if (!this.#own && format !== SIGNED_FORMAT) {
+    if (!this.#own && format !== SIGNED_FORMAT && format !== THOUGHT_FORMAT) {
       this.dropped.add('content.redacted_thinking')
       return ''
     }
+    return this.#sealed(data)
+  }
+
+  #sealed(data: string): string {
     const block = JSON.stringify({ type: 'redacted_thinking', data })
     return this.#startBlock(block, '""') + this.#stopBlock()
   }

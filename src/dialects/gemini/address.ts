@@ -1,3 +1,6 @@
+import { bearer } from '../credential-header.ts'
+import type { CredentialHeader } from '../credential-header.ts'
+
 /** Where on Vertex AI a model is served; null stands for the Gemini API. */
 export interface VertexPlace {
   readonly project: string
@@ -13,9 +16,9 @@ export function geminiPath(model: string, operation: GeminiOperation, place: Ver
   return `${collection(model, place)}:${operation}${query}`
 }
 
-/** Name and value of the header that lets a call in; never in the URL, which ends up in logs. */
-export function geminiAuth(credential: string, place: VertexPlace | null): readonly [name: string, value: string] {
-  return place === null ? ['x-goog-api-key', credential] : ['authorization', `Bearer ${credential}`]
+/** A key of the Gemini API, or an access token of the cloud. */
+export function geminiAuth(credential: string, place: VertexPlace | null): CredentialHeader {
+  return place === null ? ['x-goog-api-key', credential] : bearer(credential)
 }
 
 /** The host of a location; `global` has one of its own. */

@@ -25,6 +25,7 @@ export class ChatEncoder implements StreamEncoder {
   #hasInput = false
   /** Of the thinking that is open, among the details. */
   #details = 0
+  #format = SIGNED_FORMAT
 
   constructor(options: EncoderOptions) {
     this.#options = options
@@ -63,6 +64,7 @@ export class ChatEncoder implements StreamEncoder {
           this.dropped.add('content.redacted_thinking')
           return ''
         }
+        this.#format = event.format ?? SIGNED_FORMAT
         return this.#writeDetail({ type: 'reasoning.encrypted', data: event.data }, this.#details++)
       case 'tool-start':
         return this.#startTool(event)
@@ -74,8 +76,10 @@ export class ChatEncoder implements StreamEncoder {
         return ''
       case 'end':
         return this.#end(event)
-      case 'text-end':
       case 'thinking-start':
+        this.#format = event.format ?? SIGNED_FORMAT
+        return ''
+      case 'text-end':
       case 'native-delta':
       case 'native-end':
       case 'ping':
@@ -120,13 +124,13 @@ export class ChatEncoder implements StreamEncoder {
 
   /** Thinking under both names, for clients that put the details together by their index and send them back. */
   #detailed(text: string): string {
-    const details = [{ type: 'reasoning.text', text, format: SIGNED_FORMAT, index: this.#details }]
+    const details = [{ type: 'reasoning.text', text, format: this.#format, index: this.#details }]
     const delta = { reasoning_content: text, reasoning_details: details }
     return `${this.#head}${JSON.stringify(delta)}${this.#tail}`
   }
 
   #writeDetail(detail: object, index = this.#details): string {
-    const details = [{ ...detail, format: SIGNED_FORMAT, index }]
+    const details = [{ ...detail, format: this.#format, index }]
     return `${this.#head}{"reasoning_details":${JSON.stringify(details)}}${this.#tail}`
   }
 

@@ -6,7 +6,7 @@ import { parseArgs } from 'node:util'
 import type { Relayed } from './scenarios/relay.ts'
 import type { Row, Scenario } from './scenarios/table.ts'
 import { scenarios } from './scenarios/table.ts'
-import { checkAnswer } from './support/check.ts'
+import { checkAnswer, checkText } from './support/check.ts'
 import { nginxVersion, startNginx } from './support/nginx.ts'
 import type { Program } from './support/programs.ts'
 import { startGateway, startSimulator } from './support/programs.ts'
@@ -41,13 +41,16 @@ async function main(): Promise<void> {
     for (const scenario of scenarios(Number(values.seconds))) {
       if (!scenario.name.startsWith(values.only)) continue
       const targets: Record<string, Program> = { sluice: gateway }
-      if (!values.alone) targets['the simulator itself'] = simulator
-      if (nginx !== null && !values.alone) {
+      const others = !values.alone && scenario.translates === undefined
+      if (others) targets['the simulator itself'] = simulator
+      if (nginx !== null && others) {
         const proxy = await startNginx(simulator.baseUrl, scenario.unit === 'event' ? 'off' : 'on')
         started.unshift(proxy)
         targets['nginx'] = proxy
       }
-      results[scenario.name] = await compare(scenario, targets, simulator)
+      const rows = await compare(scenario, targets, simulator)
+      results[scenario.name] = rows
+      if (scenario.translates !== undefined) printRatio(rows['sluice'], results[scenario.translates]?.['sluice'])
     }
   } finally {
     for (const program of started) await program.stop()
@@ -65,7 +68,8 @@ async function compare(
   simulator: Program,
 ): Promise<Record<string, Row>> {
   console.log(`\n${scenario.name}`)
-  for (const target of Object.values(targets)) await checkAnswer(simulator, target, scenario.body)
+  const check = scenario.translates === undefined ? checkAnswer : checkText
+  for (const target of Object.values(targets)) await check(simulator, target, scenario.body)
   const rounds: Record<string, Relayed[]> = Object.fromEntries(Object.keys(targets).map((name) => [name, []]))
   for (let round = 0; round < Number(values.rounds); round++) {
     for (const [name, target] of Object.entries(targets)) rounds[name]?.push(await scenario.run(target))
@@ -83,6 +87,13 @@ async function compare(
     console.log(`added ${column}: ${added.toFixed(2)} (nginx ${byNginx.toFixed(2)})`)
   }
   return rows
+}
+
+function printRatio(translated: Row | undefined, same: Row | undefined): void {
+  for (const column of Object.keys(translated ?? {}).filter((name) => name.startsWith('CPU'))) {
+    const ratio = (translated?.[column] ?? NaN) / (same?.[column] ?? NaN)
+    console.log(`${column}: ${ratio.toFixed(2)} × the same dialect`)
+  }
 }
 
 function rounded(row: Row): Row {

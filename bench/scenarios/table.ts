@@ -1,11 +1,14 @@
 import { percentile } from '../support/load-client.ts'
 import type { Program } from '../support/programs.ts'
+import { TRANSLATED_MODEL } from '../support/programs.ts'
 import { relay, relaySteadily } from './relay.ts'
 import type { Relayed } from './relay.ts'
 
 export interface Scenario {
   readonly name: string
   readonly unit: 'request' | 'event'
+  /** For the gateway alone, which translates: beside this scenario, whose answers say the same. */
+  readonly translates?: string
   readonly body: string
   readonly run: (program: Program) => Promise<Relayed>
   /** Of all rounds together. */
@@ -16,13 +19,13 @@ export interface Scenario {
 export type Row = Readonly<Record<string, number>>
 
 /** A chat request of about 620 bytes that steers the simulator. */
-function chatBody(stream: boolean, behaviour: object): string {
+function chatBody(stream: boolean, behaviour: object, model = 'sim-gpt'): string {
   const content = `${'The quick brown fox jumps over the lazy dog. '.repeat(10)}[[sim ${JSON.stringify(behaviour)}]]`
   const system = { role: 'system', content: 'Answer in one sentence.' }
   const messages = [system, { role: 'user', content }]
   // Told to, the simulator sends as many bytes to a client as to a gateway that wants to know the usage.
   const usage = stream ? { stream_options: { include_usage: true } } : {}
-  return JSON.stringify({ model: 'sim-gpt', stream, ...usage, messages })
+  return JSON.stringify({ model, stream, ...usage, messages })
 }
 
 const EVENTS_PER_SECOND = 50
@@ -30,20 +33,17 @@ const STREAM_EVENTS = 250
 
 /** What is measured. `seconds` is per target and round. */
 export function scenarios(seconds: number): readonly Scenario[] {
-  const buffered = chatBody(false, { tokens: 40 })
-  const streamed = chatBody(true, { tokens: STREAM_EVENTS, eventsPerSecond: EVENTS_PER_SECOND })
+  const ofBuffered = { tokens: 40 }
+  const ofStreamed = { tokens: STREAM_EVENTS, eventsPerSecond: EVENTS_PER_SECOND }
+  const buffered = chatBody(false, ofBuffered)
+  const closed = closedLoop('buffered: 64 connections, each sends as it gets', buffered, seconds)
+  const streams = streaming(
+    `streamed: 256 streams, ${EVENTS_PER_SECOND} events per second each, ${STREAM_EVENTS} per answer`,
+    chatBody(true, ofStreamed),
+    seconds,
+  )
   return [
-    {
-      name: 'buffered: 64 connections, each sends as it gets',
-      unit: 'request',
-      body: buffered,
-      run: (program) => relay(program, { body: buffered, connections: 64, seconds, spreadMs: 0 }),
-      summarise: (rounds) => ({
-        ...cpuPer(rounds, 'request', ({ result }) => result.requests),
-        'requests/s': median(rounds.map(({ result }) => result.requests / result.seconds)),
-        ...common(rounds),
-      }),
-    },
+    closed,
     {
       name: 'buffered: 300 requests per second',
       unit: 'request',
@@ -55,20 +55,46 @@ export function scenarios(seconds: number): readonly Scenario[] {
         ...common(rounds),
       }),
     },
+    streams,
     {
-      name: `streamed: 256 streams, ${EVENTS_PER_SECOND} events per second each, ${STREAM_EVENTS} per answer`,
-      unit: 'event',
-      body: streamed,
-      run: (program) => relay(program, { body: streamed, connections: 256, seconds, spreadMs: 1000 }),
-      summarise: (rounds) => ({
-        ...cpuPer(rounds, 'event', ({ result }) => result.events),
-        'events/s': median(rounds.map(({ result }) => result.events / result.seconds)),
-        'first event p50 ms': median(rounds.map(({ result }) => percentile(result.firstByteMs, 0.5))),
-        'p99 ms': median(rounds.map(({ result }) => percentile(result.firstByteMs, 0.99))),
-        ...common(rounds),
-      }),
+      ...closedLoop('translated, buffered', chatBody(false, ofBuffered, TRANSLATED_MODEL), seconds),
+      translates: closed.name,
+    },
+    {
+      ...streaming('translated, streamed', chatBody(true, ofStreamed, TRANSLATED_MODEL), seconds),
+      translates: streams.name,
     },
   ]
+}
+
+function closedLoop(name: string, body: string, seconds: number): Scenario {
+  return {
+    name,
+    unit: 'request',
+    body,
+    run: (program) => relay(program, { body, connections: 64, seconds, spreadMs: 0 }),
+    summarise: (rounds) => ({
+      ...cpuPer(rounds, 'request', ({ result }) => result.requests),
+      'requests/s': median(rounds.map(({ result }) => result.requests / result.seconds)),
+      ...common(rounds),
+    }),
+  }
+}
+
+function streaming(name: string, body: string, seconds: number): Scenario {
+  return {
+    name,
+    unit: 'event',
+    body,
+    run: (program) => relay(program, { body, connections: 256, seconds, spreadMs: 1000 }),
+    summarise: (rounds) => ({
+      ...cpuPer(rounds, 'event', ({ result }) => result.events),
+      'events/s': median(rounds.map(({ result }) => result.events / result.seconds)),
+      'first event p50 ms': median(rounds.map(({ result }) => percentile(result.firstByteMs, 0.5))),
+      'p99 ms': median(rounds.map(({ result }) => percentile(result.firstByteMs, 0.99))),
+      ...common(rounds),
+    }),
+  }
 }
 
 function common(rounds: readonly Relayed[]): Row {

@@ -15,6 +15,20 @@ export async function checkAnswer(direct: Program, target: Program, body: string
   }
 }
 
+/** Rejects unless the target says what the simulator itself says, in whatever words around it. */
+export async function checkText(direct: Program, target: Program, body: string): Promise<void> {
+  const [expected, actual] = (await Promise.all([textOf(direct, body), textOf(target, body)])).map(contentOf)
+  if (expected === '' || expected !== actual) {
+    throw new Error(`${target.baseUrl} says ${JSON.stringify(actual?.slice(0, SHOWN))}, not what the simulator says`)
+  }
+}
+
+function contentOf(answer: string): string {
+  return [...answer.matchAll(/"content":("(?:[^"\\]|\\.)*")/g)]
+    .map(([, text = '""']) => JSON.parse(text) as string)
+    .join('')
+}
+
 /** The answer without what no two answers share. */
 async function textOf(program: Program, body: string): Promise<string> {
   const answer = await fetch(`${program.baseUrl}/chat/completions`, {

@@ -10,6 +10,8 @@ import { generateApiKey } from '../../src/core/api-key.ts'
 
 const DIST = resolve('dist')
 const MAX_WAIT_MS = 60_000
+/** A model whose upstream speaks the messages protocol. */
+export const TRANSLATED_MODEL = 'sim-translated'
 const POLL_MS = 50
 
 /** A program under load, on an address of its own. */
@@ -44,19 +46,18 @@ export async function startGateway(upstreamBaseUrl: string, profileDir: string |
   const dataDir = mkdtempSync(join(tmpdir(), 'sluice-bench-'))
   const key = generateApiKey()
   const file = join(dataDir, 'bench.yaml')
+  const upstream = {
+    base_url: upstreamBaseUrl,
+    keys: [{ credential: 'bench', max_concurrency: 100_000 }],
+  }
   const config = {
     server: { host: '127.0.0.1', port: 0, fronts: 1, drain_announce_ms: 0 },
     data_dir: dataDir,
     log: { level: 'warn' },
     keys: [{ name: 'bench', key }],
     upstreams: [
-      {
-        id: 'bench',
-        dialect: 'openai-chat',
-        base_url: upstreamBaseUrl,
-        keys: [{ credential: 'bench', max_concurrency: 100_000 }],
-        models: ['sim-gpt'],
-      },
+      { ...upstream, id: 'bench', dialect: 'openai-chat', models: ['sim-gpt'] },
+      { ...upstream, id: 'other', dialect: 'anthropic-messages', models: [TRANSLATED_MODEL] },
     ],
   }
   writeFileSync(file, JSON.stringify(config))

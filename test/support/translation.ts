@@ -1,12 +1,15 @@
 import type { Answer } from '../../src/core/answer.ts'
 import { isFailure } from '../../src/core/codec.ts'
-import type { EncoderOptions } from '../../src/core/codec.ts'
+import type { EncoderOptions, Restoration, Target } from '../../src/core/codec.ts'
 import type { WireDialect } from '../../src/core/conversation.ts'
 import type { UpstreamFailure } from '../../src/core/dialect.ts'
 import type { StreamEvent } from '../../src/core/stream-event.ts'
 import { clientCodec, upstreamCodec } from '../../src/dialects/codecs.ts'
 import { AnswerCollector } from '../../src/dialects/collect-answer.ts'
 import { SseSplitter } from '../../src/wire/sse.ts'
+import type { Json } from './plain-json.ts'
+import { readChatStream, readMessagesStream } from './stream-grammar.ts'
+import type { ClientView } from './stream-grammar.ts'
 
 export const OPTIONS: EncoderOptions = {
   id: 'abc123',
@@ -55,4 +58,69 @@ export function answerOf(read: Answer | UpstreamFailure): Answer {
 
 export function readBody(dialect: WireDialect, body: unknown): Answer {
   return answerOf(upstreamCodec(dialect).parseAnswer(body))
+}
+
+/** A body of the one dialect as an upstream of the other gets it. */
+export function translateRequest(
+  from: WireDialect,
+  to: WireDialect,
+  request: Json,
+  target: Partial<Target> = {},
+): { body: Json; dropped: readonly string[]; restoration: Restoration | null } {
+  const codec = upstreamCodec(to)
+  const conversation = clientCodec(from).parseRequest(request)
+  return codec.buildRequest(conversation, { ...codec.defaultTarget, model: 'upstream', ...target })
+}
+
+export function chatToMessages(request: Json, target: Partial<Target> = {}): Json {
+  const { body } = translateRequest('openai-chat', 'anthropic-messages', request, target)
+  return JSON.parse(JSON.stringify(body))
+}
+
+export function messagesToChat(request: Json, target: Partial<Target> = {}): Json {
+  const { body } = translateRequest('anthropic-messages', 'openai-chat', request, target)
+  return JSON.parse(JSON.stringify(body))
+}
+
+/** Deltas of one choice, then what else is given, as a chat upstream streams them. */
+export function chatStream(deltas: readonly Json[], ...rest: readonly Json[]): Buffer {
+  const chunks = deltas.map((delta) => ({ id: 'chatcmpl-1', created: 1, model: 'm', choices: [{ index: 0, delta }] }))
+  const payloads = [...chunks, ...rest].map((chunk) => `data: ${JSON.stringify(chunk)}\n\n`)
+  return Buffer.from(payloads.join(''))
+}
+
+export function finishChunk(reason: string, usage: Json = null): Json {
+  return { choices: [{ index: 0, delta: {}, finish_reason: reason }], usage }
+}
+
+export function messagesStream(...events: readonly Json[]): Buffer {
+  return Buffer.from(events.map((event) => `event: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`).join(''))
+}
+
+/** The events of a message that holds `blocks`, each given as its start and its deltas. */
+export function messageOf(blocks: readonly Json[][], stopReason: string, usage: Json = {}): Buffer {
+  const events: Json[] = []
+  blocks.forEach(([start, ...deltas], index) => {
+    events.push({ type: 'content_block_start', index, content_block: start })
+    for (const delta of deltas) events.push({ type: 'content_block_delta', index, delta })
+    events.push({ type: 'content_block_stop', index })
+  })
+  return messagesStream(
+    {
+      type: 'message_start',
+      message: { id: 'msg_1', model: 'm', content: [], usage: { input_tokens: 5, output_tokens: 1 } },
+    },
+    ...events,
+    { type: 'message_delta', delta: { stop_reason: stopReason }, usage: { output_tokens: 7, ...usage } },
+    { type: 'message_stop' },
+  )
+}
+
+/** What a client of the other dialect sees of a chat upstream's stream. */
+export function seenByMessagesClient(stream: Buffer, options: Partial<EncoderOptions> = {}): ClientView {
+  return readMessagesStream(encodeStream('anthropic-messages', decodeStream('openai-chat', [stream]), options))
+}
+
+export function seenByChatClient(stream: Buffer, options: Partial<EncoderOptions> = {}): ClientView {
+  return readChatStream(encodeStream('openai-chat', decodeStream('anthropic-messages', [stream]), options))
 }

@@ -17,11 +17,17 @@ export interface PendingCall {
   started: boolean
 }
 
+interface Waiting {
+  readonly kind: 'thinking' | 'text' | 'refusal'
+  readonly text: string
+  readonly format: string
+}
+
 type Open = 'none' | 'thinking' | 'text' | 'refusal' | 'call'
 
 /**
  * Brings what a chat stream says at the same time into blocks that follow each other: of several calls one is live, the
- * others wait with their fragments until its input is complete JSON, or the stream ends; so does text behind a call.
+ * others wait with their fragments until its input is complete JSON, or the stream ends; so does what is said behind a call.
  */
 export class BlockOrder {
   readonly calls: PendingCall[] = []
@@ -29,7 +35,8 @@ export class BlockOrder {
   #live: PendingCall | null = null
   /** The first call that has not been started. */
   #next = 0
-  #waitingText = ''
+  /** What came while a call was live, in its order. */
+  readonly #waiting: Waiting[] = []
 
   /** A call was made; one that was never named was not. */
   get hasCalls(): boolean {
@@ -37,14 +44,11 @@ export class BlockOrder {
   }
 
   thinking(text: string, format: string, out: StreamEvent[]): void {
-    if (this.#open !== 'thinking') {
-      // Behind a call that is not complete thinking has no place: it has nothing to do with the answer any more.
-      if (!this.#leaveCall(out)) return
-      this.#close(out)
-      out.push({ type: 'thinking-start', format })
-      this.#open = 'thinking'
-    }
-    out.push({ type: 'thinking-delta', text })
+    this.#say('thinking', text, format, out)
+  }
+
+  text(text: string, refusal: boolean, out: StreamEvent[]): void {
+    this.#say(refusal ? 'refusal' : 'text', text, '', out)
   }
 
   /** Signs the thinking that is open; a signature alone signs an empty one. */
@@ -62,20 +66,6 @@ export class BlockOrder {
     if (!this.#leaveCall(out)) return
     this.#close(out)
     out.push({ type: 'redacted-thinking', data, format })
-  }
-
-  text(text: string, refusal: boolean, out: StreamEvent[]): void {
-    const wanted: Open = refusal ? 'refusal' : 'text'
-    if (this.#open !== wanted) {
-      if (!this.#leaveCall(out)) {
-        this.#waitingText += text
-        return
-      }
-      this.#close(out)
-      out.push({ type: 'text-start', refusal })
-      this.#open = wanted
-    }
-    out.push({ type: 'text-delta', text })
   }
 
   /** Cites the text that is open, or is lost. */
@@ -112,10 +102,38 @@ export class BlockOrder {
   /** Closes what is open, and says what waited. */
   end(out: StreamEvent[]): void {
     this.#advance(true, out)
+    if (this.#waiting.length > 0) {
+      this.#close(out)
+      this.#sayWaiting(out)
+    }
     this.#close(out)
-    if (this.#waitingText === '') return
-    out.push({ type: 'text-start', refusal: false }, { type: 'text-delta', text: this.#waitingText })
-    out.push({ type: 'text-end' })
+  }
+
+  #say(kind: Waiting['kind'], text: string, format: string, out: StreamEvent[]): void {
+    if (this.#open !== kind) {
+      if (!this.#leaveCall(out)) {
+        this.#waiting.push({ kind, text, format })
+        return
+      }
+      if (this.#waiting.length > 0) this.#sayWaiting(out)
+    }
+    this.#put(kind, text, format, out)
+  }
+
+  #sayWaiting(out: StreamEvent[]): void {
+    for (const { kind, text, format } of this.#waiting) this.#put(kind, text, format, out)
+    this.#waiting.length = 0
+  }
+
+  #put(kind: Waiting['kind'], text: string, format: string, out: StreamEvent[]): void {
+    if (this.#open !== kind) {
+      this.#close(out)
+      out.push(
+        kind === 'thinking' ? { type: 'thinking-start', format } : { type: 'text-start', refusal: kind === 'refusal' },
+      )
+      this.#open = kind
+    }
+    out.push({ type: kind === 'thinking' ? 'thinking-delta' : 'text-delta', text })
   }
 
   /** Starts the next call unless the live one may get more. */

@@ -17,8 +17,9 @@ export class ContentWriter {
   readonly #target: Target
   readonly #names: GeminiToolNames
   readonly #losses: LossReport
-  /** The upstream's names of the tools that calls are of, by the ids of the calls. */
-  readonly #called = new Map<string, string>()
+  /** Calls that were written, by their ids: the upstream's names of their tools, and which came first. */
+  readonly #called = new Map<string, { readonly name: string; readonly order: number }>()
+  #calls = 0
 
   constructor(target: Target, names: GeminiToolNames, losses: LossReport) {
     this.#target = target
@@ -91,21 +92,25 @@ export class ContentWriter {
 
   #callPart(call: ToolCallBlock, signature: string | null): JsonObject {
     const name = this.#names.upstream(call.name)
-    this.#called.set(call.id, name)
+    this.#called.set(call.id, { name, order: this.#calls++ })
     const args = call.kind === 'custom' ? { input: call.input } : inputObject(call.input)
     const part = { functionCall: { name, args } }
     return signature === null ? part : { ...part, thoughtSignature: signature }
   }
 
-  /** Results have no place for media: they follow all of them. */
+  /** Results are told apart by their order, which is that of the calls; media, which they have no place for, follow. */
   #userParts(content: readonly Block[]): JsonObject[] {
-    const results: JsonObject[] = []
+    const results: ToolResultBlock[] = []
     const rest: JsonObject[] = []
-    for (const block of content) {
-      if (block.type === 'tool-result') results.push(this.#resultPart(block, rest))
-      else rest.push(...this.#plainParts(block))
-    }
-    return [...results, ...rest]
+    for (const block of content) if (block.type === 'tool-result') results.push(block)
+    results.sort((one, other) => this.#orderOf(one) - this.#orderOf(other))
+    const parts = results.map((result) => this.#resultPart(result, rest))
+    for (const block of content) if (block.type !== 'tool-result') rest.push(...this.#plainParts(block))
+    return [...parts, ...rest]
+  }
+
+  #orderOf({ callId }: ToolResultBlock): number {
+    return this.#called.get(callId)?.order ?? this.#called.size
   }
 
   #resultPart(result: ToolResultBlock, beside: JsonObject[]): JsonObject {
@@ -121,7 +126,7 @@ export class ContentWriter {
         }
       }
     }
-    const name = this.#called.get(result.callId) ?? this.#names.upstream(result.name ?? 'tool')
+    const name = this.#called.get(result.callId)?.name ?? this.#names.upstream(result.name ?? 'tool')
     const text = texts.join('\n')
     return { functionResponse: { name, response: result.isError ? { error: text } : { result: text } } }
   }

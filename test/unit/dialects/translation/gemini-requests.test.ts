@@ -66,7 +66,7 @@ describe('a request for the gemini dialect', () => {
     })
   })
 
-  it('has the results of one step in one turn, in the order they came, with the names of their calls', () => {
+  it('has the results of one step in one turn, with the names of their calls', () => {
     const { body } = chat({
       messages: [
         { role: 'user', content: 'hi' },

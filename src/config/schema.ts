@@ -1,10 +1,15 @@
 import { Type, type Static, type TProperties } from 'typebox'
+import { KNOWN_PROVIDERS } from './providers/known.ts'
+import { quirksSchema } from './quirks.ts'
 
 /**
  * The configuration file: every key with its meaning, range and default. Members with a default are "required" here, so
  * that the type says they are there once defaults are filled in; `editorSchema` lifts that for people who write files.
  * `writeOnly` marks secrets: they are redacted wherever a configuration is shown.
  */
+
+/** Languages that upstreams speak. */
+export const DIALECTS = ['openai-chat', 'anthropic-messages'] as const
 
 const positive = (description: string, value: number) =>
   Type.Integer({ description, minimum: 1, maximum: Number.MAX_SAFE_INTEGER, default: value })
@@ -229,8 +234,20 @@ const upstreamModel = Type.Union([
 const upstreamEntry = entry('A host that serves models.', {
   id: id('Unique among upstreams.'),
   name: Type.Optional(text('For people. Default: the id.')),
-  dialect: Type.Enum(['openai-chat', 'anthropic-messages'], { description: 'The language it speaks.' }),
-  base_url: httpUrl('Where "/chat/completions" or "/messages" is appended, e.g. https://api.openai.com/v1.'),
+  provider: Type.Optional(
+    Type.Enum(
+      KNOWN_PROVIDERS.map((provider) => provider.id),
+      {
+        description:
+          'A host known by name: the source of dialect, base_url, auth, quirks and models that are not given.',
+      },
+    ),
+  ),
+  dialect: Type.Optional(Type.Enum([...DIALECTS], { description: 'The language it speaks.' })),
+  base_url: Type.Optional(
+    httpUrl('Where "/chat/completions" or "/messages" is appended, e.g. https://api.openai.com/v1.'),
+  ),
+  quirks: Type.Optional(quirksSchema),
   auth: Type.Optional(
     Type.Enum(['bearer', 'x-api-key', 'none'], {
       description: 'How the credential is sent. Default: bearer for openai-chat, x-api-key for anthropic-messages.',
@@ -242,7 +259,7 @@ const upstreamEntry = entry('A host that serves models.', {
   }),
   priority,
   keys: Type.Array(upstreamKey, { description: 'Credentials; requests are spread over them.', default: [] }),
-  models: Type.Array(upstreamModel, { description: 'Models it serves: ids, or objects.', minItems: 1 }),
+  models: Type.Optional(Type.Array(upstreamModel, { description: 'Models it serves: ids, or objects.', minItems: 1 })),
   timeouts: Type.Optional(
     entry('Waits that differ from upstream.timeouts.', {
       connect_ms: Type.Optional(Type.Integer({ description: CONNECT, minimum: 1, maximum: 2_147_483_647 })),

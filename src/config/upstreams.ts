@@ -1,16 +1,24 @@
+import type { TargetQuirks } from '../core/codec.ts'
+import type { DialectName } from '../core/endpoint.ts'
 import type { AuthStyle, Model, ModelTarget, Provider, UpstreamKey, UpstreamTimeouts } from '../core/snapshot.ts'
 import { parseBaseUrl } from './address.ts'
-import { ConfigError, type Path } from './config-error.ts'
+import { ConfigError, pathText, type Path } from './config-error.ts'
 import type { Env } from './env.ts'
-import { KNOWN_PROVIDERS, type KnownProvider } from './providers.ts'
+import { KNOWN_PROVIDERS, knownProvider } from './providers/known.ts'
+import type { KnownProvider, ProviderModel } from './providers/provider.ts'
+import { quirksOf } from './quirks.ts'
 import { redacting } from './redact.ts'
-import { DEFAULT_TIMEOUTS, type UpstreamEntry } from './schema.ts'
+import { DEFAULT_TIMEOUTS, DIALECTS, type UpstreamEntry } from './schema.ts'
 import type { Config, UpstreamConfig, UpstreamModel } from './shape.ts'
 
 /** Reports what is wrong at a place of the file; never returns. */
 export type Fail = (path: Path, message: string) => never
 
 const DEFAULT_CONCURRENCY = 1000
+const DEFAULT_AUTH: Readonly<Record<DialectName, AuthStyle>> = {
+  'openai-chat': 'bearer',
+  'anthropic-messages': 'x-api-key',
+}
 const HEADER_NAME = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/
 // eslint-disable-next-line no-control-regex -- control characters are what a header value must not hold
 const HEADER_VALUE = /^[^\u0000-\u0008\u000a-\u001f\u007f]*$/
@@ -52,7 +60,10 @@ export function resolveUpstreams(
 }
 
 function resolveUpstream(entry: UpstreamEntry, path: Path, defaults: UpstreamTimeouts, fail: Fail): UpstreamConfig {
-  const auth = entry.auth ?? (entry.dialect === 'anthropic-messages' ? 'x-api-key' : 'bearer')
+  const known = entry.provider === undefined ? undefined : knownProvider(entry.provider)
+  const dialect = entry.dialect ?? known?.dialect ?? missing('dialect', DIALECTS.join(' or '), path, fail)
+  const isKnownDialect = dialect === known?.dialect
+  const auth = entry.auth ?? (isKnownDialect ? authOf(known, entry) : DEFAULT_AUTH[dialect])
   const timeouts = {
     connectMs: entry.timeouts?.connect_ms ?? defaults.connectMs,
     firstByteMs: entry.timeouts?.first_byte_ms ?? defaults.firstByteMs,
@@ -62,18 +73,37 @@ function resolveUpstream(entry: UpstreamEntry, path: Path, defaults: UpstreamTim
   return {
     id: entry.id,
     name: entry.name ?? entry.id,
-    dialect: entry.dialect,
-    baseUrl: upstreamBaseUrl(entry, path, fail),
+    dialect,
+    baseUrl: upstreamBaseUrl(entry, known, path, fail),
     auth,
     headers: resolveHeaders(entry.headers, auth, path, fail),
     keys: resolveKeys(entry, auth, path, fail),
     timeouts,
     billsAfterDisconnect: entry.bills_after_disconnect,
-    models: resolveModels(entry, path, fail),
+    ...targetOf({ ...(isKnownDialect ? known.quirks : {}), ...quirksOf(entry.quirks) }),
+    models: resolveModels(entry, known, path, fail),
   }
 }
 
-function upstreamBaseUrl(entry: UpstreamEntry, path: Path, fail: Fail): string {
+/** A server of one's own asks for a credential when it is given one. */
+function authOf(known: KnownProvider, entry: UpstreamEntry): AuthStyle {
+  return known.selfHosted && entry.keys.length === 0 ? 'none' : known.auth
+}
+
+function targetOf(quirks: TargetQuirks): Pick<Provider, 'target'> {
+  return Object.keys(quirks).length === 0 ? {} : { target: quirks }
+}
+
+function missing(name: string, allowed: string, path: Path, fail: Fail): never {
+  return fail([...path, name], `${pathText([...path, name])} is missing; it must be ${allowed}, or give a provider`)
+}
+
+function upstreamBaseUrl(entry: UpstreamEntry, known: KnownProvider | undefined, path: Path, fail: Fail): string {
+  if (entry.base_url === undefined) {
+    if (known === undefined) return missing('base_url', 'an address that begins with http:// or https://', path, fail)
+    if (known.baseUrl !== null) return known.baseUrl
+    return fail([...path, 'base_url'], `${pathText([...path, 'base_url'])} is missing: ${known.name} has no common one`)
+  }
   const parsed = parseBaseUrl(entry.base_url)
   if ('reason' in parsed) return fail([...path, 'base_url'], `base_url of upstream ${entry.id} ${parsed.reason}`)
   const suffix = /\/(chat\/completions|messages)$/.exec(parsed.url)?.[0]
@@ -130,8 +160,17 @@ function upstreamKey(id: string, credential: string, rest: Partial<UpstreamKey> 
   return redacting({ ...defaults, ...rest, id, credential }, ['credential'])
 }
 
-function resolveModels(entry: UpstreamEntry, path: Path, fail: Fail): UpstreamModel[] {
+function resolveModels(
+  entry: UpstreamEntry,
+  known: KnownProvider | undefined,
+  path: Path,
+  fail: Fail,
+): UpstreamModel[] {
   const seen = new Set<string>()
+  if (entry.models === undefined) {
+    if (known === undefined) return missing('models', 'a list of one item or more', path, fail)
+    return known.models.map((model) => providerModel(model, entry.id))
+  }
   return entry.models.map((model, index) => {
     const at = [...path, 'models', index]
     const { id, upstream_model, weight, priority, owned_by } =
@@ -151,9 +190,15 @@ function resolveModels(entry: UpstreamEntry, path: Path, fail: Fail): UpstreamMo
   })
 }
 
+function providerModel(model: ProviderModel, ownedBy: string): UpstreamModel {
+  const { id, upstreamModel } = typeof model === 'string' ? { id: model, upstreamModel: model } : model
+  return { id, upstreamModel, weight: 1, priority: 0, ownedBy }
+}
+
 /**
- * Upstreams for the credentials of well-known providers in the environment. Left out: an id that `declared` has, and a
- * credential that `declared` uses under another id, since the file then says how it is to be used.
+ * Upstreams for the credentials of well-known providers in the environment, and for addresses of servers of one's own. Left
+ * out: an id that `declared` has, and a credential that `declared` uses under another id, since the file then says how it
+ * is to be used.
  */
 export function environmentUpstreams(
   env: Env,
@@ -161,39 +206,57 @@ export function environmentUpstreams(
   timeouts: UpstreamTimeouts,
 ): UpstreamConfig[] {
   const ids = new Set(declared.flatMap(({ id, keys }) => [id, ...keys.map((key) => key.id)]))
-  const credentials = new Set(declared.flatMap(({ keys }) => keys.map((key) => key.credential)))
+  const used = new Set(declared.flatMap(({ keys }) => keys.map((key) => key.credential)))
   const upstreams: UpstreamConfig[] = []
   for (const provider of KNOWN_PROVIDERS) {
-    const given = (env[`${provider.prefix}_API_KEY`] ?? '').split(',').map((credential) => credential.trim())
-    const unused = given.filter((credential) => credential !== '' && !credentials.has(credential))
-    if (unused.length === 0 || ids.has(provider.id)) continue
-    if (unused.some((credential) => !HEADER_VALUE.test(credential))) {
-      throw new ConfigError('must not hold control characters', { variable: `${provider.prefix}_API_KEY` })
-    }
+    if (ids.has(provider.id)) continue
+    const credentials = environmentCredentials(provider, env, used)
+    const baseUrl = providerBaseUrl(provider, env)
+    const needsNone = provider.selfHosted === true && nonEmpty(env, `${provider.prefix}_BASE_URL`) !== null
+    if (baseUrl === null || (credentials.length === 0 && !needsNone)) continue
     upstreams.push({
       id: provider.id,
       name: provider.name,
       dialect: provider.dialect,
-      baseUrl: providerBaseUrl(provider, env),
-      auth: provider.auth,
+      baseUrl,
+      auth: credentials.length === 0 ? 'none' : provider.auth,
       headers: {},
-      keys: [...new Set(unused)].map((credential, index) => upstreamKey(`${provider.id}-${index + 1}`, credential)),
+      keys: (credentials.length === 0 ? [''] : credentials).map((credential, index) =>
+        upstreamKey(`${provider.id}-${index + 1}`, credential),
+      ),
       timeouts,
       billsAfterDisconnect: false,
-      models: provider.models.map((id) => ({ id, upstreamModel: id, weight: 1, priority: 0, ownedBy: provider.id })),
+      ...targetOf(provider.quirks ?? {}),
+      models: provider.models.map((model) => providerModel(model, provider.id)),
     })
   }
   return upstreams
 }
 
-function providerBaseUrl(provider: KnownProvider, env: Env): string {
+/** Those in the environment that are not in `used`, each once. */
+function environmentCredentials({ prefix }: KnownProvider, env: Env, used: ReadonlySet<string>): string[] {
+  const given = (env[`${prefix}_API_KEY`] ?? '').split(',').map((credential) => credential.trim())
+  const unused = given.filter((credential) => credential !== '' && !used.has(credential))
+  if (unused.some((credential) => !HEADER_VALUE.test(credential))) {
+    throw new ConfigError('must not hold control characters', { variable: `${prefix}_API_KEY` })
+  }
+  return [...new Set(unused)]
+}
+
+/** Null: there is none but those of customers, and the environment has none. */
+function providerBaseUrl(provider: KnownProvider, env: Env): string | null {
   const variable = `${provider.prefix}_BASE_URL`
-  const text = env[variable]
-  if (text === undefined || text === '') return provider.baseUrl
+  const text = nonEmpty(env, variable)
+  if (text === null) return provider.baseUrl
   const parsed = parseBaseUrl(text)
   if ('reason' in parsed) throw new ConfigError(`the address ${parsed.reason}`, { variable })
   const { basePath = '' } = provider
   return parsed.url.endsWith(basePath) ? parsed.url : parsed.url + basePath
+}
+
+function nonEmpty(env: Env, variable: string): string | null {
+  const text = env[variable]
+  return text === undefined || text === '' ? null : text
 }
 
 /** The built-in simulator on `port` as upstreams: one for each dialect it speaks. */

@@ -1,6 +1,7 @@
 import type { Answer } from './answer.ts'
 import type { Conversation, WireDialect } from './conversation.ts'
 import type { UpstreamFailure } from './dialect.ts'
+import type { HostQuirks } from './host-quirks.ts'
 import type { JsonObject } from './json-object.ts'
 import type { StreamEvent } from './stream-event.ts'
 import type { Usage } from './usage.ts'
@@ -9,7 +10,7 @@ import type { Usage } from './usage.ts'
  * What an upstream's model takes. Data of provider and catalogue; `DEFAULT_TARGET` is what the dialect's own service takes
  * today.
  */
-export interface Target {
+export interface Target extends HostQuirks {
   /** The upstream's name of the model. */
   readonly model: string
   readonly stream: boolean

@@ -1,5 +1,6 @@
 import type { BodyDialectName } from './endpoint.ts'
 import type { GatewayError } from './errors.ts'
+import type { HostQuirks } from './host-quirks.ts'
 import type { RequestBody } from './request-body.ts'
 import type { Usage } from './usage.ts'
 
@@ -61,6 +62,8 @@ export interface BodyEdits {
   /** The upstream's name of the model. */
   readonly model: string
   readonly stream: boolean
+  /** What the upstream takes otherwise than its dialect's own service. */
+  readonly quirks?: HostQuirks
 }
 
 /** A wire language: values in, values out; no sockets, no clock. */
@@ -71,6 +74,8 @@ export interface Dialect {
    * streams. All other bytes stay; the very same buffer when nothing needs to change.
    */
   prepareBody(body: RequestBody, edits: BodyEdits): Buffer
+  /** Names of what `prepareBody` leaves out though the client asked for it; absent where that is nothing. */
+  leftOut?(body: RequestBody, edits: BodyEdits): readonly string[]
   /** @param clientWantsUsage the client asked for usage in its stream */
   inspectStream(clientWantsUsage: boolean): StreamInspector
   /** Reads a buffered 200, and brings it to what the request promises; throws SyntaxError when it is not JSON. */

@@ -6,8 +6,13 @@ const FORBIDDEN_MEMBERS: ReadonlySet<string> = new Set(['api_base', 'api_key', '
 
 const COMMA = Buffer.from(',')
 
-/** What becomes of one top-level member: REMOVED, its new value as JSON, or null to leave it. */
-export type MemberEdit = string | null
+/** A member that keeps its value under another name. */
+export interface Renamed {
+  readonly name: string
+}
+
+/** What becomes of one top-level member: REMOVED, its new value as JSON, another name, or null to leave it. */
+export type MemberEdit = string | Buffer | Renamed | null
 
 /** Stands for no value: JSON is never empty. */
 export const REMOVED = ''
@@ -50,7 +55,14 @@ export function spliceMembers(
       if (before !== null && kept > 0) pieces.push(bytes.subarray(before.valueEnd, member.start))
       kept++
       if (change === null) pieces.push(bytes.subarray(member.start, member.valueEnd))
-      else pieces.push(bytes.subarray(member.start, member.valueStart), Buffer.from(change))
+      else if (typeof change === 'string' || Buffer.isBuffer(change)) {
+        pieces.push(
+          bytes.subarray(member.start, member.valueStart),
+          typeof change === 'string' ? Buffer.from(change) : change,
+        )
+      } else {
+        pieces.push(Buffer.from(`${JSON.stringify(change.name)}:`), bytes.subarray(member.valueStart, member.valueEnd))
+      }
     }
     before = member
   })

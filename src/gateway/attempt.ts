@@ -1,8 +1,8 @@
 import type { Clock } from '../core/clock.ts'
 import type { DeadlineClock } from '../core/deadlines.ts'
 import { Deadline } from '../core/deadlines.ts'
-import type { AttemptOutcome, Slot } from '../core/deployment.ts'
-import type { Dialect } from '../core/dialect.ts'
+import type { AttemptOutcome, Deployment, Slot } from '../core/deployment.ts'
+import type { BodyEdits, Dialect } from '../core/dialect.ts'
 import { GatewayError } from '../core/errors.ts'
 import type { RequestBody } from '../core/request-body.ts'
 import type { RequestContext } from '../core/request-context.ts'
@@ -101,9 +101,9 @@ export class Attempt implements UpstreamListener, AttemptControl {
   #send(): void {
     const { deployment } = this.#slot
     if (!needsTranslation(this.#ctx.endpoint, deployment.provider)) {
-      // What an earlier attempt could not carry.
-      this.#ctx.dropped = NOTHING
-      const edits = { model: deployment.upstreamModel, stream: this.#body.stream }
+      const edits = editsOf(deployment, this.#body.stream)
+      // Also in the place of what an earlier attempt could not carry.
+      this.#ctx.dropped = this.#dialect.leftOut?.(this.#body, edits) ?? NOTHING
       this.#dispatch(this.#dialect.prepareBody(this.#body, edits))
       return
     }
@@ -297,6 +297,11 @@ export class Attempt implements UpstreamListener, AttemptControl {
     this.#options.deadlines.forget(this.#deadline)
     this.#slot.release(this.#outcome)
   }
+}
+
+function editsOf({ provider, upstreamModel }: Deployment, stream: boolean): BodyEdits {
+  const { target } = provider
+  return target === undefined ? { model: upstreamModel, stream } : { model: upstreamModel, stream, quirks: target }
 }
 
 /** Of all its keys: an account that knows one may well name another. */

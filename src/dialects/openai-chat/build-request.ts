@@ -41,9 +41,27 @@ export function buildRequest(conversation: Conversation, target: Target): BuiltR
   putExtra(body, extra)
   if (target.stream) {
     body['stream'] = true
-    body['stream_options'] = { include_usage: true }
+    if (target.takesStreamOptions ?? true) body['stream_options'] = { include_usage: true }
   }
+  sayAsHost(body, target, losses)
   return { body, dropped: losses.dropped, restoration: names.restoration }
+}
+
+/** Names that the host has for its own, and what it answers with an error, left out. */
+function sayAsHost(
+  body: Record<string, unknown>,
+  { fieldNames = {}, refusedFields = [] }: Target,
+  losses: LossReport,
+): void {
+  for (const name of refusedFields) {
+    if (name in body) losses.drop(name)
+    delete body[name]
+  }
+  for (const [name, other] of Object.entries(fieldNames)) {
+    if (!(name in body)) continue
+    body[other] ??= body[name]
+    delete body[name]
+  }
 }
 
 function limit(wanted: number | null, most: number | null): number | null {

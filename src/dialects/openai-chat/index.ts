@@ -2,13 +2,14 @@ import type { Dialect } from '../../core/dialect.ts'
 import { readFailureBody } from '../failure.ts'
 import { readAnswer } from './answer.ts'
 import { renderError, renderErrorEvent } from './errors.ts'
-import { prepareBody } from './request.ts'
+import { leftOut, prepareBody } from './request.ts'
 import { ChatStreamInspector } from './stream.ts'
 
 /** The language of POST /v1/chat/completions. */
 export const openaiChat: Dialect = {
   name: 'openai-chat',
   prepareBody,
+  leftOut,
   inspectStream: (clientWantsUsage) => new ChatStreamInspector(clientWantsUsage),
   readAnswer,
   readFailure: (_status, body) => readFailureBody(body),

@@ -1,22 +1,50 @@
 import type { BodyEdits } from '../../core/dialect.ts'
+import type { HostQuirks } from '../../core/host-quirks.ts'
 import type { MemberSpan, RequestBody } from '../../core/request-body.ts'
-import { editMember, spliceMembers } from '../body-edits.ts'
+import { editMember, REMOVED, spliceMembers } from '../body-edits.ts'
 import type { MemberEdit } from '../body-edits.ts'
 import { asObject } from '../json-value.ts'
+import { HostRules } from './host-rules.ts'
 
 const STREAM_OPTIONS = 'stream_options'
 
-/** Sets the upstream's model name, removes members that name a host or a key, and asks for usage in streams. */
+const NOTHING: readonly string[] = []
+
+/** Quirks are few and come with the snapshot: their rules go when they go. */
+const rulesByQuirks = new WeakMap<HostQuirks, HostRules>()
+
+/**
+ * Sets the upstream's model name, removes members that name a host or a key, asks for usage in streams, and says what the
+ * host says otherwise in its own words.
+ */
 export function prepareBody(body: RequestBody, edits: BodyEdits): Buffer {
-  const missing = edits.stream && !body.members.some((member) => member.name === STREAM_OPTIONS)
+  const rules = edits.quirks === undefined ? null : rulesOf(edits.quirks)
+  const asks = edits.stream && (rules === null || rules.takesStreamOptions)
+  const missing = asks && !body.members.some((member) => member.name === STREAM_OPTIONS)
   return spliceMembers(
     body,
-    (member) =>
-      edits.stream && member.name === STREAM_OPTIONS
-        ? askForUsage(member, body.bytes)
-        : editMember(member, body, edits),
+    (member) => {
+      if (member.name === STREAM_OPTIONS) return editStreamOptions(member, body, asks, rules)
+      return editMember(member, body, edits) ?? rules?.edit(member, body) ?? null
+    },
     missing ? `"${STREAM_OPTIONS}":{"include_usage":true}` : null,
   )
+}
+
+/** Names of members that this host refuses. */
+export function leftOut(body: RequestBody, { quirks }: BodyEdits): readonly string[] {
+  return quirks?.refusedFields === undefined ? NOTHING : rulesOf(quirks).leftOut(body)
+}
+
+function rulesOf(quirks: HostQuirks): HostRules {
+  let rules = rulesByQuirks.get(quirks)
+  if (rules === undefined) rulesByQuirks.set(quirks, (rules = new HostRules(quirks)))
+  return rules
+}
+
+function editStreamOptions(member: MemberSpan, body: RequestBody, asks: boolean, rules: HostRules | null): MemberEdit {
+  if (rules !== null && !rules.takesStreamOptions) return REMOVED
+  return asks ? askForUsage(member, body.bytes) : null
 }
 
 /** A value that is neither object nor null stays: the upstream will say what it thinks of it. */

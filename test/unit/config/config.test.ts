@@ -165,7 +165,7 @@ it('accepts every example of the example file', () => {
     .replaceAll('/etc/sluice/', './')
 
   const files = { 'demo-key': generateApiKey(), 'metrics-token': 'm'.repeat(16), 'cert.pem': '', 'key.pem': '' }
-  const config = read({ yaml: uncommented, env: { MY_OPENAI_KEY: 'x' }, files })
+  const config = read({ yaml: uncommented, env: { MY_OPENAI_KEY: 'x', MY_GROQ_KEY: 'y' }, files })
   expect(config.upstreams[0]?.models.map((model) => model.upstreamModel)).toEqual(['gpt-4o', 'gpt-*', 'gpt-4o-mini'])
   expect(config.keys[0]).toMatchObject({ name: 'demo', limits: { requestsPerMinute: 600 }, addresses: ['10.0.0.0/8'] })
   expect(config).toMatchObject({ server: { fronts: 3 }, redis: { url: 'redis://localhost:6379' } })

@@ -1,7 +1,7 @@
 import { inspect } from 'node:util'
 import { expect, it } from 'vitest'
 import { generateApiKey } from '../../../src/core/api-key.ts'
-import { KNOWN_PROVIDERS } from '../../../src/config/providers.ts'
+import { KNOWN_PROVIDERS } from '../../../src/config/providers/known.ts'
 import { simulatorUpstreams, toSnapshotParts } from '../../../src/config/upstreams.ts'
 import { read } from './load.ts'
 
@@ -69,21 +69,74 @@ upstreams: [{id: a, dialect: openai-chat, base_url: "http://a", headers: {X-A: b
 })
 
 it.each(KNOWN_PROVIDERS)('makes an upstream of $prefix_API_KEY', (provider) => {
-  const config = read({ env: { [`${provider.prefix}_API_KEY`]: 'one, two,,one' } })
+  const address = provider.baseUrl ?? 'https://customer.test/v1'
+  const env = { [`${provider.prefix}_API_KEY`]: 'one, two,,one' }
+  const config = read({
+    env: provider.baseUrl === null ? { ...env, [`${provider.prefix}_BASE_URL`]: address } : env,
+  })
 
   expect(config.upstreams).toMatchObject([
     {
       id: provider.id,
-      baseUrl: provider.baseUrl,
+      baseUrl: address,
       dialect: provider.dialect,
+      auth: provider.auth,
       keys: [
         { id: `${provider.id}-1`, credential: 'one' },
         { id: `${provider.id}-2`, credential: 'two' },
       ],
     },
   ])
+  expect(config.upstreams[0]?.target).toEqual(provider.quirks)
   expect(config.simulator.enabled).toBe(false)
-  expect(new Set(provider.models).size).toBe(provider.models.length)
+})
+
+it('leaves a provider alone whose customers have addresses of their own until it has one', () => {
+  expect(read({ env: { AZURE_OPENAI_API_KEY: 'k' } }).upstreams).toEqual([])
+})
+
+it('makes an upstream of the address of a server of one’s own, without a credential', () => {
+  const [upstream] = read({ env: { OLLAMA_BASE_URL: 'http://box:11434' } }).upstreams
+
+  expect(upstream).toMatchObject({ id: 'ollama', baseUrl: 'http://box:11434/v1', auth: 'none' })
+  expect(upstream?.keys).toMatchObject([{ id: 'ollama-1', credential: '' }])
+  expect(upstream?.models).toMatchObject([{ id: 'ollama/*', upstreamModel: '*' }])
+})
+
+it('takes from a known provider what an upstream of the file leaves out', () => {
+  const yaml = `
+upstreams:
+  - {id: a, provider: mistral, keys: [{credential: c}]}
+  - {id: b, provider: mistral, base_url: "https://b.test", auth: none, models: [m], quirks: {takes_stream_options: true}}
+  - {id: c, provider: vllm, models: [m], quirks: {field_names: {seed: s}}}`
+  const [a, b, c] = read({ yaml }).upstreams
+  const mistral = KNOWN_PROVIDERS.find(({ id }) => id === 'mistral')
+
+  expect(a).toMatchObject({ dialect: 'openai-chat', baseUrl: 'https://api.mistral.ai/v1', auth: 'bearer', name: 'a' })
+  expect(a?.target).toEqual(mistral?.quirks)
+  expect(a?.models.map(({ id }) => id)).toEqual(mistral?.models)
+  expect(b).toMatchObject({ baseUrl: 'https://b.test', auth: 'none', models: [{ id: 'm' }] })
+  expect(b?.target).toEqual({ ...mistral?.quirks, takesStreamOptions: true })
+  expect(c).toMatchObject({ baseUrl: 'http://127.0.0.1:8000/v1', auth: 'none', target: { fieldNames: { seed: 's' } } })
+})
+
+it('takes nothing of the protocol from a provider that is spoken to in another one', () => {
+  const yaml = `
+upstreams:
+  - {id: a, provider: deepseek, dialect: anthropic-messages, base_url: "https://api.deepseek.com/anthropic/v1",
+     keys: [{credential: c}]}`
+  const [upstream] = read({ yaml }).upstreams
+
+  expect(upstream).toMatchObject({ dialect: 'anthropic-messages', auth: 'x-api-key' })
+  expect(upstream).not.toHaveProperty('target')
+})
+
+it('hands the quirks of an upstream on with the snapshot', () => {
+  const yaml = 'upstreams: [{id: a, provider: groq, keys: [{credential: c}], models: [m]}]'
+  const [provider] = toSnapshotParts(read({ yaml })).providers
+
+  expect(provider?.target).toMatchObject({ maxTokensField: 'max_tokens', refusedFields: ['logit_bias'] })
+  expect(structuredClone(provider)).toEqual(provider)
 })
 
 it('takes other addresses for providers, in the form their own libraries use', () => {

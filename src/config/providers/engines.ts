@@ -1,0 +1,74 @@
+import { compatible, under } from './provider.ts'
+import type { KnownProvider } from './provider.ts'
+
+/** What chat templates of models refuse, their servers refuse: instructions behind the first message, most of all. */
+const engine = { ...compatible({ takesSystemAnywhere: false }), selfHosted: true } as const
+
+/** Servers that people run themselves, at the addresses where they listen when nothing else is said. */
+export const ENGINES: readonly KnownProvider[] = [
+  {
+    ...engine,
+    id: 'vllm',
+    name: 'vLLM',
+    prefix: 'VLLM',
+    baseUrl: 'http://127.0.0.1:8000/v1',
+    models: [under('vllm')],
+  },
+  {
+    ...engine,
+    id: 'sglang',
+    name: 'SGLang',
+    prefix: 'SGLANG',
+    baseUrl: 'http://127.0.0.1:30000/v1',
+    models: [under('sglang')],
+  },
+  {
+    ...engine,
+    id: 'ollama',
+    name: 'Ollama',
+    prefix: 'OLLAMA',
+    baseUrl: 'http://127.0.0.1:11434/v1',
+    basePath: '/v1',
+    models: [under('ollama')],
+  },
+  {
+    ...engine,
+    id: 'llamacpp',
+    name: 'llama.cpp',
+    prefix: 'LLAMACPP',
+    baseUrl: 'http://127.0.0.1:8080/v1',
+    models: [under('llamacpp')],
+  },
+  {
+    ...engine,
+    id: 'lmstudio',
+    name: 'LM Studio',
+    prefix: 'LMSTUDIO',
+    baseUrl: 'http://127.0.0.1:1234/v1',
+    models: [under('lmstudio')],
+  },
+  {
+    ...engine,
+    id: 'localai',
+    name: 'LocalAI',
+    prefix: 'LOCALAI',
+    baseUrl: 'http://127.0.0.1:8080/v1',
+    models: [under('localai')],
+  },
+  {
+    ...engine,
+    id: 'tgi',
+    name: 'Text Generation Inference',
+    prefix: 'TGI',
+    baseUrl: 'http://127.0.0.1:3000/v1',
+    models: [under('tgi')],
+  },
+  {
+    ...engine,
+    id: 'mistralrs',
+    name: 'mistral.rs',
+    prefix: 'MISTRALRS',
+    baseUrl: 'http://127.0.0.1:1234/v1',
+    models: [under('mistralrs')],
+  },
+]

@@ -1,0 +1,138 @@
+import { chat, compatible, messages } from './provider.ts'
+import type { KnownProvider } from './provider.ts'
+
+/** Those who make the models they serve. */
+export const VENDORS: readonly KnownProvider[] = [
+  {
+    ...chat,
+    id: 'openai',
+    name: 'OpenAI',
+    prefix: 'OPENAI',
+    baseUrl: 'https://api.openai.com/v1',
+    models: [
+      ...['gpt-6-astra', 'gpt-6.1-sol', 'gpt-6.1-terra', 'gpt-6-luna', 'gpt-5.6', 'gpt-5.5', 'gpt-5.4', 'gpt-5.1'],
+      ...['gpt-5', 'gpt-5-mini', 'gpt-5-nano', 'gpt-4.1', 'gpt-4o', 'gpt-4o-mini', 'o3', 'o4-mini'],
+      ...['gpt-*', 'chatgpt-*', 'o1*', 'o3*', 'o4*', 'text-embedding-*'],
+    ],
+  },
+  {
+    ...messages,
+    id: 'anthropic',
+    name: 'Anthropic',
+    prefix: 'ANTHROPIC',
+    baseUrl: 'https://api.anthropic.com/v1',
+    basePath: '/v1',
+    models: ['claude-opus-5-5', 'claude-sonnet-5-5', 'claude-haiku-5-5', 'claude-fable-5-2', 'claude-opus-4-5'].concat([
+      'claude-sonnet-4-5',
+      'claude-haiku-4-5',
+      'claude-*',
+    ]),
+  },
+  {
+    ...compatible({ reasoningBack: 'tool-turns', schemaOutput: 'instruction', maxStopSequences: 16 }),
+    id: 'deepseek',
+    name: 'DeepSeek',
+    prefix: 'DEEPSEEK',
+    baseUrl: 'https://api.deepseek.com/v1',
+    models: ['deepseek-flash', 'deepseek-v4-pro', 'deepseek-*'],
+  },
+  {
+    ...compatible({ takesDeveloperRole: true, maxStopSequences: 5 }),
+    id: 'gemini',
+    name: 'Google Gemini',
+    prefix: 'GEMINI',
+    baseUrl: 'https://generativelanguage.googleapis.com/v1beta/openai',
+    models: ['gemini-3.8-flash', 'gemini-3.1-pro-preview', 'gemini-3.5-flash-lite', 'gemini-2.5-pro', 'gemini-*'],
+  },
+  {
+    // Answers 422 to fields that it does not know, reasoning_content in messages among them.
+    ...compatible({
+      takesStreamOptions: false,
+      exactToolIdLength: 9,
+      reasoningBack: 'never',
+      fieldNames: { seed: 'random_seed' },
+      refusedFields: ['logit_bias', 'safety_identifier', 'service_tier', 'store', 'user', 'verbosity'],
+    }),
+    id: 'mistral',
+    name: 'Mistral',
+    prefix: 'MISTRAL',
+    baseUrl: 'https://api.mistral.ai/v1',
+    models: [
+      ...['mistral-large-latest', 'mistral-medium-latest', 'mistral-small-latest', 'codestral-latest'],
+      ...['mistral-*', 'magistral-*', 'ministral-*', 'codestral-*', 'devstral-*', 'pixtral-*', 'open-mistral-*'],
+    ],
+  },
+  {
+    ...compatible(),
+    id: 'xai',
+    name: 'xAI',
+    prefix: 'XAI',
+    baseUrl: 'https://api.x.ai/v1',
+    models: ['grok-4.7', 'grok-4.6', 'grok-4.5', 'grok-4.3', 'grok-code-fast-1', 'grok-*'],
+  },
+  {
+    ...compatible({ reasoningBack: 'tool-turns', maxStopSequences: 5 }),
+    id: 'moonshot',
+    name: 'Moonshot',
+    prefix: 'MOONSHOT',
+    baseUrl: 'https://api.moonshot.ai/v1',
+    models: ['kimi-k3', 'kimi-k2.6', 'kimi-k2.7-code', 'kimi-*', 'moonshot-*'],
+  },
+  {
+    ...compatible({ reasoningBack: 'tool-turns', schemaOutput: 'instruction', maxStopSequences: 1 }),
+    id: 'zhipu',
+    name: 'Zhipu (Z.ai)',
+    prefix: 'ZHIPU',
+    baseUrl: 'https://api.z.ai/api/paas/v4',
+    models: ['glm-5.3', 'glm-5.2', 'glm-5.1', 'glm-5-turbo', 'glm-4.7', 'glm-*'],
+  },
+  {
+    ...compatible(),
+    id: 'qwen',
+    name: 'Qwen (Alibaba Model Studio)',
+    prefix: 'DASHSCOPE',
+    baseUrl: 'https://dashscope-intl.aliyuncs.com/compatible-mode/v1',
+    models: ['qwen3.7-max', 'qwen3.7-plus', 'qwen3-max', 'qwen-plus', 'qwen-flash', 'qwen*', 'qwq-*', 'qvq-*'],
+  },
+  {
+    ...compatible({ reasoningBack: 'always', takesSystemAnywhere: false, schemaOutput: 'instruction' }),
+    id: 'minimax',
+    name: 'MiniMax',
+    prefix: 'MINIMAX',
+    baseUrl: 'https://api.minimax.io/v1',
+    models: ['MiniMax-M2.5', 'MiniMax-*', 'minimax-*'],
+  },
+  {
+    // Turns must alternate behind the instructions.
+    ...compatible({ alternates: true, takesSystemAnywhere: false, takesJsonMode: false }),
+    id: 'perplexity',
+    name: 'Perplexity',
+    prefix: 'PERPLEXITY',
+    baseUrl: 'https://api.perplexity.ai',
+    models: ['sonar', 'sonar-pro', 'sonar-reasoning-pro', 'sonar-*'],
+  },
+  {
+    ...compatible(),
+    id: 'ai21',
+    name: 'AI21',
+    prefix: 'AI21',
+    baseUrl: 'https://api.ai21.com/studio/v1',
+    models: ['jamba-large', 'jamba-mini', 'jamba-*'],
+  },
+  {
+    ...compatible(),
+    id: 'inception',
+    name: 'Inception',
+    prefix: 'INCEPTION',
+    baseUrl: 'https://api.inceptionlabs.ai/v1',
+    models: ['mercury', 'mercury-*'],
+  },
+  {
+    ...compatible(),
+    id: 'upstage',
+    name: 'Upstage',
+    prefix: 'UPSTAGE',
+    baseUrl: 'https://api.upstage.ai/v1',
+    models: ['solar-pro2', 'solar-*'],
+  },
+]

@@ -2,12 +2,16 @@ import type { ClientCodec, UpstreamCodec } from '../core/codec.ts'
 import type { WireDialect } from '../core/conversation.ts'
 import { messagesCodec } from './anthropic-messages/codec.ts'
 import { geminiCodec } from './gemini/codec.ts'
+import { converseCodec } from './bedrock-converse/codec.ts'
+import { cohereCodec } from './cohere-chat/codec.ts'
 import { chatCodec } from './openai-chat/codec.ts'
 
 const UPSTREAM_CODECS: Readonly<Partial<Record<WireDialect, UpstreamCodec>>> = {
   'openai-chat': chatCodec,
   'anthropic-messages': messagesCodec,
   gemini: geminiCodec,
+  'bedrock-converse': converseCodec,
+  'cohere-chat': cohereCodec,
 }
 
 const CLIENT_CODECS: Readonly<Partial<Record<WireDialect, ClientCodec>>> = {

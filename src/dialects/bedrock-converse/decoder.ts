@@ -6,7 +6,7 @@ import type { Usage } from '../../core/usage.ts'
 import { readAwsFrame } from '../../wire/aws-event-stream.ts'
 import type { AwsFrame } from '../../wire/aws-event-stream.ts'
 import { BlockWriter } from '../block-writer.ts'
-import { INVALID_EVENT, parseRange } from '../event.ts'
+import { INVALID_EVENT, TRUNCATED_STREAM, parseRange } from '../event.ts'
 import { textOr } from '../fields.ts'
 import { asObject, valueAt } from '../json-value.ts'
 import { SIGNED_FORMAT } from '../signed-thinking.ts'
@@ -15,8 +15,6 @@ import { isServerTool, readCitation, serverToolKind } from './parse-block.ts'
 import { readRedacted } from './redacted.ts'
 import { readStop } from './stop.ts'
 import { readUsage } from './usage.ts'
-
-const EARLY_END: UpstreamFailure = { message: '', type: 'early_end' }
 
 /**
  * Reads a stream of ConverseStream. Text and reasoning begin with their first delta, only tools with an event of their own;
@@ -54,7 +52,7 @@ export class ConverseDecoder implements StreamDecoder {
 
   finish(out: StreamEvent[]): void {
     if (this.over) return
-    if (this.#stop === null) this.#fail(EARLY_END, out)
+    if (this.#stop === null) this.#fail(TRUNCATED_STREAM, out)
     else this.#end(out)
   }
 

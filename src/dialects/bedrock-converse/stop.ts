@@ -1,5 +1,6 @@
 import type { Stop, StopReason } from '../../core/answer.ts'
 import type { UpstreamFailure } from '../../core/dialect.ts'
+import { stopByCalls } from '../stop-by-calls.ts'
 import { textOr } from '../fields.ts'
 import { valueAt } from '../json-value.ts'
 
@@ -31,7 +32,7 @@ export function readStop(reason: unknown, fields: unknown, { hasCalls, hasConten
   }
   const known = (native === null ? undefined : REASONS[native]) ?? 'end'
   return {
-    reason: known === 'end' && hasCalls ? 'tool-calls' : known,
+    reason: stopByCalls(known, hasCalls),
     native,
     sequence: textOr(valueAt(fields, 'stop_sequence'), null) ?? textOr(valueAt(fields, 'delta', 'stop_sequence'), null),
     details: null,

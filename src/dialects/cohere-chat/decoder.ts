@@ -5,7 +5,7 @@ import type { StreamEvent } from '../../core/stream-event.ts'
 import type { Usage } from '../../core/usage.ts'
 import { joinData } from '../../wire/sse.ts'
 import { BlockWriter } from '../block-writer.ts'
-import { INVALID_EVENT, isDone, parseRange } from '../event.ts'
+import { INVALID_EVENT, TRUNCATED_STREAM, isDone, parseRange } from '../event.ts'
 import { failureOf } from '../failure.ts'
 import { textOr } from '../fields.ts'
 import { asObject, valueAt } from '../json-value.ts'
@@ -13,8 +13,6 @@ import { citesText, readCitation } from './citation.ts'
 import { readStop } from './stop.ts'
 import { NO_ARGUMENTS, TOOL_PLAN } from './tool-plan.ts'
 import { readUsage } from './usage.ts'
-
-const EARLY_END: UpstreamFailure = { message: '', type: 'early_end' }
 
 /** Reads a stream of POST v2/chat. A text stays open behind its end: what it cites may follow. */
 export class CohereDecoder implements StreamDecoder {
@@ -45,7 +43,7 @@ export class CohereDecoder implements StreamDecoder {
   }
 
   finish(out: StreamEvent[]): void {
-    if (!this.over) this.#fail(EARLY_END, out)
+    if (!this.over) this.#fail(TRUNCATED_STREAM, out)
   }
 
   #take(event: JsonObject, out: StreamEvent[]): void {

@@ -1,5 +1,6 @@
 import type { Stop, StopReason } from '../../core/answer.ts'
 import type { UpstreamFailure } from '../../core/dialect.ts'
+import { stopByCalls } from '../stop-by-calls.ts'
 import { textOr } from '../fields.ts'
 
 const REASONS: Readonly<Record<string, StopReason>> = {
@@ -15,5 +16,5 @@ export function readStop(reason: unknown, error: unknown, hasCalls: boolean): St
   const native = textOr(reason, null)
   if (native !== null && FAILED.has(native)) return { message: textOr(error, ''), type: native }
   const known = (native === null ? undefined : REASONS[native]) ?? 'end'
-  return { reason: known === 'end' && hasCalls ? 'tool-calls' : known, native, sequence: null, details: null }
+  return { reason: stopByCalls(known, hasCalls), native, sequence: null, details: null }
 }

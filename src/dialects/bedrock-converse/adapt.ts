@@ -1,0 +1,42 @@
+import type { Target } from '../../core/codec.ts'
+import type { Block, CacheMark } from '../../core/content.ts'
+import { BlockAdapter } from '../anthropic-messages/adapt.ts'
+import type { LossReport } from '../losses.ts'
+import { SIGNED_FORMAT } from '../signed-thinking.ts'
+import type { ToolNames } from '../tool-names.ts'
+import type { Family } from './family.ts'
+
+/** Brings blocks to what Converse can carry, which is close to what messages can. One per request: it counts marks. */
+export class ConverseAdapter {
+  readonly #messages: BlockAdapter
+  readonly #losses: LossReport
+  readonly #family: Family
+
+  constructor(target: Target, family: Family, names: ToolNames, losses: LossReport) {
+    this.#messages = new BlockAdapter(target, names, losses)
+    this.#family = family
+    this.#losses = losses
+  }
+
+  mark(mark: CacheMark | null): CacheMark | null {
+    return this.#messages.mark(mark)
+  }
+
+  adapt(block: Block): Block | null {
+    switch (block.type) {
+      case 'thinking':
+      case 'redacted-thinking': {
+        const signed = block.type === 'redacted-thinking' || block.signature !== null
+        const ours = block.format === null || block.format === SIGNED_FORMAT
+        if (this.#family === 'anthropic' && signed && ours) return block
+        this.#losses.lose('content.thinking')
+        return null
+      }
+      case 'native':
+        this.#losses.lose('content.server_tool', `messages.content.${block.kind}`)
+        return null
+      default:
+        return this.#messages.adapt(block)
+    }
+  }
+}

@@ -1,0 +1,191 @@
+import type { BuiltRequest, Target } from '../../core/codec.ts'
+import type { Conversation, Message } from '../../core/conversation.ts'
+import type { JsonObject } from '../../core/json-object.ts'
+import { answerToolFits, buildFormat } from '../anthropic-messages/build-format.ts'
+import { buildSampling } from '../anthropic-messages/build-sampling.ts'
+import { buildThinking } from '../anthropic-messages/build-thinking.ts'
+import { isBillingHeader } from '../billing-header.ts'
+import { put } from '../fields.ts'
+import { asObject, valueAt } from '../json-value.ts'
+import { LossReport, unsupported } from '../losses.ts'
+import { effortOf, nearestEffort } from '../reasoning-effort.ts'
+import { ToolNames } from '../tool-names.ts'
+import { takeTurns } from '../turns.ts'
+import type { Turn } from '../turns.ts'
+import { ConverseAdapter } from './adapt.ts'
+import { BlockWriter, cachePoint } from './build-block.ts'
+import { buildToolConfig, specOf } from './build-tools.ts'
+import { familyOf } from './family.ts'
+import type { Family } from './family.ts'
+
+const ROOM_FOR_ANSWER = 4096
+
+/** A conversation as a body of Converse; the model is in the path. */
+export function buildRequest(conversation: Conversation, target: Target): BuiltRequest {
+  const family = familyOf(target.model === '' ? conversation.model : target.model)
+  const losses = new LossReport(conversation.from)
+  const names = new ToolNames()
+  const adapter = new ConverseAdapter(target, family, names, losses)
+  const extra = losses.loseExtra(conversation, target.passFields)
+  if (conversation.choices !== null && conversation.choices > 1) losses.lose('n')
+  const fields: Record<string, unknown> = { ...extra }
+  const thinking = addReasoning(fields, conversation, target, family, losses)
+  const answerTool = answerToolFits(conversation, target) ? conversation.format : null
+  const format = buildFormat(conversation.format, target, answerTool, losses)
+  names.answerTool = format.answerTool
+
+  const body: Record<string, unknown> = {}
+  const system = buildSystem(conversation.system, adapter, losses, format.instruction)
+  const turns = buildTurns(conversation, target, adapter, losses)
+  const writer = new BlockWriter(family)
+  const messages = turns.map(({ role, content }) => ({ role, content: writer.write(content) }))
+  const mark = adapter.mark(conversation.cache)
+  if (mark !== null) messages.at(-1)?.content.push(cachePoint(mark))
+  body['messages'] = messages
+  if (system.length > 0) body['system'] = system
+  const sampling: Record<string, unknown> = {}
+  buildSampling(sampling, conversation, target, losses, thinking.thinks)
+  put(body, 'inferenceConfig', inferenceConfig(conversation, target, sampling, thinking.budgetTokens))
+  if (sampling['top_k'] !== undefined) addTopK(fields, sampling['top_k'], family)
+  const toolConfig = buildToolConfig(conversation, { target, adapter, names, losses, turns, thinks: thinking.thinks })
+  put(body, 'toolConfig', format.tool === null ? toolConfig : answerConfig(format.tool))
+  if (format.output !== null)
+    body['outputConfig'] = { textFormat: textFormat(conversation.format, valueAt(format.output, 'format', 'schema')) }
+  put(body, 'serviceTier', serviceTier(conversation.serviceTier))
+  losses.dropValue('user', conversation.user)
+  losses.dropValue('metadata', conversation.metadata)
+  if (Object.keys(fields).length > 0) body['additionalModelRequestFields'] = fields
+  if (family === 'anthropic' && sampling['stop_sequences'] !== undefined) {
+    body['additionalModelResponseFieldPaths'] = ['/stop_sequence']
+  }
+  return { body, dropped: losses.dropped, restoration: names.restoration }
+}
+
+interface Reasons {
+  readonly thinks: boolean
+  readonly budgetTokens: number | null
+}
+
+/** Reasoning is asked for in the words of the model's maker. */
+function addReasoning(
+  fields: Record<string, unknown>,
+  conversation: Conversation,
+  target: Target,
+  family: Family,
+  losses: LossReport,
+): Reasons {
+  if (family === 'anthropic') {
+    const { thinking, output, thinks, budgetTokens } = buildThinking(conversation, target, losses)
+    put(fields, 'thinking', thinking)
+    put(fields, 'output_config', output)
+    return { thinks, budgetTokens }
+  }
+  const wanted = conversation.reasoning === null ? null : effortOf(conversation.reasoning)
+  const effort = wanted === null || wanted === 'none' ? null : nearestEffort(wanted, target.efforts)
+  if (effort !== null && target.reasoning === 'none') losses.drop('reasoning_effort')
+  else if (effort !== null && family === 'nova') {
+    fields['reasoningConfig'] = { type: 'enabled', maxReasoningEffort: effort }
+  } else if (effort !== null) fields[family === 'openai' ? 'reasoning_effort' : 'reasoning_config'] = effort
+  return { thinks: false, budgetTokens: null }
+}
+
+function buildSystem(
+  system: readonly Message[],
+  adapter: ConverseAdapter,
+  losses: LossReport,
+  instruction: string | null,
+): JsonObject[] {
+  const written: JsonObject[] = []
+  for (const message of system) {
+    reportMessage(message, losses)
+    for (const block of message.content) {
+      if (block.type === 'text' && isBillingHeader(block.text)) continue
+      const adapted = adapter.adapt(block)
+      if (adapted === null) continue
+      if (adapted.type !== 'text') throw unsupported(`messages.content.${adapted.type}`)
+      if (adapted.text.trim() === '') continue
+      written.push({ text: adapted.text })
+      if (adapted.cache !== null) written.push(cachePoint(adapted.cache))
+    }
+  }
+  if (instruction !== null) written.push({ text: instruction })
+  return written
+}
+
+function buildTurns(
+  conversation: Conversation,
+  target: Target,
+  adapter: ConverseAdapter,
+  losses: LossReport,
+): readonly Turn[] {
+  for (const message of conversation.messages) reportMessage(message, losses)
+  const turns = takeTurns(conversation.messages, {
+    systemAnywhere: false,
+    adapt: (block) => adapter.adapt(block),
+  })
+  const last = turns.at(-1)
+  if (last?.role !== 'assistant') return turns
+  // An answer that the client has begun must not end in white space, and not every model goes on with one.
+  if (!target.takesPrefill) losses.lose('prefill', 'messages')
+  const block = last.content.at(-1)
+  if (block?.type === 'text') last.content[last.content.length - 1] = { ...block, text: block.text.trimEnd() }
+  return turns
+}
+
+function reportMessage(message: Message, losses: LossReport): void {
+  if (message.name !== null) losses.lose('messages.name')
+  if (message.extra !== null) for (const name of Object.keys(message.extra)) losses.drop(`messages.${name}`)
+}
+
+/** The limit must leave room for an answer behind the thinking. */
+function inferenceConfig(
+  { maxTokens }: Conversation,
+  { maxOutputTokens }: Target,
+  sampling: JsonObject,
+  budgetTokens: number | null,
+): JsonObject | null {
+  const config: Record<string, unknown> = {}
+  const asked = budgetTokens === null ? maxTokens : (maxTokens ?? maxOutputTokens ?? ROOM_FOR_ANSWER)
+  if (asked !== null) {
+    const wanted = budgetTokens !== null && asked <= budgetTokens ? asked + budgetTokens : asked
+    config['maxTokens'] = maxOutputTokens === null ? wanted : Math.min(wanted, maxOutputTokens)
+  }
+  put(config, 'temperature', sampling['temperature'])
+  put(config, 'topP', sampling['top_p'])
+  put(config, 'stopSequences', sampling['stop_sequences'])
+  return Object.keys(config).length === 0 ? null : config
+}
+
+function addTopK(fields: Record<string, unknown>, topK: unknown, family: Family): void {
+  if (family === 'nova') fields['inferenceConfig'] = { topK }
+  else fields['top_k'] = topK
+}
+
+/** The tool whose input is the answer, and the model has to call it. */
+function answerConfig({ name, description, input_schema: schema }: JsonObject): JsonObject {
+  const answer = String(name)
+  return {
+    tools: [specOf(answer, String(description), asObject(schema) ?? {})],
+    toolChoice: { tool: { name: answer } },
+  }
+}
+
+function textFormat(format: Conversation['format'], schema: unknown): JsonObject | null {
+  if (format?.type !== 'schema') return null
+  const jsonSchema: Record<string, unknown> = { schema: JSON.stringify(schema), name: format.name ?? 'output' }
+  put(jsonSchema, 'description', format.description)
+  return { type: 'json_schema', structure: { jsonSchema } }
+}
+
+function serviceTier(tier: string | null): JsonObject | null {
+  switch (tier) {
+    case 'flex':
+    case 'priority':
+    case 'default':
+      return { type: tier }
+    case 'standard_only':
+      return { type: 'default' }
+    default:
+      return null
+  }
+}

@@ -1,0 +1,97 @@
+import type { Target } from '../../core/codec.ts'
+import type { Conversation, FunctionTool } from '../../core/conversation.ts'
+import type { JsonObject } from '../../core/json-object.ts'
+import type { LossReport } from '../losses.ts'
+import { FREE_TEXT_PARAMETERS, toolsLeft } from '../tool-names.ts'
+import type { ToolNames } from '../tool-names.ts'
+import type { Turn } from '../turns.ts'
+import type { ConverseAdapter } from './adapt.ts'
+import { cachePoint } from './build-block.ts'
+
+const ANY_OBJECT: JsonObject = { type: 'object' }
+
+interface ToolParts {
+  readonly target: Target
+  readonly adapter: ConverseAdapter
+  readonly names: ToolNames
+  readonly losses: LossReport
+  readonly turns: readonly Turn[]
+  readonly thinks: boolean
+}
+
+/**
+ * `toolConfig`; null: there are no tools. History with calls needs tools declared, so they are kept where none is to be
+ * called, which the dialect cannot say.
+ */
+export function buildToolConfig(conversation: Conversation, parts: ToolParts): JsonObject | null {
+  const { tools, toolChoice } = conversation
+  const { losses } = parts
+  const called = namesCalled(parts.turns)
+  if (conversation.parallelToolCalls === false && tools.length > 0) losses.drop('parallel_tool_calls')
+  if (toolChoice?.type === 'tool' && tools.some(({ type, name }) => type === 'native' && name === toolChoice.name)) {
+    losses.lose('tool_choice.native', 'tool_choice')
+  }
+  if (toolChoice?.type === 'none') {
+    if (called.size === 0) return null
+    losses.drop('tool_choice')
+  }
+  const specs: JsonObject[] = []
+  const declared = new Set<string>()
+  for (const tool of toolsLeft(tools, toolChoice)) {
+    if (tool.type === 'native') {
+      losses.lose('tools.native', `tools.${tool.kind}`)
+      continue
+    }
+    const name = tool.type === 'custom' ? parts.names.declare(tool.name, 'custom') : nameOf(tool, parts.names)
+    declared.add(name)
+    specs.push(specOf(name, tool.description, tool.type === 'custom' ? FREE_TEXT_PARAMETERS : schemaOf(tool)))
+    if (tool.type === 'custom') losses.dropValue('tools.custom.format', tool.format)
+    else finishTool(tool, specs, parts)
+  }
+  for (const name of called) if (!declared.has(name)) specs.push(specOf(name, null, ANY_OBJECT))
+  if (specs.length === 0) {
+    if (toolChoice?.type === 'required' || toolChoice?.type === 'tool') losses.drop('tool_choice')
+    return null
+  }
+  const choice = declared.size === 0 ? null : choiceOf(conversation, parts)
+  return { tools: specs, ...(choice === null ? null : { toolChoice: choice }) }
+}
+
+export function specOf(name: string, description: string | null, schema: JsonObject): JsonObject {
+  const said = description === null || description.trim() === '' ? null : { description }
+  return { toolSpec: { name, ...said, inputSchema: { json: schema } } }
+}
+
+function nameOf(tool: FunctionTool, names: ToolNames): string {
+  return tool.legacy ? names.declare(tool.name, 'legacy') : names.upstream(tool.name)
+}
+
+function schemaOf({ parameters }: FunctionTool): JsonObject {
+  if (parameters === null) return ANY_OBJECT
+  return parameters['type'] === 'object' ? parameters : { ...parameters, type: 'object' }
+}
+
+function finishTool(tool: FunctionTool, specs: JsonObject[], { adapter, losses }: ToolParts): void {
+  if (tool.strict === true) losses.lose('tools.strict')
+  if (tool.extra !== null) for (const name of Object.keys(tool.extra)) if (name !== 'type') losses.drop(`tools.${name}`)
+  const mark = adapter.mark(tool.cache)
+  if (mark !== null) specs.push(cachePoint(mark))
+}
+
+/** A model that thinks cannot be made to call a tool: then it may choose. */
+function choiceOf({ toolChoice }: Conversation, { names, losses, thinks }: ToolParts): JsonObject | null {
+  if (toolChoice === null || toolChoice.type === 'none') return null
+  const forced = toolChoice.type === 'allowed' ? toolChoice.required : toolChoice.type !== 'auto'
+  if (!forced) return { auto: {} }
+  if (thinks) {
+    losses.drop('tool_choice')
+    return { auto: {} }
+  }
+  return toolChoice.type === 'tool' ? { tool: { name: names.upstream(toolChoice.name) } } : { any: {} }
+}
+
+function namesCalled(turns: readonly Turn[]): Set<string> {
+  const names = new Set<string>()
+  for (const { content } of turns) for (const block of content) if (block.type === 'tool-call') names.add(block.name)
+  return names
+}

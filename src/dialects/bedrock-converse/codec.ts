@@ -1,0 +1,15 @@
+import type { UpstreamCodec } from '../../core/codec.ts'
+import { buildRequest } from './build-request.ts'
+import { ConverseDecoder } from './decoder.ts'
+import { parseAnswer } from './parse-answer.ts'
+import { CONVERSE_TARGET } from './target.ts'
+
+/** Converse and ConverseStream, as upstreams. */
+export const converseCodec: UpstreamCodec = {
+  name: 'bedrock-converse',
+  defaultTarget: CONVERSE_TARGET,
+  framing: 'aws-event-stream',
+  buildRequest,
+  parseAnswer,
+  createDecoder: () => new ConverseDecoder(),
+}

@@ -1,0 +1,15 @@
+import type { UpstreamCodec } from '../../core/codec.ts'
+import { buildRequest } from './build-request.ts'
+import { CohereDecoder } from './decoder.ts'
+import { parseAnswer } from './parse-answer.ts'
+import { COHERE_TARGET } from './target.ts'
+
+/** The second version of Cohere's chat, as an upstream. */
+export const cohereCodec: UpstreamCodec = {
+  name: 'cohere-chat',
+  defaultTarget: COHERE_TARGET,
+  framing: 'sse',
+  buildRequest,
+  parseAnswer,
+  createDecoder: () => new CohereDecoder(),
+}

@@ -1,0 +1,28 @@
+import type { Target } from '../../core/codec.ts'
+
+/** What most current models of the service take; those that reason are told apart by their catalogue. */
+export const COHERE_TARGET: Target = {
+  model: '',
+  stream: false,
+  maxOutputTokens: null,
+  reasoning: 'none',
+  efforts: [],
+  takesSampling: true,
+  takesTemperatureWithTopP: true,
+  takesTopK: true,
+  takesPrefill: false,
+  takesSystemAnywhere: true,
+  takesDeveloperRole: false,
+  plainContent: false,
+  alternates: false,
+  takesCacheMarks: false,
+  takesCustomTools: false,
+  schemaOutput: 'native',
+  takesJsonMode: true,
+  maxTokensField: 'max_tokens',
+  maxStopSequences: 5,
+  reasoningBack: 'tool-turns',
+  maxToolIdLength: 64,
+  exactToolIdLength: null,
+  passFields: [],
+}

@@ -4,6 +4,7 @@ export type Route =
   | { readonly kind: 'chat' | 'messages' | 'count-tokens' | 'models' | 'probe' | 'unknown' | 'control' }
   | { readonly kind: 'cohere' | 'azure' }
   | { readonly kind: 'converse' | 'invoke'; readonly model: string; readonly stream: boolean }
+  | { readonly kind: 'gemini' | 'gemini-tokens'; readonly model: string; readonly stream: boolean }
   | { readonly kind: 'embeddings' | 'rerank' | 'images' | 'videos' }
   | { readonly kind: 'model' | 'video' | 'video-content'; readonly id: string }
 
@@ -12,6 +13,7 @@ const VIDEO = /\/videos\/([^/]+)$/
 
 const BEDROCK = /\/model\/([^/]+)\/(converse|invoke)(-stream|-with-response-stream)?$/
 const AZURE = /\/openai\/(?:deployments\/[^/]+|v1)\/chat\/completions$/
+const GEMINI = /\/models\/([^/:]+):(generateContent|streamGenerateContent|countTokens)$/
 
 const CHAT: Route = { kind: 'chat' }
 const MESSAGES: Route = { kind: 'messages' }
@@ -36,6 +38,8 @@ export function routeOf({ method, path }: RequestHead): Route {
         stream: stream !== undefined,
       }
     }
+    const gemini = geminiRoute(path)
+    if (gemini !== null) return gemini
     if (path.endsWith('/messages')) return MESSAGES
     if (path.endsWith('/messages/count_tokens')) return COUNT_TOKENS
     if (path.endsWith('/embeddings')) return { kind: 'embeddings' }
@@ -54,6 +58,13 @@ export function routeOf({ method, path }: RequestHead): Route {
   return path === '/' || path === '/api/hello' ? PROBE : UNKNOWN
 }
 
+function geminiRoute(path: string): Route | null {
+  const [, model, operation] = GEMINI.exec(path) ?? []
+  if (model === undefined) return null
+  const kind = operation === 'countTokens' ? 'gemini-tokens' : 'gemini'
+  return { kind, model: decode(model), stream: operation === 'streamGenerateContent' }
+}
+
 /** The upstream key that a request carries (of a signed one its id), '' when none; what the dialect prefers comes first. */
 export function credentialOf({ headers }: RequestHead, route: Route): string {
   const authorization = headers['authorization']
@@ -63,7 +74,7 @@ export function credentialOf({ headers }: RequestHead, route: Route): string {
   const bearer = authorization === undefined ? undefined : /^bearer\s+(.*)$/i.exec(authorization)?.[1]
   const apiKey = headers['x-api-key']
   if (route.kind === 'messages' || route.kind === 'count-tokens') return apiKey ?? bearer ?? ''
-  return bearer ?? headers['api-key'] ?? apiKey ?? ''
+  return bearer ?? headers['api-key'] ?? headers['x-goog-api-key'] ?? apiKey ?? ''
 }
 
 function decode(text: string): string {

@@ -6,6 +6,8 @@ import { bedrockConverse } from './bedrock-converse.ts'
 import { bedrockInvoke, readInvokePrompt } from './bedrock-invoke.ts'
 import { cohereChat, readCoherePrompt } from './cohere-chat.ts'
 import { readConversePrompt } from './converse-prompt.ts'
+import { gemini } from './gemini.ts'
+import { readGeminiPrompt } from './gemini-prompt.ts'
 import type { RequestHead } from './http-head.ts'
 import { isRecord, type JsonObject } from './json.ts'
 import type { OpenRequest } from './ledger.ts'
@@ -75,7 +77,7 @@ export function readSubject(parts: SubjectParts): { readonly subject: ReplySubje
     refusal = { status: 400, message: `simulator: no recorded answer "${recordedId}"` }
   }
   let plain = jsonAnswer('{}')
-  if (refusal === null && (prompt === null || route.kind === 'count-tokens') && (behaviour.status ?? 200) < 400) {
+  if (refusal === null && (prompt === null || countsTokens(route)) && (behaviour.status ?? 200) < 400) {
     try {
       plain = plainAnswer(parts, { prompt, request, behaviour, speaksAnthropic })
     } catch (cause) {
@@ -87,13 +89,17 @@ export function readSubject(parts: SubjectParts): { readonly subject: ReplySubje
   const subject: ReplySubject = {
     wire,
     id: parts.id,
-    prompt: route.kind === 'count-tokens' ? null : prompt,
+    prompt: countsTokens(route) ? null : prompt,
     plain,
     recorded,
     redirectTo: parts.redirectTo,
     refusal,
   }
   return { subject, behaviour }
+}
+
+function countsTokens({ kind }: Route): boolean {
+  return kind === 'count-tokens' || kind === 'gemini-tokens'
 }
 
 function wireOf({ kind }: Route, speaksAnthropic: boolean): Wire {
@@ -106,6 +112,9 @@ function wireOf({ kind }: Route, speaksAnthropic: boolean): Wire {
       return cohereChat
     case 'azure':
       return azureOpenai
+    case 'gemini':
+    case 'gemini-tokens':
+      return gemini
     default:
       return speaksAnthropic ? anthropicMessages : openaiChat
   }
@@ -123,6 +132,9 @@ function readPrompt({ route, head, body }: SubjectParts): Prompt | null {
       return readConversePrompt(readJson(body, false), route)
     case 'invoke':
       return readInvokePrompt(readJson(body, false), route)
+    case 'gemini':
+    case 'gemini-tokens':
+      return readGeminiPrompt(readJson(body, false), route, head.query)
     case 'messages':
     case 'count-tokens':
       if (head.headers['anthropic-version'] === undefined) throw new BadRequest('anthropic-version: header is required')
@@ -186,6 +198,8 @@ function plainAnswer(parts: SubjectParts, asked: Asked): PlainAnswer {
   switch (route.kind) {
     case 'count-tokens':
       return jsonAnswer(`{"input_tokens":${behaviour.promptTokens ?? prompt?.promptTokens ?? 0}}`)
+    case 'gemini-tokens':
+      return jsonAnswer(`{"totalTokens":${behaviour.promptTokens ?? prompt?.promptTokens ?? 0}}`)
     case 'models':
       return jsonAnswer(modelsBody(behaviour.models, speaksAnthropic))
     case 'model':

@@ -8,12 +8,14 @@ import { EVENT_ERROR, INVALID_EVENT, TRUNCATED_STREAM, failureOfEvent, isDone } 
 import { failureOf } from '../failure.ts'
 import { restOf, textOr } from '../fields.ts'
 import { asObject, valueAt } from '../json-value.ts'
+import { TextTemplate } from '../text-template.ts'
 import { readCitation, readSignature } from './parse-block.ts'
 import { readStop } from './stop-reason.ts'
 import { MessageUsage } from './usage.ts'
 
 const EMPTY = Buffer.alloc(0)
 const OPEN_OBJECT = 0x7b
+const TEXT = Buffer.from('"text":"')
 const KNOWN_MESSAGE = new Set(['id', 'type', 'role', 'model', 'content', 'stop_reason', 'stop_sequence', 'usage'])
 const KNOWN_DELTA = new Set(['stop_reason', 'stop_sequence', 'stop_details'])
 const KNOWN_MESSAGE_DELTA = new Set(['type', 'delta', 'usage'])
@@ -27,6 +29,10 @@ export class MessagesDecoder implements StreamDecoder {
   observedTextLength = 0
   readonly #fields = new SseFields()
   readonly #usage = new MessageUsage()
+  readonly #template = new TextTemplate()
+  /** The text of the event at hand when it is a plain delta, and the block that the template was learned in. */
+  #ordinary: string | null = null
+  #ordinaryIndex = -1
   #nativeUsage: Record<string, unknown> | null = null
   #started = false
   #hasContent = false
@@ -48,6 +54,13 @@ export class MessagesDecoder implements StreamDecoder {
 
   decode(bytes: Buffer, start: number, end: number, out: StreamEvent[]): void {
     if (this.over) return
+    if (this.#open === 'text' && this.#ordinaryIndex === this.#index) {
+      const ordinary = this.#template.match(bytes, start, end)
+      if (ordinary !== null) {
+        this.#text(ordinary, out)
+        return
+      }
+    }
     const fields = this.#fields
     fields.read(bytes, start, end)
     if (fields.nameIs(bytes, EVENT_ERROR)) {
@@ -60,6 +73,8 @@ export class MessagesDecoder implements StreamDecoder {
     } else if (!isDone(bytes, fields.dataStart, fields.dataEnd)) {
       // Some services end this dialect's streams in the other one's way as well.
       this.#parse(bytes.toString('utf8', fields.dataStart, fields.dataEnd), out)
+      if (this.#ordinary !== null) this.#template.learn(bytes, start, end, TEXT, this.#ordinary)
+      this.#ordinary = null
     }
   }
 
@@ -90,7 +105,11 @@ export class MessagesDecoder implements StreamDecoder {
     const type = event['type']
     if (type === 'content_block_delta') {
       const delta = asObject(event['delta'])
-      if (delta !== null) this.#delta(delta, event['index'], out)
+      if (delta === null) return
+      this.#delta(delta, event['index'], out)
+      if (this.#open !== 'text' || delta['type'] !== 'text_delta' || event['index'] !== this.#index) return
+      this.#ordinary = textOr(delta['text'], null)
+      this.#ordinaryIndex = this.#index
       return
     }
     if (type === 'error' || event['error']) {

@@ -9,6 +9,7 @@ import { failureOf } from '../failure.ts'
 import { arrayOf, textOr } from '../fields.ts'
 import { asObject, valueAt } from '../json-value.ts'
 import { SIGNED_FORMAT } from '../signed-thinking.ts'
+import { TextTemplate } from '../text-template.ts'
 import { inputText } from '../tool-input.ts'
 import { BlockOrder } from './block-order.ts'
 import type { PendingCall } from './block-order.ts'
@@ -19,6 +20,7 @@ import { readChatUsage } from './usage.ts'
 
 const EMPTY = Buffer.alloc(0)
 const OPEN_OBJECT = 0x7b
+const CONTENT = Buffer.from('"content":"')
 
 /** Reads the chunks of a chat stream; its first choice. */
 export class ChatDecoder implements StreamDecoder {
@@ -28,6 +30,9 @@ export class ChatDecoder implements StreamDecoder {
   observedTextLength = 0
   readonly #fields = new SseFields()
   readonly #blocks = new BlockOrder()
+  readonly #template = new TextTemplate()
+  /** The text of the chunk at hand when it says nothing else. */
+  #ordinary: string | null = null
   #started = false
   #id = ''
   #model = ''
@@ -43,6 +48,11 @@ export class ChatDecoder implements StreamDecoder {
 
   decode(bytes: Buffer, start: number, end: number, out: StreamEvent[]): void {
     if (this.over) return
+    const ordinary = this.#template.match(bytes, start, end)
+    if (ordinary !== null) {
+      this.#text(ordinary, false, out)
+      return
+    }
     const fields = this.#fields
     fields.read(bytes, start, end)
     if (fields.nameIs(bytes, EVENT_ERROR)) {
@@ -52,7 +62,11 @@ export class ChatDecoder implements StreamDecoder {
       if (bytes[start] === OPEN_OBJECT) this.#fail(failureOfEvent(bytes.subarray(start, end)), out)
     } else if (fields.dataLines === 1) {
       if (isDone(bytes, fields.dataStart, fields.dataEnd)) this.#done(out)
-      else this.#chunk(bytes.toString('utf8', fields.dataStart, fields.dataEnd), out)
+      else {
+        this.#chunk(bytes.toString('utf8', fields.dataStart, fields.dataEnd), out)
+        if (this.#ordinary !== null) this.#template.learn(bytes, start, end, CONTENT, this.#ordinary)
+        this.#ordinary = null
+      }
     } else {
       this.#chunk((joinData(bytes, start, end) ?? EMPTY).toString('utf8'), out)
     }
@@ -104,7 +118,9 @@ export class ChatDecoder implements StreamDecoder {
     if (!this.#started) this.#introduce(chunk)
     const vendor = chunk['x_groq']
     if (vendor !== undefined) this.#takeUsage(valueAt(vendor, 'usage'))
-    for (const choice of arrayOf(chunk['choices'])) {
+    const choices = arrayOf(chunk['choices'])
+    if (choices.length === 1 && vendor === undefined && !chunk['usage']) this.#ordinary = ordinaryText(choices[0])
+    for (const choice of choices) {
       const object = asObject(choice)
       // Further choices have no place in other dialects, and were not asked for.
       if (object !== null && !(Number(object['index']) > 0)) this.#choice(object, out)
@@ -272,4 +288,15 @@ export class ChatDecoder implements StreamDecoder {
     const another = name !== '' && id !== '' && known.id !== '' && id !== known.id
     return another ? this.#blocks.register(index) : known
   }
+}
+
+/** The text of a first choice that has nothing else to tell. */
+function ordinaryText(choice: unknown): string | null {
+  const object = asObject(choice)
+  const delta = asObject(object?.['delta'])
+  if (object === null || delta === null || object['finish_reason'] || object['usage'] || object['index'] !== 0)
+    return null
+  const content = delta['content']
+  for (const name in delta) if (name !== 'content' && name !== 'role' && delta[name] !== null) return null
+  return typeof content === 'string' && content !== '' ? content : null
 }

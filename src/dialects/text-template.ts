@@ -1,0 +1,67 @@
+import { EventTemplate } from './event-template.ts'
+
+const QUOTE = 0x22
+const BACKSLASH = 0x5c
+const SPACE = 0x20
+/** Random text against guessing tokens by their length, under the names that two providers give it. */
+const PADDINGS = [Buffer.from('"obfuscation":"'), Buffer.from('"p":"')]
+
+/**
+ * The ordinary event of one stream, in which nothing changes but one text: comparing what surrounds it saves parsing it.
+ * Events of 300 bytes are read three times as fast.
+ */
+export class TextTemplate {
+  readonly #template = new EventTemplate()
+
+  /** The text of an event that is like the one learned in all else; null for any other event. */
+  match(bytes: Buffer, start: number, end: number): string | null {
+    const textStart = this.#template.matchHead(bytes, start, end)
+    if (textStart === -1) return null
+    let escaped = false
+    let at = textStart
+    for (; at < end && bytes[at] !== QUOTE; at++) {
+      const byte = bytes[at] as number
+      if (byte < SPACE) return null
+      if (byte === BACKSLASH) {
+        escaped = true
+        at++
+      }
+    }
+    if (at >= end || !this.#template.matchTail(bytes, textStart, at, end)) return null
+    return escaped ? unescaped(bytes, textStart, at) : bytes.toString('utf8', textStart, at)
+  }
+
+  /**
+   * Takes an event for the template, if it is plain where its text stands.
+   * @param marker the member's name with its colon and the opening quote
+   * @param text what parsing the event gave for it
+   */
+  learn(bytes: Buffer, start: number, end: number, marker: Buffer, text: string): void {
+    const found = bytes.indexOf(marker, start)
+    if (found === -1 || found >= end) return
+    const textStart = found + marker.length
+    const again = bytes.indexOf(marker, textStart)
+    if (again !== -1 && again < end) return
+    const textEnd = bytes.indexOf(QUOTE, textStart)
+    // With the text in one place, and no escapes in it, there is no doubt about where it stands.
+    if (textEnd === -1 || textEnd >= end || bytes.toString('utf8', textStart, textEnd) !== text) return
+    this.#template.learn(bytes, start, textStart, textEnd, paddingIn(bytes, textEnd, end), end)
+  }
+}
+
+/** Null when it is no JSON text after all. */
+function unescaped(bytes: Buffer, start: number, end: number): string | null {
+  try {
+    return JSON.parse(bytes.toString('utf8', start - 1, end + 1)) as string
+  } catch {
+    return null
+  }
+}
+
+function paddingIn(bytes: Buffer, from: number, end: number): number {
+  for (const name of PADDINGS) {
+    const at = bytes.indexOf(name, from)
+    if (at !== -1 && at < end) return at + name.length
+  }
+  return -1
+}

@@ -11,13 +11,15 @@ const MAY_IMPORT = {
   config: ['core'],
   telemetry: ['core'],
   ...Object.fromEntries(PHASES.map((phase) => [phase, ['core', 'api', 'wire', 'telemetry']])),
+  // What tokens are made of: tables for the gateway, the tokenizer for the workers.
+  tokens: ['core'],
   // The relay cuts streams into events itself.
   overload: ['core', 'telemetry'],
-  gateway: [...PHASES, 'overload', 'core', 'api', 'wire', 'telemetry'],
+  gateway: [...PHASES, 'overload', 'tokens', 'core', 'api', 'wire', 'telemetry'],
   server: ['core', 'api', 'wire', 'telemetry'],
   link: ['core', 'api', 'wire', 'telemetry'],
   // The pool and its tasks are told apart below.
-  workers: ['core', 'wire', 'telemetry', 'api', 'validation', 'dialects', 'settlement'],
+  workers: ['core', 'wire', 'telemetry', 'api', 'validation', 'dialects', 'settlement', 'tokens'],
   store: ['core', 'api', 'config', 'telemetry'],
   leases: ['core', 'wire', 'telemetry', 'store', 'workers'],
   settlement: ['core', 'wire', 'telemetry', 'store', 'workers'],
@@ -43,6 +45,7 @@ const DOORS = {
   ioredis: '^src/store/',
   ajv: '^src/validation/schema[.]ts$',
   aws4: '^src/upstream/aws-signature[.]ts$',
+  'gpt-tokenizer': '^src/tokens/tokenizer[.]ts$',
   jose: '^src/management/tokens[.]ts$',
   pino: '^src/telemetry/',
   msgpackr: '^src/wire/',
@@ -113,6 +116,13 @@ module.exports = {
       severity: 'error',
       from: { path: '^src/workers/', pathNot: '^src/workers/(tasks/|worker[.]ts$|[^/]*-tasks?[.]ts$)' },
       to: { path: '^src/(api|validation|dialects|settlement)/', dependencyTypesNot: ['type-only'] },
+    },
+    {
+      name: 'tokenizer-in-workers-only',
+      comment: 'It takes 70 MB and a tenth of a second to load.',
+      severity: 'error',
+      from: { path: '^src/', pathNot: '^src/workers/count-task[.]ts$' },
+      to: { path: '^src/tokens/tokenizer[.]ts$' },
     },
     {
       name: 'workers-take-only-pricing-of-settlement',

@@ -11,6 +11,7 @@ import { frontSamples } from './gateway/front-samples.ts'
 import { Health } from './gateway/health.ts'
 import { ModelDirectory } from './gateway/models.ts'
 import { createPhases } from './gateway/phases.ts'
+import { TokenCounts } from './gateway/token-counts.ts'
 import { RequestMetrics } from './gateway/request-metrics.ts'
 import { Translator } from './gateway/translator.ts'
 import { createRefusal, createRoutes } from './gateway/routes.ts'
@@ -202,6 +203,14 @@ async function runFront(setup: ChildSetup): Promise<void> {
     maxAnswerBytes: config.limits.maxAnswerBytes,
     defaultOutputTokens: config.limits.defaultOutputTokens,
     videos,
+    tokenCounts: new TokenCounts({
+      pool,
+      clock,
+      routes: scheduler,
+      onFault: (cause) => {
+        logger.warn({ err: cause }, 'tokens were estimated, not counted')
+      },
+    }),
     metrics: requestMetrics,
     logger: logger.child('gateway'),
   })

@@ -66,6 +66,8 @@ export class RequestContext {
   jobId: string | null = null
   usage: Usage = emptyUsage()
   settlement: Settlement = 'none'
+  /** Usage is an estimate, which counting may better; the whole answer where there is one. Null: it was reported. */
+  unreported: { readonly answer: Buffer | null } | null = null
   ttftUs: number | null = null
   /** Time spent waiting for upstreams or for the client's body, but for what is under way. */
   waitedUs = 0

@@ -106,7 +106,8 @@ export class BufferedRelay implements AnswerReceiver {
       return
     }
     this.#over = true
-    settleUsage(ctx, { usage: read.usage, observedTextBytes: read.observedTextBytes, complete: true })
+    const { usage, observedTextBytes } = read
+    settleUsage(ctx, { usage, observedTextBytes, complete: true, answer: read.body ?? body })
     if (!ctx.aborted) ctx.status = 200
     ctx.jobId = read.job ?? null
     if (read.dropped !== undefined && read.dropped.length > 0) {

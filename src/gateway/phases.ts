@@ -14,6 +14,7 @@ import { errorHeaders } from './answer-headers.ts'
 import type { RequestMetrics } from './request-metrics.ts'
 import { serve } from './serve.ts'
 import type { ServeParts } from './serve.ts'
+import type { TokenCounts } from './token-counts.ts'
 import type { Videos } from './video/videos.ts'
 
 /** The steps of `pipeline.ts`, each with what it needs. */
@@ -41,6 +42,7 @@ export interface PhaseParts extends ServeParts {
   readonly isReady: () => boolean
   readonly defaultOutputTokens: number
   readonly videos: Videos
+  readonly tokenCounts: TokenCounts
   readonly metrics: RequestMetrics
   readonly logger: Logger
 }
@@ -115,8 +117,17 @@ export function createPhases(parts: PhaseParts): Phases {
 
     begin: (ctx) => accountant.begin(ctx),
 
-    attempt: (ctx) =>
-      ctx.endpoint.name === 'video.generations' ? parts.videos.create(ctx, () => serve(ctx, parts)) : serve(ctx, parts),
+    async attempt(ctx) {
+      switch (ctx.endpoint.name) {
+        case 'video.generations':
+          return parts.videos.create(ctx, () => serve(ctx, parts))
+        case 'messages.count_tokens':
+          return parts.tokenCounts.answer(ctx, () => serve(ctx, parts))
+        default:
+          await serve(ctx, parts)
+          if (ctx.unreported !== null) await parts.tokenCounts.countUnreported(ctx)
+      }
+    },
 
     fail(ctx, error) {
       const { response } = ctx.exchange

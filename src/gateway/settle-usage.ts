@@ -1,8 +1,6 @@
 import type { RequestContext } from '../core/request-context.ts'
 import type { Usage } from '../core/usage.ts'
-
-/** Bytes of text per token, where only bytes are known. */
-const BYTES_PER_TOKEN = 4
+import { familyOf } from '../tokens/families.ts'
 
 export interface Observation {
   /** As the provider told it, or as far as it got. */
@@ -10,6 +8,8 @@ export interface Observation {
   readonly observedTextBytes: number
   /** The provider's last word on usage can be trusted: the answer came to its end. */
   readonly complete: boolean
+  /** The whole answer as the client gets it, where there is one. */
+  readonly answer?: Buffer
 }
 
 /** Books the tokens of an answer: the provider's own count, else what was seen to pass and an estimate of the prompt. */
@@ -20,7 +20,8 @@ export function settleUsage(ctx: RequestContext, seen: Observation): void {
     ctx.settlement = ctx.aborted ? 'after_disconnect' : 'exact'
     return
   }
-  const observedTokens = Math.ceil(seen.observedTextBytes / BYTES_PER_TOKEN)
+  const { bytesPerToken } = familyOf(ctx.servedModel ?? '').answer
+  const observedTokens = Math.ceil(seen.observedTextBytes / bytesPerToken)
   ctx.usage = {
     promptTokens: seen.usage?.promptTokens ?? ctx.body?.estimatedPromptTokens ?? 0,
     completionTokens: Math.max(seen.usage?.completionTokens ?? 0, observedTokens),
@@ -29,4 +30,5 @@ export function settleUsage(ctx: RequestContext, seen: Observation): void {
     reasoningTokens: seen.usage?.reasoningTokens ?? 0,
   }
   ctx.settlement = 'observed'
+  if (seen.usage === null) ctx.unreported = { answer: seen.answer ?? null }
 }

@@ -2,7 +2,7 @@ import { extname } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { Piscina } from 'piscina'
 import type { AnswerRequest, BufferedAnswer } from '../core/dialect.ts'
-import type { BodyDialectName, EndpointName } from '../core/endpoint.ts'
+import type { BodyDialectName, DialectName, EndpointName } from '../core/endpoint.ts'
 import { GatewayError } from '../core/errors.ts'
 import type { RequestBody } from '../core/request-body.ts'
 import type {
@@ -30,10 +30,12 @@ export class WorkerPool {
   readonly #bodyLimits: BodyLimits
   /** Piscina's own bound is not for tasks that can be aborted: those wait in a queue without one. */
   readonly #maxTasks: number
+  readonly #threads: number
   #tasks = 0
 
   constructor(options: PoolOptions) {
     this.#bodyLimits = options.bodyLimits
+    this.#threads = options.threads
     this.#maxTasks = options.threads + options.maxQueue
     this.#pool = new Piscina({
       filename: fileURLToPath(new URL(`./worker${extname(import.meta.url)}`, import.meta.url)),
@@ -47,6 +49,11 @@ export class WorkerPool {
   /** Running and waiting. */
   get tasks(): number {
     return this.#tasks
+  }
+
+  /** A worker is free. */
+  get idle(): boolean {
+    return this.#tasks < this.#threads
   }
 
   /** As the validator's `validate`, for large bodies. `bytes` is empty afterwards; the result holds them. */
@@ -80,8 +87,24 @@ export class WorkerPool {
     return { ...result.answer, body: result.isNew ? asBuffer(result.bytes) : null }
   }
 
+  /** Tokens of a prompt as the model's family would count them; leaves `bytes` as they are. */
+  countPrompt(bytes: Buffer, dialect: DialectName, model: string): Promise<number> {
+    return this.#count({ kind: 'count-prompt', dialect, model, bytes: Uint8Array.from(bytes) })
+  }
+
+  /** The same of a whole answer. */
+  countAnswer(bytes: Buffer, dialect: DialectName, model: string): Promise<number> {
+    return this.#count({ kind: 'count-answer', dialect, model, bytes: Uint8Array.from(bytes) })
+  }
+
   async close(): Promise<void> {
     await this.#pool.destroy()
+  }
+
+  async #count(task: Task): Promise<number> {
+    const result = await this.#run(task)
+    if (result.kind !== 'counted') throw failureOf(result)
+    return result.tokens
   }
 
   async #run(task: Task): Promise<TaskResult> {

@@ -1,5 +1,5 @@
 import type { AnswerRequest, BufferedAnswer } from '../core/dialect.ts'
-import type { BodyDialectName, EndpointName } from '../core/endpoint.ts'
+import type { BodyDialectName, DialectName, EndpointName } from '../core/endpoint.ts'
 import type { ErrorCode } from '../core/errors.ts'
 import type { RequestBody } from '../core/request-body.ts'
 import type {
@@ -25,12 +25,22 @@ export type Task =
       readonly bytes: Uint8Array
     }
   | { readonly kind: 'translate-answer'; readonly translation: AnswerTranslation; readonly bytes: Uint8Array }
+  | CountTask
   | {
       readonly kind: 'read-answer'
       readonly dialect: BodyDialectName
       readonly request: AnswerRequest
       readonly bytes: Uint8Array
     }
+
+/** A request or an answer as clients of the dialect write and read it. */
+export interface CountTask {
+  readonly kind: 'count-prompt' | 'count-answer'
+  readonly dialect: DialectName
+  /** The upstream's name of it. */
+  readonly model: string
+  readonly bytes: Uint8Array
+}
 
 export interface BodyLimits {
   readonly maxDepth: number
@@ -58,6 +68,7 @@ export type TaskResult =
       readonly isNew: boolean
       readonly bytes: Uint8Array
     }
+  | { readonly kind: 'counted'; readonly tokens: number; readonly bytes: Uint8Array }
   | { readonly kind: 'refused'; readonly error: TransferredError; readonly bytes: Uint8Array }
 
 /** A GatewayError on its way between threads. */

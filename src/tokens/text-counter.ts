@@ -1,0 +1,41 @@
+/** More text than this is sampled: worth about a second of a worker at worst. */
+const MAX_COUNTED_UNITS = 524_288
+const PIECE_UNITS = 4_096
+
+/**
+ * Counts the tokens of many texts within a bound of work. `totalUnits` is the length of all of them together in UTF-16
+ * units: beyond the bound, pieces spread evenly over them are counted, and the others taken to be like these.
+ */
+export class TextCounter {
+  readonly #countTokens: (text: string) => number
+  readonly #share: number
+  #credit = PIECE_UNITS
+  #countedUnits = 0
+  #countedTokens = 0
+
+  constructor(countTokens: (text: string) => number, totalUnits: number) {
+    this.#countTokens = countTokens
+    this.#share = Math.min(1, MAX_COUNTED_UNITS / Math.max(1, totalUnits))
+  }
+
+  count(text: string): number {
+    if (text.length <= PIECE_UNITS || this.#share === 1) return this.#countPiece(text)
+    let tokens = 0
+    for (let start = 0; start < text.length; start += PIECE_UNITS) {
+      tokens += this.#countPiece(text.slice(start, start + PIECE_UNITS))
+    }
+    return tokens
+  }
+
+  #countPiece(piece: string): number {
+    if (this.#share < 1) {
+      this.#credit += piece.length * this.#share
+      if (this.#credit < piece.length) return (piece.length * this.#countedTokens) / Math.max(1, this.#countedUnits)
+      this.#credit -= piece.length
+    }
+    const tokens = this.#countTokens(piece)
+    this.#countedUnits += piece.length
+    this.#countedTokens += tokens
+    return tokens
+  }
+}

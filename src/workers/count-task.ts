@@ -1,0 +1,17 @@
+import { isFailure } from '../core/codec.ts'
+import { GatewayError } from '../core/errors.ts'
+import { clientCodec, upstreamCodec } from '../dialects/codecs.ts'
+import { countAnswer } from '../tokens/count-answer.ts'
+import { countPrompt } from '../tokens/count-prompt.ts'
+import { countTextTokens } from '../tokens/tokenizer.ts'
+import type { CountTask } from './protocol.ts'
+
+/** Tokens of a request or of an answer. Throws SyntaxError for what is no JSON. */
+export function count(task: CountTask, buffer: Buffer): number {
+  const { dialect, model } = task
+  const value: unknown = JSON.parse(buffer.toString('utf8'))
+  if (task.kind === 'count-prompt') return countPrompt(clientCodec(dialect).parseRequest(value), model, countTextTokens)
+  const answer = upstreamCodec(dialect).parseAnswer(value)
+  if (isFailure(answer)) throw new GatewayError('UPSTREAM_INVALID_ANSWER')
+  return countAnswer(answer.content, model, countTextTokens)
+}

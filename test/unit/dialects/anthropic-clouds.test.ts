@@ -1,0 +1,80 @@
+import { describe, expect, it } from 'vitest'
+import { cloudBetas } from '../../../src/dialects/anthropic-messages/cloud-body.ts'
+import { vertexMessagesAuth, vertexMessagesPath } from '../../../src/dialects/anthropic-vertex/address.ts'
+import { vertexMessagesCodec } from '../../../src/dialects/anthropic-vertex/codec.ts'
+import { invokeCodec } from '../../../src/dialects/bedrock-invoke/codec.ts'
+import { clientCodec } from '../../../src/dialects/codecs.ts'
+import { writeAwsFrame } from '../../../src/wire/aws-event-stream.ts'
+import { decodeStream } from '../../support/decode-stream.ts'
+import { readStream } from '../../support/stream-reader.ts'
+
+const REQUEST = clientCodec('anthropic-messages').parseRequest({
+  model: 'claude',
+  max_tokens: 10,
+  stream: true,
+  messages: [{ role: 'user', content: 'hi' }],
+  service_tier: 'auto',
+  context_management: { edits: [] },
+  tools: [{ name: 't', input_schema: { type: 'object' }, defer_loading: true }],
+})
+const TARGET = { ...invokeCodec.defaultTarget, model: 'claude', stream: true }
+const EVENT = { ':message-type': 'event', ':event-type': 'chunk' }
+
+describe('messages through clouds', () => {
+  it('lack in InvokeModel what the path says, and what is for first-party services', () => {
+    const { body, dropped } = invokeCodec.buildRequest(REQUEST, TARGET)
+    expect(body).toEqual({
+      anthropic_version: 'bedrock-2023-05-31',
+      max_tokens: 10,
+      messages: [{ role: 'user', content: 'hi' }],
+      tools: [{ name: 't', input_schema: { type: 'object' } }],
+    })
+    expect([...dropped].sort()).toEqual(['context_management', 'service_tier', 'tools.defer_loading'])
+  })
+
+  it('keep at Vertex the member that asks for a stream', () => {
+    const { body } = vertexMessagesCodec.buildRequest(REQUEST, TARGET)
+    expect(body).toMatchObject({ anthropic_version: 'vertex-2023-10-16', stream: true })
+    expect(body).not.toHaveProperty('model')
+    expect(vertexMessagesPath('claude-3-7-sonnet@20250219', true, { project: 'p', location: 'us-east5' })).toBe(
+      '/v1/projects/p/locations/us-east5/publishers/anthropic/models/claude-3-7-sonnet@20250219:streamRawPredict',
+    )
+    expect(vertexMessagesAuth('t')).toEqual(['authorization', 'Bearer t'])
+  })
+
+  it('are given the flags that clouds know, and no others', () => {
+    expect(cloudBetas('context-1m-2025-08-07, claude-code-20250219,interleaved-thinking-2025-05-14')).toEqual([
+      'context-1m-2025-08-07',
+      'interleaved-thinking-2025-05-14',
+    ])
+    expect(cloudBetas(null)).toEqual([])
+  })
+
+  it.each([
+    [
+      'an exception',
+      writeAwsFrame(
+        { ':message-type': 'exception', ':exception-type': 'throttlingException' },
+        '{"message":"slow down"}',
+      ),
+      { type: 'throttlingException', message: 'slow down' },
+    ],
+    ['a frame without bytes', writeAwsFrame(EVENT, '{}'), { type: 'invalid_event' }],
+    [
+      'an error of the model',
+      writeAwsFrame(
+        EVENT,
+        JSON.stringify({
+          bytes: Buffer.from('{"type":"error","error":{"type":"overloaded_error","message":"busy"}}').toString(
+            'base64',
+          ),
+        }),
+      ),
+      { type: 'overloaded_error' },
+    ],
+  ])('end in an error with %s', (_what, frame, expected) => {
+    const { failure, end } = readStream(decodeStream(invokeCodec.createDecoder(), 'aws-event-stream', [frame, frame]))
+    expect(end).toBeNull()
+    expect(failure).toMatchObject(expected)
+  })
+})

@@ -1,6 +1,7 @@
 import type { BuiltRequest, Target } from '../../core/codec.ts'
 import type { Conversation, Message } from '../../core/conversation.ts'
 import type { JsonObject } from '../../core/json-object.ts'
+import { isBillingHeader } from '../billing-header.ts'
 import { putExtra } from '../fields.ts'
 import { jsonInstruction, schemaInstruction } from '../format-instruction.ts'
 import { LossReport, unsupported } from '../losses.ts'
@@ -9,9 +10,6 @@ import { buildGeneration } from './build-generation.ts'
 import { ContentWriter } from './build-parts.ts'
 import { buildDeclarations, buildToolChoice } from './build-tools.ts'
 import { GeminiToolNames } from './tool-names.ts'
-
-/** A line of a coding agent's that changes from request to request and would defeat every prompt cache. */
-const BILLING_HEADER = 'x-anthropic-billing-header:'
 
 /** A conversation as the body of generateContent. The model and whether it is a stream are told by the path. */
 export function buildRequest(conversation: Conversation, target: Target): BuiltRequest {
@@ -64,7 +62,7 @@ function buildSystem({ system, format }: Conversation, saysFormat: boolean, loss
     for (const block of message.content) {
       if (block.type !== 'text') throw unsupported(`messages.content.${block.type}`)
       if (block.cache !== null) losses.lose('content.cache_control')
-      if (block.text.trim() !== '' && !block.text.startsWith(BILLING_HEADER)) parts.push({ text: block.text })
+      if (block.text.trim() !== '' && !isBillingHeader(block.text)) parts.push({ text: block.text })
     }
   }
   if (format === null || format.type === 'text' || saysFormat) return parts

@@ -2,6 +2,7 @@ import type { Answer } from './answer.ts'
 import type { Conversation, WireDialect } from './conversation.ts'
 import type { UpstreamFailure } from './dialect.ts'
 import type { HostQuirks } from './host-quirks.ts'
+import type { GatewayError } from './errors.ts'
 import type { JsonObject } from './json-object.ts'
 import type { StreamEvent } from './stream-event.ts'
 import type { Usage } from './usage.ts'
@@ -93,6 +94,8 @@ export interface AnswerOptions {
   readonly estimatedPromptTokens: number
   /** Signatures of thinking are shown to clients whose dialect has no place for them (`reasoning_details`). */
   readonly reasoningDetails: boolean
+  /** What the answer repeats of the request, where its dialect does; see `ClientCodec.echoOf`. */
+  readonly echo?: JsonObject | null
 }
 
 export interface EncoderOptions extends AnswerOptions {
@@ -123,6 +126,8 @@ export interface StreamDecoder {
 export interface StreamEncoder {
   /** The bytes of the event as text; empty when it has none. An `error` is for the caller to render: empty. */
   encode(event: StreamEvent): string
+  /** The last text of a stream that failed, for dialects whose error event depends on what went before it. */
+  encodeFailure?(error: GatewayError, requestId: string): string
   /** What the client's dialect could not carry, each name once. */
   readonly dropped: ReadonlySet<string>
 }
@@ -146,6 +151,8 @@ export interface ClientCodec {
   readonly name: WireDialect
   /** A body that passed validation. */
   parseRequest(body: unknown): Conversation
+  /** What of the request, as it came, answers repeat. */
+  echoOf?(body: unknown): JsonObject
   buildAnswer(answer: Answer, options: AnswerOptions): BuiltAnswer
   createEncoder(options: EncoderOptions): StreamEncoder
 }

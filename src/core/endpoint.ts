@@ -1,8 +1,8 @@
 /** The wire language of a client. */
-export type DialectName = 'openai-chat' | 'anthropic-messages'
+export type DialectName = 'openai-chat' | 'openai-responses' | 'anthropic-messages'
 
 /** The wire language of an upstream. */
-export type UpstreamDialectName = DialectName
+export type UpstreamDialectName = Exclude<DialectName, 'openai-responses'>
 
 /** Upstreams of one dialect, or of any: conversations are translated. */
 export type ServedBy = UpstreamDialectName | 'any'
@@ -12,6 +12,7 @@ export type BodyDialectName = DialectName | 'openai-embeddings' | 'rerank' | 'op
 
 export type EndpointName =
   | 'chat.completions'
+  | 'responses'
   | 'messages'
   | 'messages.count_tokens'
   | 'embeddings'
@@ -34,6 +35,13 @@ export interface Endpoint {
 
 export const ENDPOINTS = {
   chat: { name: 'chat.completions', dialect: 'openai-chat', servedBy: 'any', bodies: 'openai-chat', streams: true },
+  responses: {
+    name: 'responses',
+    dialect: 'openai-responses',
+    servedBy: 'any',
+    bodies: 'openai-responses',
+    streams: true,
+  },
   messages: {
     name: 'messages',
     dialect: 'anthropic-messages',

@@ -5,6 +5,7 @@ import { geminiCodec } from './gemini/codec.ts'
 import { converseCodec } from './bedrock-converse/codec.ts'
 import { cohereCodec } from './cohere-chat/codec.ts'
 import { chatCodec } from './openai-chat/codec.ts'
+import { responsesCodec } from './openai-responses/codec.ts'
 
 const UPSTREAM_CODECS: Readonly<Partial<Record<WireDialect, UpstreamCodec>>> = {
   'openai-chat': chatCodec,
@@ -16,6 +17,7 @@ const UPSTREAM_CODECS: Readonly<Partial<Record<WireDialect, UpstreamCodec>>> = {
 
 const CLIENT_CODECS: Readonly<Partial<Record<WireDialect, ClientCodec>>> = {
   'openai-chat': chatCodec,
+  'openai-responses': responsesCodec,
   'anthropic-messages': messagesCodec,
 }
 

@@ -1,6 +1,8 @@
 import type { AnswerOptions, ClientCodec, Restoration, StreamDecoder, StreamEncoder, Target } from '../core/codec.ts'
 import type { BufferedAnswer } from '../core/dialect.ts'
 import type { DialectName, UpstreamDialectName } from '../core/endpoint.ts'
+import type { GatewayError } from '../core/errors.ts'
+import type { JsonObject } from '../core/json-object.ts'
 import type { StreamEvent } from '../core/stream-event.ts'
 import { clientCodec, upstreamCodec } from './codecs.ts'
 import { StreamRestorer, restoreAnswer } from './restore.ts'
@@ -15,6 +17,8 @@ export interface TranslatedRequest {
   readonly body: Buffer
   readonly dropped: readonly string[]
   readonly restoration: Restoration | null
+  /** What of the request its answer repeats. */
+  readonly echo: JsonObject | null
 }
 
 /** What differs from the upstream dialect's own service, and what is asked of it. */
@@ -26,9 +30,11 @@ export type TargetEdits = Pick<Target, 'model' | 'stream'> & Partial<Target>
  */
 export function translateRequest(bytes: Buffer, pair: Pair, edits: TargetEdits): TranslatedRequest {
   const upstream = upstreamCodec(pair.upstream)
-  const conversation = clientCodec(pair.client).parseRequest(JSON.parse(bytes.toString('utf8')))
-  const built = upstream.buildRequest(conversation, { ...upstream.defaultTarget, ...edits })
-  return { body: Buffer.from(JSON.stringify(built.body)), dropped: built.dropped, restoration: built.restoration }
+  const client = clientCodec(pair.client)
+  const request: unknown = JSON.parse(bytes.toString('utf8'))
+  const built = upstream.buildRequest(client.parseRequest(request), { ...upstream.defaultTarget, ...edits })
+  const { dropped, restoration } = built
+  return { body: Buffer.from(JSON.stringify(built.body)), dropped, restoration, echo: client.echoOf?.(request) ?? null }
 }
 
 /** What an answer is translated with. Plain: it goes to the pool. */
@@ -81,6 +87,11 @@ export class StreamTranslation {
   /** What of the answer the client's dialect has no place for. */
   get dropped(): ReadonlySet<string> {
     return this.#encoder.dropped
+  }
+
+  /** The end of a stream that failed; null: as the client's dialect has it for any stream. */
+  failure(error: GatewayError, requestId: string): string | null {
+    return this.#encoder.encodeFailure?.(error, requestId) ?? null
   }
 
   /** Takes `bytes[start, end)`, one event of the upstream's. */

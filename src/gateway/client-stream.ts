@@ -53,16 +53,20 @@ export class ClientStream {
     this.#control.served()
   }
 
-  /** `settle` is called when the failure is the client's to see, else another key may be tried. */
-  fail(error: GatewayError, settle: () => void): void {
+  /**
+   * `settle` is called when the failure is the client's to see, else another key may be tried.
+   * @param lastText what ends this stream; null: the dialect's error event
+   */
+  fail(error: GatewayError, settle: () => void, lastText?: (requestId: string) => string | null): void {
     if (!this.#committed && !this.#clientGone) {
       this.#control.failed(error)
       return
     }
     settle()
     const { ctx, dialect } = this.#answer
+    const text = lastText?.(ctx.id) ?? null
     ctx.finishWith(() => {
-      ctx.exchange.response.end(dialect.renderErrorEvent(error, ctx.id))
+      ctx.exchange.response.end(text === null ? dialect.renderErrorEvent(error, ctx.id) : Buffer.from(text))
     })
     this.#control.broken(error)
   }

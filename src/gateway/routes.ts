@@ -111,6 +111,7 @@ export function createRoutes(parts: RouteParts): readonly GatewayRoute[] {
 
   return [
     ai('/v1/chat/completions', ENDPOINTS.chat),
+    ai('/v1/responses', ENDPOINTS.responses),
     ai('/v1/messages', ENDPOINTS.messages),
     ai(`/${vendor}/v1/messages`, ENDPOINTS.messages),
     ai('/v1/messages/count_tokens', ENDPOINTS.countTokens),

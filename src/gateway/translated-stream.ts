@@ -95,9 +95,13 @@ export class TranslatedStream implements AnswerReceiver {
 
   #failed(error: GatewayError): void {
     this.#over = true
-    this.#client.fail(error, () => {
-      this.settle(false)
-    })
+    this.#client.fail(
+      error,
+      () => {
+        this.settle(false)
+      },
+      (requestId) => this.#stream.failure(error, requestId),
+    )
   }
 
   /** Reads the field anew where a callback may have changed it. */

@@ -57,7 +57,7 @@ export class Translator {
 }
 
 function callOf(
-  { body, dropped, restoration }: TranslatedRequest,
+  { body, dropped, restoration, echo }: TranslatedRequest,
   pair: Pair,
   ctx: RequestContext,
   asked: RequestBody,
@@ -68,6 +68,7 @@ function callOf(
     created: Math.floor(ctx.atMs / 1000),
     estimatedPromptTokens: asked.estimatedPromptTokens,
     reasoningDetails: true,
+    echo,
   }
   return { body, dropped, answer: { ...pair, restoration, options } }
 }

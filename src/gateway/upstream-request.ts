@@ -1,5 +1,5 @@
 import type { Deployment } from '../core/deployment.ts'
-import type { DialectName, Endpoint, EndpointName } from '../core/endpoint.ts'
+import type { Endpoint, EndpointName, UpstreamDialectName } from '../core/endpoint.ts'
 import type { IncomingRequest } from '../core/exchange.ts'
 import { traceparentOf } from '../core/trace-context.ts'
 import type { TraceContext } from '../core/trace-context.ts'
@@ -7,7 +7,7 @@ import type { Provider, UpstreamKey } from '../core/snapshot.ts'
 import type { UpstreamRequest } from '../upstream/upstream-client.ts'
 
 /** Where a provider takes conversations, behind its base URL. */
-const CONVERSATIONS: Readonly<Record<DialectName, string>> = {
+const CONVERSATIONS: Readonly<Record<UpstreamDialectName, string>> = {
   'openai-chat': '/chat/completions',
   'anthropic-messages': '/messages',
 }
@@ -22,7 +22,7 @@ const PATHS: Readonly<Partial<Record<EndpointName, string>>> = {
 }
 
 /** Client headers that a provider may see, and what they are called there; `VENDOR` stands for the configured vendor. */
-const FORWARDED: Readonly<Record<DialectName, ReadonlyArray<readonly [from: string, to: string]>>> = {
+const FORWARDED: Readonly<Record<UpstreamDialectName, ReadonlyArray<readonly [from: string, to: string]>>> = {
   'openai-chat': [['openai-beta', 'openai-beta']],
   'anthropic-messages': [
     ['VENDOR-version', 'anthropic-version'],

@@ -8,7 +8,9 @@ interface PromptFields {
   readonly prompt_cache_key?: unknown
   readonly metadata?: { readonly user_id?: unknown } | null
   readonly system?: unknown
+  readonly instructions?: unknown
   readonly messages?: ReadonlyArray<{ readonly role?: unknown; readonly content?: unknown }>
+  readonly input?: unknown
 }
 
 /**
@@ -16,7 +18,10 @@ interface PromptFields {
  * word for it, else a hash of how the conversation begins. Null for short prompts. @param request that passed its schema
  */
 export function affinityOf(request: unknown, estimatedPromptTokens: number): string | null {
-  const { prompt_cache_key: name, metadata, system, messages } = request as PromptFields
+  const fields = request as PromptFields
+  const { prompt_cache_key: name, metadata } = fields
+  const system = fields.system ?? fields.instructions
+  const messages = fields.messages ?? fields.input
   if (typeof name === 'string' && name !== '') return name.slice(0, MAX_NAME)
   const userId = metadata?.user_id
   if (typeof userId === 'string' && userId !== '') return userId.slice(0, MAX_NAME)

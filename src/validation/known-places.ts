@@ -14,9 +14,12 @@ const leaf = object({})
 /** The top level of a body, of whatever endpoint. */
 export const ROOT_PLACE: Place = object({
   messages: list(object({ content: list(leaf) })),
+  input: list(object({ content: list(leaf), summary: list(leaf), output: list(leaf) })),
   tools: list(object({ function: leaf })),
   system: list(leaf),
   stream_options: leaf,
+  text: object({ format: leaf }),
+  reasoning: leaf,
 })
 
 function object(members: Record<string, Place>): Place {

@@ -7,10 +7,12 @@ import { EmbeddingsRequest } from '../api/embeddings.ts'
 import { ImagesRequest } from '../api/images.ts'
 import { MessagesRequest } from '../api/messages.ts'
 import { RerankRequest } from '../api/rerank.ts'
+import { ResponsesRequest } from '../api/responses.ts'
 import { VideoRequest } from '../api/video.ts'
 
 export interface RequestValidators {
   readonly chat: ValidateFunction<Static<typeof ChatCompletionRequest>>
+  readonly responses: ValidateFunction<Static<typeof ResponsesRequest>>
   readonly messages: ValidateFunction<Static<typeof MessagesRequest>>
   readonly countTokens: ValidateFunction<Static<typeof CountTokensRequest>>
   readonly embeddings: ValidateFunction<Static<typeof EmbeddingsRequest>>
@@ -32,6 +34,7 @@ export function compileSchemas(): RequestValidators {
   })
   return {
     chat: ajv.compile<Static<typeof ChatCompletionRequest>>(ChatCompletionRequest),
+    responses: ajv.compile<Static<typeof ResponsesRequest>>(ResponsesRequest),
     messages: ajv.compile<Static<typeof MessagesRequest>>(MessagesRequest),
     countTokens: ajv.compile<Static<typeof CountTokensRequest>>(CountTokensRequest),
     embeddings: ajv.compile<Static<typeof EmbeddingsRequest>>(EmbeddingsRequest),

@@ -17,6 +17,7 @@ import {
   rerankFields,
   videoFields,
 } from './request-fields.ts'
+import { responsesFields } from './responses-fields.ts'
 import { compileSchemas } from './schema.ts'
 
 export interface Validator {
@@ -37,6 +38,9 @@ export function createValidator(limits: ScanLimits): Validator {
       case 'chat.completions':
         if (!validators.chat(value)) throw fieldError(validators.chat.errors?.[0])
         return chatFields(value)
+      case 'responses':
+        if (!validators.responses(value)) throw fieldError(validators.responses.errors?.[0])
+        return responsesFields(value)
       case 'messages':
         if (!validators.messages(value)) throw fieldError(validators.messages.errors?.[0])
         return messagesFields(value, value.stream ?? false, value.max_tokens)

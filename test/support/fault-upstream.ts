@@ -1,6 +1,6 @@
 import { createServer } from 'node:net'
 import type { AddressInfo, Server, Socket } from 'node:net'
-import type { DialectName } from '../../src/core/endpoint.ts'
+import type { UpstreamDialectName } from '../../src/core/endpoint.ts'
 
 /** A good answer of a provider, for plays that bend how it is sent. */
 export interface GoodAnswer {
@@ -16,7 +16,7 @@ export interface RawPlay {
 
 export interface FaultUpstreamOptions {
   readonly play: RawPlay
-  readonly dialect: DialectName
+  readonly dialect: UpstreamDialectName
   readonly stream: boolean
   /** So many requests get the play, those after them a good answer. */
   readonly badTurns: number

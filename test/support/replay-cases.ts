@@ -1,4 +1,4 @@
-import type { DialectName } from '../../src/core/endpoint.ts'
+import type { UpstreamDialectName } from '../../src/core/endpoint.ts'
 import type { RecordedAnswer } from '../../src/simulator/recorded.ts'
 import type { TestUpstream } from './gateway.ts'
 import type { RawPost } from './raw-client.ts'
@@ -71,7 +71,7 @@ export function postOf({ fixture, clientBody }: ReplayCase, apiKey: string): Raw
   return { path: pathOf(fixture), headers: headersOf(fixture.protocol, apiKey), body: clientBody }
 }
 
-function headersOf(protocol: DialectName, apiKey: string): Record<string, string> {
+function headersOf(protocol: UpstreamDialectName, apiKey: string): Record<string, string> {
   const common = { authorization: `Bearer ${apiKey}`, 'content-type': 'application/json' }
   return protocol === 'openai-chat' ? common : { ...common, 'anthropic-version': '2023-06-01' }
 }

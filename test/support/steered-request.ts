@@ -1,10 +1,10 @@
-import type { DialectName } from '../../src/core/endpoint.ts'
+import type { UpstreamDialectName } from '../../src/core/endpoint.ts'
 import type { Behaviour } from '../../src/simulator/behaviour.ts'
 import type { RawPost } from './raw-client.ts'
 
 export interface SteeredRequest {
   readonly apiKey: string
-  readonly dialect: DialectName
+  readonly dialect: UpstreamDialectName
   readonly model: string
   /** Told to the simulator as the user, to the gateway as the client's request id. */
   readonly user: string

@@ -1,4 +1,4 @@
-import type { DialectName } from '../../src/core/endpoint.ts'
+import type { UpstreamDialectName } from '../../src/core/endpoint.ts'
 import { ERROR_CODES } from '../../src/core/errors.ts'
 import type { Simulator } from '../../src/simulator/simulator.ts'
 import { startSimulator } from '../../src/simulator/simulator.ts'
@@ -18,7 +18,7 @@ import type { Expectation, FaultGroup, UpstreamFault } from './upstream-fault.ts
 export interface FaultCase {
   readonly id: string
   readonly fault: UpstreamFault
-  readonly dialect: DialectName
+  readonly dialect: UpstreamDialectName
   readonly stream: boolean
   /** There is a second key, at which all is well. */
   readonly spare: boolean

@@ -1,4 +1,4 @@
-import type { DialectName } from '../../src/core/endpoint.ts'
+import type { UpstreamDialectName } from '../../src/core/endpoint.ts'
 import type { ErrorCode } from '../../src/core/errors.ts'
 import type { Settlement } from '../../src/core/usage.ts'
 import type { Behaviour } from '../../src/simulator/behaviour.ts'
@@ -42,7 +42,7 @@ export interface UpstreamFault extends Outcomes {
   readonly upstream: string
   readonly source: FaultSource
   /** Where a dialect differs. */
-  readonly only?: Partial<Record<DialectName, Partial<Outcomes>>>
+  readonly only?: Partial<Record<UpstreamDialectName, Partial<Outcomes>>>
   /** The waits of this upstream are short: it is their end that is looked at. */
   readonly hangs?: boolean
 }
@@ -53,7 +53,7 @@ export interface FaultGroup {
 }
 
 /** What is expected of a fault in one dialect and mode. */
-export function expectationOf(fault: UpstreamFault, dialect: DialectName, stream: boolean): Expectation | null {
+export function expectationOf(fault: UpstreamFault, dialect: UpstreamDialectName, stream: boolean): Expectation | null {
   const outcomes: Outcomes = { ...fault, ...fault.only?.[dialect] }
   return stream ? outcomes.streamed : outcomes.buffered
 }

@@ -1,10 +1,10 @@
 import { expect, it } from 'vitest'
 import type { Deployment } from '../../../src/core/deployment.ts'
 import { ENDPOINTS } from '../../../src/core/endpoint.ts'
-import type { DialectName } from '../../../src/core/endpoint.ts'
+import type { UpstreamDialectName } from '../../../src/core/endpoint.ts'
 import { buildUpstreamRequest } from '../../../src/gateway/upstream-request.ts'
 
-function deploymentOf(dialect: DialectName): Deployment {
+function deploymentOf(dialect: UpstreamDialectName): Deployment {
   const key = { id: 'k', name: 'k', credential: 'the-credential', enabled: true, weight: 1, maxConcurrency: 1 }
   return {
     provider: {
@@ -25,7 +25,11 @@ function deploymentOf(dialect: DialectName): Deployment {
 }
 
 /** The headers sent upstream for a client's headers. */
-function sent(dialect: DialectName, headers: Record<string, string>, vendor = 'anthropic'): Record<string, string> {
+function sent(
+  dialect: UpstreamDialectName,
+  headers: Record<string, string>,
+  vendor = 'anthropic',
+): Record<string, string> {
   const { headers: flat, path } = buildUpstreamRequest({
     deployment: deploymentOf(dialect),
     endpoint: dialect === 'openai-chat' ? ENDPOINTS.chat : ENDPOINTS.messages,

@@ -1,0 +1,12 @@
+import type { Answer } from '../../core/answer.ts'
+import type { AnswerOptions, BuiltAnswer } from '../../core/codec.ts'
+import { replayAnswer } from '../replay-answer.ts'
+import { ResponsesEncoder } from './stream-encoder.ts'
+
+/** An answer as a response: what the last event of its stream would hold. */
+export function buildAnswer(answer: Answer, options: AnswerOptions): BuiltAnswer {
+  const encoder = new ResponsesEncoder({ ...options, wantsUsage: true })
+  for (const event of replayAnswer(answer)) encoder.encode(event)
+  const dropped = new Set([...encoder.dropped, ...Object.keys(answer.extra ?? {})])
+  return { body: { ...encoder.response, ...options.echo }, dropped: [...dropped] }
+}

@@ -1,0 +1,28 @@
+import type { JsonObject } from '../../core/json-object.ts'
+import { asObject, valueAt } from '../json-value.ts'
+
+/** Null where the request left them out. */
+const OPTIONAL = ['instructions', 'max_output_tokens', 'temperature', 'top_p', 'user', 'service_tier'] as const
+
+/** What of its request a response repeats. */
+export function echoOf(body: unknown): JsonObject {
+  const request = asObject(body) ?? {}
+  const echo: Record<string, unknown> = {}
+  for (const name of OPTIONAL) echo[name] = request[name] ?? null
+  return {
+    ...echo,
+    metadata: request['metadata'] ?? {},
+    parallel_tool_calls: request['parallel_tool_calls'] ?? true,
+    previous_response_id: null,
+    reasoning: {
+      effort: valueAt(request, 'reasoning', 'effort') ?? null,
+      summary: valueAt(request, 'reasoning', 'summary') ?? null,
+    },
+    store: false,
+    background: false,
+    text: { format: { type: 'text' }, ...asObject(request['text']) },
+    tool_choice: request['tool_choice'] ?? 'auto',
+    tools: request['tools'] ?? [],
+    truncation: 'disabled',
+  }
+}

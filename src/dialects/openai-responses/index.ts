@@ -1,0 +1,21 @@
+import type { Dialect } from '../../core/dialect.ts'
+import { GatewayError } from '../../core/errors.ts'
+import { readFailureBody } from '../failure.ts'
+import { renderError } from '../openai-chat/errors.ts'
+import { errorEvent } from './errors.ts'
+
+/** The language of POST /v1/responses. No upstream is spoken to in it, so nothing of one passes as it is. */
+export const openaiResponses: Dialect = {
+  name: 'openai-responses',
+  prepareBody: untranslated,
+  inspectStream: untranslated,
+  readAnswer: untranslated,
+  readFailure: (_status, body) => readFailureBody(body),
+  renderError,
+  renderErrorEvent: (error, requestId) => Buffer.from(errorEvent(error, requestId, 0)),
+  terminalEvent: Buffer.alloc(0),
+}
+
+function untranslated(): never {
+  throw new GatewayError('INTERNAL', { detail: 'a response was to be served without translation' })
+}

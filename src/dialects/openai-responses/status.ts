@@ -1,0 +1,27 @@
+import type { Stop, StopReason } from '../../core/answer.ts'
+import type { JsonObject } from '../../core/json-object.ts'
+
+interface Status {
+  readonly status: 'completed' | 'incomplete'
+  readonly incomplete_details: JsonObject | null
+}
+
+const COMPLETED: Status = { status: 'completed', incomplete_details: null }
+const TOO_LONG: Status = { status: 'incomplete', incomplete_details: { reason: 'max_output_tokens' } }
+const FILTERED: Status = { status: 'incomplete', incomplete_details: { reason: 'content_filter' } }
+
+const STATUSES: Readonly<Record<StopReason, Status>> = {
+  end: COMPLETED,
+  'stop-sequence': COMPLETED,
+  length: TOO_LONG,
+  'context-window': TOO_LONG,
+  'tool-calls': COMPLETED,
+  'content-filter': FILTERED,
+  refusal: FILTERED,
+  pause: COMPLETED,
+}
+
+/** A refusal that says so is an answer. */
+export function statusOf({ reason }: Stop, refuses: boolean): Status {
+  return reason === 'refusal' && refuses ? COMPLETED : STATUSES[reason]
+}

@@ -1,0 +1,93 @@
+import type { ResponsesRequest } from '../api/responses.ts'
+import { GatewayError } from '../core/errors.ts'
+import { fieldName } from './field-error.ts'
+import type { RequestFields } from './request-fields.ts'
+
+/** Fields that lead to what is stored at a server, or run there. */
+const STATEFUL = ['previous_response_id', 'conversation', 'prompt'] as const
+
+/** What an item must hold, by its type. */
+const REQUIRED: ReadonlyMap<string, readonly string[]> = new Map([
+  ['message', ['role', 'content']],
+  ['reasoning', []],
+  ['function_call', ['call_id', 'name', 'arguments']],
+  ['function_call_output', ['call_id', 'output']],
+  ['custom_tool_call', ['call_id', 'name', 'input']],
+  ['custom_tool_call_output', ['call_id', 'output']],
+])
+
+/** What is left of tools that ran at a server, without which the conversation still makes sense. */
+const PASSED_OVER: ReadonlySet<string> = new Set([
+  'web_search_call',
+  'file_search_call',
+  'code_interpreter_call',
+  'image_generation_call',
+  'mcp_call',
+  'mcp_list_tools',
+])
+
+/** Throws INVALID_FIELD or UNSUPPORTED_FIELD for what a gateway that keeps nothing and runs no tools cannot do. */
+export function responsesFields(request: ResponsesRequest): RequestFields {
+  const fields: Readonly<Record<string, unknown>> = request
+  for (const name of STATEFUL) {
+    if (fields[name] !== undefined && fields[name] !== null) throw unsupported(`/${name}`, 'nothing is stored here')
+  }
+  if (request.store === true) throw unsupported('/store', 'nothing is stored here; send false')
+  if (request.background === true) throw unsupported('/background', 'answers come at once; send false')
+  if (typeof request.input !== 'string') request.input.forEach(checkItem)
+  request.tools?.forEach(checkTool)
+  checkToolChoice(request.tool_choice)
+  return {
+    model: request.model,
+    stream: request.stream ?? false,
+    wantsUsage: true,
+    maxOutputTokens: request.max_output_tokens ?? null,
+    choices: 1,
+    hasTools: (request.tools?.length ?? 0) > 0,
+    expected: null,
+  }
+}
+
+function checkItem(item: Readonly<Record<string, unknown>>, index: number): void {
+  const type = typeof item['type'] === 'string' ? item['type'] : 'message'
+  const required = REQUIRED.get(type)
+  if (required === undefined) {
+    if (PASSED_OVER.has(type)) return
+    throw unsupported(`/input/${index}/type`, `${quoted(type)} belongs to what is stored or run at a server`)
+  }
+  for (const name of required) {
+    const value = item[name]
+    if (value === undefined || (value === null && name !== 'content')) throw missing(`/input/${index}/${name}`)
+  }
+}
+
+function checkTool(tool: { readonly type: string; readonly name?: string }, index: number): void {
+  const { type, name } = tool
+  if (type !== 'function' && type !== 'custom') {
+    throw unsupported(
+      `/tools/${index}/type`,
+      `${quoted(type)} runs at a server; functions and custom tools can be used`,
+    )
+  }
+  if (name === undefined || name === '') throw missing(`/tools/${index}/name`)
+}
+
+function checkToolChoice(choice: ResponsesRequest['tool_choice']): void {
+  if (typeof choice !== 'object' || choice === null) return
+  const type = choice['type']
+  if (type === 'function' || type === 'custom' || type === 'allowed_tools') return
+  throw unsupported('/tool_choice/type', `${quoted(String(type))} runs at a server`)
+}
+
+/** Long enough for every name there is. */
+function quoted(type: string): string {
+  return JSON.stringify(type.slice(0, 40))
+}
+
+function missing(param: string): GatewayError {
+  return new GatewayError('INVALID_FIELD', { param, message: `${fieldName(param)} is required.` })
+}
+
+function unsupported(param: string, why: string): GatewayError {
+  return new GatewayError('UNSUPPORTED_FIELD', { param, message: `${fieldName(param)} cannot be used: ${why}.` })
+}

@@ -1,5 +1,5 @@
 import type { TargetQuirks } from '../core/codec.ts'
-import type { DialectName } from '../core/endpoint.ts'
+import type { UpstreamDialectName } from '../core/endpoint.ts'
 import type { AuthStyle, Model, ModelTarget, Provider, UpstreamKey, UpstreamTimeouts } from '../core/snapshot.ts'
 import { parseBaseUrl } from './address.ts'
 import { ConfigError, pathText, type Path } from './config-error.ts'
@@ -15,7 +15,7 @@ import type { Config, UpstreamConfig, UpstreamModel } from './shape.ts'
 export type Fail = (path: Path, message: string) => never
 
 const DEFAULT_CONCURRENCY = 1000
-const DEFAULT_AUTH: Readonly<Record<DialectName, AuthStyle>> = {
+const DEFAULT_AUTH: Readonly<Record<UpstreamDialectName, AuthStyle>> = {
   'openai-chat': 'bearer',
   'anthropic-messages': 'x-api-key',
 }

@@ -47,6 +47,7 @@ export interface LogRow {
   readonly status: number | null
   readonly model: string | null
   readonly endpoint: string
+  readonly dialect: string
   readonly error_type: string | null
   readonly error_code: string | null
   readonly settlement: string

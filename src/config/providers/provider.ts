@@ -1,5 +1,5 @@
 import type { TargetQuirks } from '../../core/codec.ts'
-import type { DialectName } from '../../core/endpoint.ts'
+import type { UpstreamDialectName } from '../../core/endpoint.ts'
 import type { AuthStyle } from '../../core/snapshot.ts'
 
 /** A host that is known by name: `provider: groq` in the file, or a credential in the environment, is enough to use it. */
@@ -8,7 +8,7 @@ export interface KnownProvider {
   readonly name: string
   /** `<prefix>_API_KEY` holds the credential (several: separated by commas), `<prefix>_BASE_URL` another address. */
   readonly prefix: string
-  readonly dialect: DialectName
+  readonly dialect: UpstreamDialectName
   readonly auth: AuthStyle
   /** Null: every customer has one of their own, which must be given. */
   readonly baseUrl: string | null

@@ -200,7 +200,7 @@ it('gives thinking back to who signed it, byte for byte', async () => {
 
 it('calls custom tools, of upstreams that know them and of those that have functions alone', async () => {
   const custom = [{ type: 'custom' as const, name: 'apply_patch', format: { type: 'text' as const } }]
-  const alias = await openai.responses.stream({ model: 'anthropic-messages', input: 'use apply_patch', tools: custom })
+  const alias = openai.responses.stream({ model: 'anthropic-messages', input: 'use apply_patch', tools: custom })
   const aliased = await alias.finalResponse()
   const item = aliased.output.find(({ type }) => type === 'custom_tool_call')
   expect(item).toMatchObject({ name: 'apply_patch', input: 'example' })

@@ -20,6 +20,8 @@ export class BlockWriter {
   hasContent = false
   /** Of text, thinking and inputs of tools, in UTF-16 units. */
   textLength = 0
+  /** The thinking that is open has its signature. */
+  #signed = false
 
   text(text: string, out: StreamEvent[]): void {
     if (text === '') return
@@ -35,6 +37,8 @@ export class BlockWriter {
 
   thinking(text: string, format: string | null, out: StreamEvent[]): void {
     if (text === '') return
+    // A signature is of all that stands before it.
+    if (this.#signed) this.close(out)
     this.#turnToThinking(format, out)
     this.textLength += text.length
     out.push({ type: 'thinking-delta', text })
@@ -43,6 +47,7 @@ export class BlockWriter {
   signature(text: string, format: string | null, out: StreamEvent[]): void {
     if (text === '') return
     this.#turnToThinking(format, out)
+    this.#signed = true
     out.push({ type: 'thinking-signature', text })
   }
 
@@ -80,6 +85,7 @@ export class BlockWriter {
   }
 
   close(out: StreamEvent[]): void {
+    this.#signed = false
     if (this.open === 'none') return
     out.push(ENDS[this.open])
     this.open = 'none'

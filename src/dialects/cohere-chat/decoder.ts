@@ -74,7 +74,9 @@ export class CohereDecoder implements StreamDecoder {
         break
       case 'citation-start': {
         const citation = asObject(valueAt(message, 'citations'))
-        if (citation !== null && citesText(citation)) this.#blocks.citation(readCitation(citation), out)
+        if (citation === null || !citesText(citation)) break
+        this.#start('', out)
+        this.#blocks.citation(readCitation(citation), out)
         break
       }
       case 'message-end':

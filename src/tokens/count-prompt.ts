@@ -1,5 +1,6 @@
 import type { Conversation } from '../core/conversation.ts'
 import { familyOf } from './families.ts'
+import { imageCost } from './image-cost.ts'
 import { measurePrompt } from './measure-prompt.ts'
 
 /** A document or a recording: what a page or two cost. */
@@ -17,6 +18,7 @@ export function countPrompt(conversation: Conversation, model: string, countToke
   if (tools > 0 && measured.toolChoice === 'forced') tokens += costs.forced
   if (measured.formatTokens > 0) tokens += costs.formatBase + costs.formatText * measured.formatTokens
   if (measured.citations) tokens += costs.citations
-  tokens += costs.image * measured.images.length + TOKENS_OF_ATTACHMENT * measured.attachments
+  for (const image of measured.images) tokens += imageCost(image, costs.image)
+  tokens += TOKENS_OF_ATTACHMENT * measured.attachments
   return Math.max(1, Math.round(tokens))
 }

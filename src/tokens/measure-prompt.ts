@@ -2,6 +2,9 @@ import type { Block, ImageBlock } from '../core/content.ts'
 import type { Conversation, Tool, ToolChoice } from '../core/conversation.ts'
 import { TextCounter } from './text-counter.ts'
 
+/** More than this without a space is base64. */
+const MAX_WORD = 512
+
 /** What a prompt is made of, in tokens of one tokenizer, before a family's own way of writing it down. */
 export interface PromptMeasure {
   messages: number
@@ -97,13 +100,18 @@ function measureBlocks(blocks: readonly Block[], measured: PromptMeasure, count:
         measured.attachments++
         break
       case 'native':
-        measured.textTokens += count(JSON.stringify(block.value))
+        measured.textTokens += count(JSON.stringify(block.value, withoutBlobs))
         break
       case 'redacted-thinking':
       case 'tool-reference':
         break
     }
   }
+}
+
+/** Files and signatures are no text, however long. */
+function withoutBlobs(_name: string, value: unknown): unknown {
+  return typeof value === 'string' && value.length > MAX_WORD && !value.slice(0, MAX_WORD).includes(' ') ? '' : value
 }
 
 function choiceOf(choice: ToolChoice | null): PromptMeasure['toolChoice'] {

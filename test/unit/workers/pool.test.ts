@@ -1,7 +1,10 @@
 import { randomBytes } from 'node:crypto'
 import { afterAll, afterEach, beforeAll, expect, it } from 'vitest'
 import type { DialectName } from '../../../src/core/endpoint.ts'
+import { clientCodec } from '../../../src/dialects/codecs.ts'
 import { dialectOf } from '../../../src/dialects/index.ts'
+import { countPrompt } from '../../../src/tokens/count-prompt.ts'
+import { countTextTokens } from '../../../src/tokens/tokenizer.ts'
 import { createValidator } from '../../../src/validation/validate.ts'
 import type { WorkerPool } from '../../../src/workers/pool.ts'
 import { compileModule } from '../../support/compiled-module.ts'
@@ -82,6 +85,21 @@ it('reads an answer as the dialect does, and leaves its bytes alone', async () =
     dialectOf('openai-chat').readAnswer(copy, NO_REQUEST),
   )
   expect(bytes.equals(copy)).toBe(true)
+})
+
+it('counts prompts and answers as their code does inline, and leaves their bytes alone', async () => {
+  const pool = makePool()
+  const prompt = chatBody(2_000)
+  const message = { role: 'assistant', content: 'The quick brown fox jumps over the lazy dog.' }
+  const answer = Buffer.from(JSON.stringify({ choices: [{ index: 0, message, finish_reason: 'stop' }] }))
+  const copies = [Buffer.from(prompt), Buffer.from(answer)]
+  const conversation = clientCodec('openai-chat').parseRequest(JSON.parse(prompt.toString()))
+  expect(await pool.countPrompt(prompt, 'openai-chat', 'gpt-4o')).toBe(
+    countPrompt(conversation, 'gpt-4o', countTextTokens),
+  )
+  expect(await pool.countAnswer(answer, 'openai-chat', 'gpt-4o')).toBe(11)
+  expect([prompt, answer]).toEqual(copies)
+  expect(pool.idle).toBe(true)
 })
 
 it('says of an answer that is no JSON that the upstream is to blame', async () => {

@@ -9,7 +9,7 @@ import { quirksSchema } from './quirks.ts'
  */
 
 /** Languages that upstreams speak. */
-export const DIALECTS = ['openai-chat', 'anthropic-messages'] as const
+export const DIALECTS = ['openai-chat', 'anthropic-messages', 'gemini', 'bedrock-converse', 'cohere-chat'] as const
 
 const positive = (description: string, value: number) =>
   Type.Integer({ description, minimum: 1, maximum: Number.MAX_SAFE_INTEGER, default: value })
@@ -245,12 +245,15 @@ const upstreamEntry = entry('A host that serves models.', {
   ),
   dialect: Type.Optional(Type.Enum([...DIALECTS], { description: 'The language it speaks.' })),
   base_url: Type.Optional(
-    httpUrl('Where "/chat/completions" or "/messages" is appended, e.g. https://api.openai.com/v1.'),
+    httpUrl(
+      'Where the path of a call is appended: https://api.openai.com/v1, https://api.anthropic.com/v1, https://generativelanguage.googleapis.com, https://bedrock-runtime.us-east-1.amazonaws.com, https://api.cohere.com. Vertex AI: with /v1/projects/…/locations/….',
+    ),
   ),
   quirks: Type.Optional(quirksSchema),
   auth: Type.Optional(
-    Type.Enum(['bearer', 'x-api-key', 'none'], {
-      description: 'How the credential is sent. Default: bearer for openai-chat, x-api-key for anthropic-messages.',
+    Type.Enum(['bearer', 'x-api-key', 'api-key', 'x-goog-api-key', 'aws', 'none'], {
+      description:
+        'How the credential is sent. Default: what the service of the dialect takes. aws: "access key:secret[:session token]", which signs requests, or an API key.',
     }),
   ),
   headers: Type.Record(Type.String(), Type.String({ writeOnly: true }), {

@@ -18,6 +18,9 @@ const DEFAULT_CONCURRENCY = 1000
 const DEFAULT_AUTH: Readonly<Record<UpstreamDialectName, AuthStyle>> = {
   'openai-chat': 'bearer',
   'anthropic-messages': 'x-api-key',
+  gemini: 'x-goog-api-key',
+  'bedrock-converse': 'aws',
+  'cohere-chat': 'bearer',
 }
 const HEADER_NAME = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/
 // eslint-disable-next-line no-control-regex -- control characters are what a header value must not hold

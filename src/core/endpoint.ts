@@ -1,8 +1,11 @@
 /** The wire language of a client. */
 export type DialectName = 'openai-chat' | 'openai-responses' | 'anthropic-messages'
 
+/** Spoken by clients and by upstreams. */
+export type CommonDialectName = Exclude<DialectName, 'openai-responses'>
+
 /** The wire language of an upstream. */
-export type UpstreamDialectName = Exclude<DialectName, 'openai-responses'>
+export type UpstreamDialectName = CommonDialectName | 'gemini' | 'bedrock-converse' | 'cohere-chat'
 
 /** Upstreams of one dialect, or of any: conversations are translated. */
 export type ServedBy = UpstreamDialectName | 'any'

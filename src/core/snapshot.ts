@@ -36,7 +36,7 @@ export interface EntryKey {
 }
 
 /** How a credential is attached to an upstream request. */
-export type AuthStyle = 'bearer' | 'x-api-key' | 'none'
+export type AuthStyle = 'bearer' | 'x-api-key' | 'api-key' | 'x-goog-api-key' | 'aws' | 'none'
 
 /** A host that speaks one dialect, as data. */
 export interface Provider {

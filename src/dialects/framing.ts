@@ -1,5 +1,7 @@
 import type { UpstreamDialectName } from '../core/endpoint.ts'
+import { AwsFrameSplitter } from '../wire/aws-event-stream.ts'
 import { SseSplitter } from '../wire/sse.ts'
+import { upstreamCodec } from './codecs.ts'
 
 /** Is given `bytes[start, end)`, one whole event. False: no more. */
 type EventListener = (bytes: Buffer, start: number, end: number) => boolean
@@ -11,6 +13,12 @@ export interface EventSplitter {
   finish(onEvent: EventListener): void
 }
 
-export function eventSplitter(_upstream: UpstreamDialectName): EventSplitter {
-  return new SseSplitter()
+export function eventSplitter(upstream: UpstreamDialectName): EventSplitter {
+  if (upstreamCodec(upstream).framing === 'sse') return new SseSplitter()
+  const frames = new AwsFrameSplitter()
+  return {
+    split: (chunk, onFrame) => frames.split(chunk, onFrame),
+    // Half a frame is none: the decoder knows whether the stream was whole.
+    finish: () => undefined,
+  }
 }

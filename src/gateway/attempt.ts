@@ -143,6 +143,7 @@ export class Attempt implements UpstreamListener, AttemptControl {
         body,
         stream: this.#body.stream,
         trace: this.#ctx.trace,
+        nowMs: clock.now(),
       }),
       this,
     )

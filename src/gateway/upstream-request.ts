@@ -1,28 +1,17 @@
 import type { Deployment } from '../core/deployment.ts'
-import type { Endpoint, EndpointName, UpstreamDialectName } from '../core/endpoint.ts'
+import type { Endpoint, UpstreamDialectName } from '../core/endpoint.ts'
 import type { IncomingRequest } from '../core/exchange.ts'
 import { traceparentOf } from '../core/trace-context.ts'
 import type { TraceContext } from '../core/trace-context.ts'
 import type { Provider, UpstreamKey } from '../core/snapshot.ts'
+import { BEDROCK_SERVICE } from '../dialects/bedrock-converse/address.ts'
+import { signAwsRequest } from '../upstream/aws-signature.ts'
+import type { AwsRequest } from '../upstream/aws-signature.ts'
 import type { UpstreamRequest } from '../upstream/upstream-client.ts'
-
-/** Where a provider takes conversations, behind its base URL. */
-const CONVERSATIONS: Readonly<Record<UpstreamDialectName, string>> = {
-  'openai-chat': '/chat/completions',
-  'anthropic-messages': '/messages',
-}
-
-/** And what else it serves. */
-const PATHS: Readonly<Partial<Record<EndpointName, string>>> = {
-  'messages.count_tokens': '/messages/count_tokens',
-  embeddings: '/embeddings',
-  rerank: '/rerank',
-  'images.generations': '/images/generations',
-  'video.generations': '/videos',
-}
+import { addressOf, baseOf, credentialHeader, isSigned } from './upstream-address.ts'
 
 /** Client headers that a provider may see, and what they are called there; `VENDOR` stands for the configured vendor. */
-const FORWARDED: Readonly<Record<UpstreamDialectName, ReadonlyArray<readonly [from: string, to: string]>>> = {
+const FORWARDED: Readonly<Partial<Record<UpstreamDialectName, ReadonlyArray<readonly [from: string, to: string]>>>> = {
   'openai-chat': [['openai-beta', 'openai-beta']],
   'anthropic-messages': [
     ['VENDOR-version', 'anthropic-version'],
@@ -42,13 +31,15 @@ export interface UpstreamRequestParts {
   readonly stream: boolean
   /** Null: the provider hears of no trace. */
   readonly trace: TraceContext | null
+  /** Unix milliseconds: signatures are of a time. */
+  readonly nowMs: number
 }
 
 /** The provider's request: the client's identity as it came, the credential attached last. */
 export function buildUpstreamRequest(parts: UpstreamRequestParts): UpstreamRequest {
   const { deployment, request, body } = parts
   const { provider, key } = deployment
-  const { origin, pathname } = baseOf(provider.baseUrl)
+  const { origin, path } = addressOf(parts.endpoint, deployment, parts.stream)
   const headers: string[] = [
     'content-type',
     'application/json',
@@ -61,7 +52,7 @@ export function buildUpstreamRequest(parts: UpstreamRequestParts): UpstreamReque
   const userAgent = request.headers['user-agent']
   if (userAgent !== undefined) headers.push('user-agent', userAgent)
   if (parts.endpoint.dialect === provider.dialect) {
-    for (const [from, to] of FORWARDED[provider.dialect]) {
+    for (const [from, to] of FORWARDED[provider.dialect] ?? []) {
       const value = request.headers[from.replace('VENDOR', parts.vendor)]
       if (value !== undefined) headers.push(to, value)
     }
@@ -71,20 +62,16 @@ export function buildUpstreamRequest(parts: UpstreamRequestParts): UpstreamReque
     if (parts.trace.state !== null) headers.push('tracestate', parts.trace.state)
   }
   attachCredential(headers, provider, key)
+  if (isSigned(provider.auth, key.credential)) sign(headers, { origin, path, body }, key.credential, parts.nowMs)
   return {
     origin,
-    path: pathname + pathOf(parts),
+    path,
     method: 'POST',
     headers,
     body,
     timeouts: provider.timeouts,
     ...(parts.endpoint.name === 'video.generations' ? { once: true } : {}),
   }
-}
-
-function pathOf({ endpoint, deployment }: UpstreamRequestParts): string {
-  if (endpoint.servedBy !== 'any') return PATHS[endpoint.name] ?? ''
-  return CONVERSATIONS[deployment.provider.dialect]
 }
 
 /** A look at something that a provider keeps, `path` behind its base URL. */
@@ -102,19 +89,32 @@ export function buildUpstreamLook(
 
 function attachCredential(headers: string[], provider: Provider, key: UpstreamKey): void {
   for (const name in provider.headers) headers.push(name, provider.headers[name] ?? '')
-  if (provider.auth === 'bearer') headers.push('authorization', `Bearer ${key.credential}`)
-  else if (provider.auth === 'x-api-key') headers.push('x-api-key', key.credential)
+  const header = credentialHeader(provider, key)
+  if (header !== null) headers.push(...header)
 }
 
-const bases = new Map<string, { origin: string; pathname: string }>()
+const BEDROCK_HOST = /^bedrock-runtime(?:-fips)?\.([a-z0-9-]+)\./
+const DEFAULT_REGION = 'us-east-1'
 
-/** Base URLs are few and come from the configuration: each is parsed once. */
-function baseOf(baseUrl: string): { origin: string; pathname: string } {
-  let base = bases.get(baseUrl)
-  if (base === undefined) {
-    const { origin, pathname } = new URL(baseUrl)
-    base = { origin, pathname: pathname.replace(/\/+$/, '') }
-    bases.set(baseUrl, base)
+/** The credential is `access key:secret` or `access key:secret:session token`. */
+function sign(
+  headers: string[],
+  { origin, path, body }: Pick<UpstreamRequest, 'origin' | 'path'> & { readonly body: Buffer },
+  credential: string,
+  nowMs: number,
+): void {
+  const [accessKeyId = '', secretAccessKey = '', ...token] = credential.split(':')
+  const host = origin.slice(origin.indexOf('//') + 2)
+  const request: AwsRequest = {
+    method: 'POST',
+    host,
+    path,
+    region: BEDROCK_HOST.exec(host)?.[1] ?? DEFAULT_REGION,
+    service: BEDROCK_SERVICE,
+    headers: { 'content-type': 'application/json' },
+    body,
   }
-  return base
+  const sessionToken = token.length === 0 ? null : token.join(':')
+  const signed = signAwsRequest(request, { accessKeyId, secretAccessKey, sessionToken }, nowMs)
+  for (const [name, value] of Object.entries(signed)) headers.push(name, value)
 }

@@ -1,3 +1,4 @@
+import type { UpstreamDialectName } from '../../src/core/endpoint.ts'
 import { spawn } from 'node:child_process'
 import type { ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
@@ -19,7 +20,7 @@ const ROW_PATIENCE = { timeoutMs: 40_000 }
 /** One upstream of a test gateway: a simulator, or anything else that listens. */
 export interface TestUpstream {
   readonly id?: string
-  readonly dialect: 'openai-chat' | 'anthropic-messages'
+  readonly dialect: UpstreamDialectName
   /** Base URL, `/v1` included. */
   readonly baseUrl: string
   readonly models: readonly string[]

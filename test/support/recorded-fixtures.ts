@@ -1,14 +1,14 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import type { UpstreamDialectName } from '../../src/core/endpoint.ts'
+import type { CommonDialectName } from '../../src/core/endpoint.ts'
 
 const ROOT = fileURLToPath(new URL('../fixtures/recorded/', import.meta.url))
 
 /** One recorded exchange; the files are read on first use and then kept. */
 export interface RecordedFixture {
   readonly id: string
-  readonly protocol: UpstreamDialectName
+  readonly protocol: CommonDialectName
   readonly provider: string
   readonly kind: 'response' | 'stream' | 'error'
   readonly operation: 'count_tokens' | null
@@ -27,7 +27,7 @@ export type UpstreamFixture = Pick<RecordedFixture, 'id' | 'kind' | 'features' |
 
 interface IndexEntry {
   id: string
-  protocol: UpstreamDialectName
+  protocol: CommonDialectName
   provider: string
   kind: RecordedFixture['kind']
   operation?: 'count_tokens'
@@ -71,7 +71,7 @@ function readIndex(file: string): RecordedFixture[] {
 
 class LazyFixture implements RecordedFixture {
   readonly id: string
-  readonly protocol: UpstreamDialectName
+  readonly protocol: CommonDialectName
   readonly provider: string
   readonly kind: RecordedFixture['kind']
   readonly operation: 'count_tokens' | null

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import type { UpstreamDialectName } from '../../../src/core/endpoint.ts'
+import type { CommonDialectName } from '../../../src/core/endpoint.ts'
 import type { RecordedAnswer } from '../../../src/simulator/recorded.ts'
 import type { Simulator } from '../../../src/simulator/simulator.ts'
 import { startSimulator } from '../../../src/simulator/simulator.ts'
@@ -68,7 +68,7 @@ describe.each(['openai-chat', 'anthropic-messages'] as const)('a stream of %s', 
 
 /** Plays the stream once for every split and compares what comes. */
 async function expectAsRecorded(
-  dialect: UpstreamDialectName,
+  dialect: CommonDialectName,
   body: Buffer,
   splits: ReadonlyArray<RecordedAnswer['splits']>,
 ): Promise<void> {
@@ -113,7 +113,7 @@ function piecesOf(length: number, size: number): number[] {
   return Array.from({ length: Math.ceil(length / size) }, (_, n) => (n + 1) * size)
 }
 
-function eventsOf(dialect: UpstreamDialectName, text: string): string[] {
+function eventsOf(dialect: CommonDialectName, text: string): string[] {
   const json = JSON.stringify(text)
   if (dialect === 'openai-chat') {
     return [

@@ -10,7 +10,15 @@ import { startGateway } from '../../support/gateway.ts'
 const PIXEL = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=='
 const schema = { type: 'object' as const, properties: { city: { type: 'string' } }, required: ['city'] }
 /** Upstream dialects, each behind a model of its name. */
-const UPSTREAMS = ['openai-chat', 'anthropic-messages'] as const
+const UPSTREAMS = ['openai-chat', 'anthropic-messages', 'gemini', 'bedrock-converse', 'cohere-chat'] as const
+
+const BASES = {
+  'openai-chat': '/v1',
+  'anthropic-messages': '/v1',
+  gemini: '',
+  'bedrock-converse': '',
+  'cohere-chat': '',
+} as const
 
 let simulator: Simulator
 let gateway: TestGateway
@@ -20,7 +28,7 @@ let anthropic: Anthropic
 beforeAll(async () => {
   simulator = await startSimulator()
   gateway = await startGateway({
-    upstreams: UPSTREAMS.map((dialect) => ({ dialect, baseUrl: `${simulator.origin}/v1`, models: [dialect] })),
+    upstreams: UPSTREAMS.map((dialect) => ({ dialect, baseUrl: simulator.origin + BASES[dialect], models: [dialect] })),
     config: { workers: { inline_max_bytes: 20_000 } },
   })
   openai = new OpenAI({ apiKey: gateway.apiKey, baseURL: `${gateway.url}/v1`, maxRetries: 0 })

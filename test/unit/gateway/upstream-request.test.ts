@@ -38,6 +38,7 @@ function sent(
     body: Buffer.from('{}'),
     stream: false,
     trace: null,
+    nowMs: 0,
   })
   expect(path).toBe(dialect === 'openai-chat' ? '/base/v1/chat/completions' : '/base/v1/messages')
   return Object.fromEntries(flat.flatMap((name, i) => (i % 2 === 0 ? [[name, flat[i + 1] ?? '']] : [])))

@@ -1,4 +1,4 @@
-import type { UpstreamDialectName } from '../../../../src/core/endpoint.ts'
+import type { CommonDialectName } from '../../../../src/core/endpoint.ts'
 import type { Json } from '../../../support/plain-json.ts'
 import { eventsOf, fieldsOf } from '../../wire/sse-oracle.ts'
 import { expectedOutcome } from '../stream-oracle.ts'
@@ -10,7 +10,7 @@ export interface ExpectedView {
   calls: { name: string; input: string }[]
   order: ('thinking' | 'text' | 'call')[]
   /** The word for it in each client's dialect. */
-  stop: Record<UpstreamDialectName, string>
+  stop: Record<CommonDialectName, string>
   /** Prompt, completion, read from the cache. */
   usage: readonly number[] | null
 }
@@ -32,7 +32,7 @@ const MESSAGES_STOPS: Record<string, string> = {
   content_filter: 'refusal',
 }
 
-export function expectedView(dialect: UpstreamDialectName, stream: Buffer): ExpectedView {
+export function expectedView(dialect: CommonDialectName, stream: Buffer): ExpectedView {
   const payloads: Json[] = []
   for (const event of eventsOf(stream)) {
     const { data } = fieldsOf(event)

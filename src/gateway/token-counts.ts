@@ -32,18 +32,9 @@ export class TokenCounts {
   async answer(ctx: RequestContext, serve: () => Promise<void>): Promise<void> {
     const { routes } = this.#parts
     const model = ctx.body?.model ?? ''
-    if (routes.route(model, 'anthropic-messages') !== null) {
-      try {
-        await serve()
-        return
-      } catch (cause) {
-        // It speaks the dialect, but does not count.
-        if (GatewayError.from(cause).code !== 'UPSTREAM_NOT_FOUND') throw cause
-      }
-    }
     const deployment = routes.route(model, 'any')?.[0]?.deployment
-    // There is no such model: `serve` says so.
-    if (deployment === undefined) return serve()
+    // An upstream counts, or there is no such model and `serve` says so.
+    if (deployment === undefined || routes.route(model, 'anthropic-messages') !== null) return serve()
     const tokens = await this.#countPrompt(ctx, deployment.upstreamModel)
     ctx.status = 200
     ctx.finishWith(() => {

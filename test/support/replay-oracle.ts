@@ -4,7 +4,8 @@ import type { RecordedFixture } from './recorded-fixtures.ts'
 
 const DONE = 'data: [DONE]\n\n'
 const MESSAGE_STOP = 'event: message_stop\ndata: {"type":"message_stop"}\n\n'
-const BYTES_PER_TOKEN = 4
+/** No family of models has more of them. */
+const BYTES_PER_TOKEN = 5
 
 /** What a client and the log must have of a recorded answer. Computed with JSON.parse alone. */
 export interface Expected {

@@ -1,14 +1,14 @@
 import type { Dialect } from '../../core/dialect.ts'
-import { routeBody } from '../body-edits.ts'
 import { readFailureBody } from '../failure.ts'
 import { readAnswer } from './answer.ts'
 import { renderError, renderErrorEvent } from './errors.ts'
+import { prepareBody } from './foreign-thinking.ts'
 import { MessagesStreamInspector } from './stream.ts'
 
 /** The language of POST /v1/messages and /v1/messages/count_tokens. Its streams always carry usage. */
 export const anthropicMessages: Dialect = {
   name: 'anthropic-messages',
-  prepareBody: routeBody,
+  prepareBody,
   inspectStream: () => new MessagesStreamInspector(),
   readAnswer,
   readFailure: (_status, body) => readFailureBody(body),

@@ -1,6 +1,9 @@
 import { isFailure } from '../core/codec.ts'
+import type { Block } from '../core/content.ts'
+import type { DialectName } from '../core/endpoint.ts'
 import { GatewayError } from '../core/errors.ts'
 import { clientCodec, upstreamCodec } from '../dialects/codecs.ts'
+import { readOutput } from '../dialects/openai-responses/parse-input.ts'
 import { countAnswer } from '../tokens/count-answer.ts'
 import { countPrompt } from '../tokens/count-prompt.ts'
 import { countTextTokens } from '../tokens/tokenizer.ts'
@@ -11,7 +14,13 @@ export function count(task: CountTask, buffer: Buffer): number {
   const { dialect, model } = task
   const value: unknown = JSON.parse(buffer.toString('utf8'))
   if (task.kind === 'count-prompt') return countPrompt(clientCodec(dialect).parseRequest(value), model, countTextTokens)
+  return countAnswer(contentOf(dialect, value), model, countTextTokens)
+}
+
+/** Of an answer as the client has it. */
+function contentOf(dialect: DialectName, value: unknown): readonly Block[] {
+  if (dialect === 'openai-responses') return readOutput(value)
   const answer = upstreamCodec(dialect).parseAnswer(value)
   if (isFailure(answer)) throw new GatewayError('UPSTREAM_INVALID_ANSWER')
-  return countAnswer(answer.content, model, countTextTokens)
+  return answer.content
 }

@@ -3,6 +3,7 @@ import type { Block } from '../../core/content.ts'
 import type { Message, Role } from '../../core/conversation.ts'
 import type { JsonObject } from '../../core/json-object.ts'
 import { objects, textOr } from '../fields.ts'
+import { valueAt } from '../json-value.ts'
 import { readContent } from './parse-part.ts'
 import { unseal } from './reasoning-seal.ts'
 
@@ -19,6 +20,11 @@ export function parseInput(input: unknown): Message[] {
   const parser = new InputParser()
   for (const item of objects(input)) parser.take(item)
   return parser.messages
+}
+
+/** What a whole response says. */
+export function readOutput(response: unknown): readonly Block[] {
+  return parseInput(valueAt(response, 'output') ?? []).flatMap(({ content }) => content)
 }
 
 class InputParser {

@@ -2,7 +2,7 @@ import OpenAI from 'openai'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { Simulator } from '../../../src/simulator/simulator.ts'
 import { startSimulator } from '../../../src/simulator/simulator.ts'
-import { arrivals, call, expectRow, steering, uniqueMark } from '../../support/ai-calls.ts'
+import { arrivals, call, chat, expectRow, steering, uniqueMark } from '../../support/ai-calls.ts'
 import type { Answer } from '../../support/ai-calls.ts'
 import type { TestGateway } from '../../support/gateway.ts'
 import { startGateway } from '../../support/gateway.ts'
@@ -168,6 +168,16 @@ describe.each(UPSTREAMS)('over an upstream of %s', (model) => {
         settlement: 'exact',
       })
     }
+  })
+
+  it('is counted as a chat is, where the upstream counts nothing', async () => {
+    const input = steering({ usage: 'absent', text: 'Nobody counts these words, so they are counted here.' })
+    const response = await responses({ model, input })
+    const completion = await chat(gateway, { model, messages: input })
+    const counted = await gateway.logRow(completion.id)
+    expect(counted.completion_tokens).toBeGreaterThan(5)
+    const { completion_tokens, settlement } = counted
+    await expectRow(gateway, response, { status: 200, completion_tokens, settlement })
   })
 
   it('answers a refusal of the upstream with an error of its own', async () => {

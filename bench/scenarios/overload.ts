@@ -28,6 +28,7 @@ const MAX_RECOVERY_SECONDS = 5
 
 const STEPS = [32, 64, 128, 192, 256, 384, 512, 768, 1024, 1536]
 const STEP_SECONDS = 4
+const WARM_UP_SECONDS = 10
 /** Below this share more clients bring nothing worth their wait. */
 const SATURATED = 0.95
 const FACTORS = [2, 5, 10]
@@ -142,7 +143,8 @@ async function main(): Promise<boolean> {
   const gateway = await startGateway(await load.upstream(), null)
   try {
     load.aim(gateway.baseUrl, gateway.headers)
-    await load.run(64, 3)
+    // A process that has just begun serves half of what it will: saturation is that of a warm one.
+    await load.run(values.saturation === undefined ? 64 : Number(values.saturation), WARM_UP_SECONDS)
     const { peak, saturation } =
       values.saturation === undefined
         ? await findSaturation(load, gateway)

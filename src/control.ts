@@ -4,7 +4,9 @@ import { join } from 'node:path'
 import { setTimeout as elapsed } from 'node:timers/promises'
 import { loadOrCreateSecrets } from './config/secrets.ts'
 import type { Config } from './config/shape.ts'
-import { simulatorUpstreams, toSnapshotParts } from './config/upstreams.ts'
+import { toSnapshotParts } from './config/snapshot-parts.ts'
+import type { SnapshotParts } from './config/snapshot-parts.ts'
+import { simulatorUpstreams } from './config/upstreams.ts'
 import { controlSamples } from './control/control-samples.ts'
 import { declaredEntryKey } from './control/declared-keys.ts'
 import { firstRun } from './control/first-run.ts'
@@ -237,7 +239,7 @@ function databaseMessage(config: Config, cause: unknown): string {
   return `the database at ${host} (DATABASE_URL) cannot be used: ${reason}`
 }
 
-function snapshotParts(config: Config, simulatorPort: number | null): ReturnType<typeof toSnapshotParts> {
+function snapshotParts(config: Config, simulatorPort: number | null): SnapshotParts {
   const simulated = simulatorPort === null ? [] : simulatorUpstreams(simulatorPort)
   return toSnapshotParts({ ...config, upstreams: [...config.upstreams, ...simulated] })
 }

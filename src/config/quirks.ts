@@ -15,7 +15,9 @@ type Snake<Name extends string> = Name extends `${infer Letter}${infer Rest}`
 /** What an upstream, or a model, takes otherwise than the service whose dialect it is. Names as in `Target`. */
 const quirkProperties = {
   max_tokens_field: Type.Optional(
-    Type.Enum(['max_tokens', 'max_completion_tokens'], { description: 'The only name of the token limit it knows.' }),
+    Type.Enum(['max_tokens', 'max_completion_tokens'], {
+      description: 'The name of the token limit that it knows; the other one is renamed.',
+    }),
   ),
   max_output_tokens: count('Most tokens of an answer.'),
   takes_stream_options: flag('Whether usage of streams may be asked for.'),

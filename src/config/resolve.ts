@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { isAddressRange, parseBaseUrl } from './address.ts'
+import { modelFacts, shippedCatalogue, withOwnModels } from './catalogue.ts'
 import { readFailure } from './document.ts'
 import type { Env } from './env.ts'
 import { resolveEntryKeys } from './entry-keys.ts'
@@ -64,6 +65,7 @@ export function resolveConfig(raw: ConfigFile, { file, env, cwd, cores, fail }: 
     },
     upstreams,
     fallbacks: resolveFallbacks(raw.fallbacks, fail),
+    models: withOwnModels(modelFacts(raw.models, ['models'], fail), shippedCatalogue()),
     keys: resolveEntryKeys(raw.keys, fail),
     database: redacting(
       {

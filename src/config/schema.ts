@@ -1,4 +1,5 @@
 import { Type, type Static, type TProperties } from 'typebox'
+import { modelEntry } from './catalogue.ts'
 import { KNOWN_PROVIDERS } from './providers/known.ts'
 import { quirksSchema } from './quirks.ts'
 
@@ -410,6 +411,10 @@ export const configSchema = Type.Object(
         default: {},
       },
     ),
+    models: Type.Array(modelEntry, {
+      description: 'What is known of models, before what config/models.yaml says of the same ids.',
+      default: [],
+    }),
     keys: Type.Array(entryKey, { description: 'Entry API keys given by configuration.', default: [] }),
     database,
     redis,

@@ -1,3 +1,4 @@
+import type { ModelFacts } from '../core/model-facts.ts'
 import type { AuthStyle, KeyLimits, Provider, UpstreamTimeouts } from '../core/snapshot.ts'
 
 /** The whole configuration: checked, with defaults, frozen. Shown (`JSON.stringify`, `inspect`) without its secrets. */
@@ -10,6 +11,8 @@ export interface Config {
   readonly upstreams: readonly UpstreamConfig[]
   /** By model: the models that take over when nobody can serve it, best first. */
   readonly fallbacks: Readonly<Record<string, readonly string[]>>
+  /** What is known of models: those of the file before those that come with the gateway. */
+  readonly models: readonly ModelFacts[]
   readonly keys: readonly DeclaredKey[]
   readonly database: DatabaseConfig
   readonly redis: RedisConfig

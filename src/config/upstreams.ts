@@ -1,6 +1,6 @@
 import type { TargetQuirks } from '../core/codec.ts'
 import type { UpstreamDialectName } from '../core/endpoint.ts'
-import type { AuthStyle, Model, ModelTarget, Provider, UpstreamKey, UpstreamTimeouts } from '../core/snapshot.ts'
+import type { AuthStyle, Provider, UpstreamKey, UpstreamTimeouts } from '../core/snapshot.ts'
 import { parseBaseUrl } from './address.ts'
 import { ConfigError, pathText, type Path } from './config-error.ts'
 import type { Env } from './env.ts'
@@ -9,7 +9,7 @@ import type { KnownProvider, ProviderModel } from './providers/provider.ts'
 import { quirksOf } from './quirks.ts'
 import { redacting } from './redact.ts'
 import { DEFAULT_TIMEOUTS, DIALECTS, type UpstreamEntry } from './schema.ts'
-import type { Config, UpstreamConfig, UpstreamModel } from './shape.ts'
+import type { UpstreamConfig, UpstreamModel } from './shape.ts'
 
 /** Reports what is wrong at a place of the file; never returns. */
 export type Fail = (path: Path, message: string) => never
@@ -83,6 +83,7 @@ function resolveUpstream(entry: UpstreamEntry, path: Path, defaults: UpstreamTim
     keys: resolveKeys(entry, auth, path, fail),
     timeouts,
     billsAfterDisconnect: entry.bills_after_disconnect,
+    ...(known === undefined ? {} : { profile: known.id }),
     ...targetOf({ ...(isKnownDialect ? known.quirks : {}), ...quirksOf(entry.quirks) }),
     models: resolveModels(entry, known, path, fail),
   }
@@ -229,6 +230,7 @@ export function environmentUpstreams(
       ),
       timeouts,
       billsAfterDisconnect: false,
+      profile: provider.id,
       ...targetOf(provider.quirks ?? {}),
       models: provider.models.map((model) => providerModel(model, provider.id)),
     })
@@ -282,28 +284,4 @@ export function simulatorUpstreams(port: number): UpstreamConfig[] {
     },
     { ...simulator('simulator-messages', ['sim-claude']), dialect: 'anthropic-messages', auth: 'x-api-key' },
   ]
-}
-
-/**
- * The providers and models of a snapshot, as plain copies that serialise with their credentials. Upstreams that serve
- * the same model id become targets of one model; a model id or name at the upstream that ends in `*` stays a pattern.
- */
-export function toSnapshotParts(config: Pick<Config, 'upstreams'>): { providers: Provider[]; models: Model[] } {
-  const providers: Provider[] = []
-  const models = new Map<string, { ownedBy: string; targets: ModelTarget[] }>()
-  for (const { models: served, ...upstream } of config.upstreams) {
-    providers.push({
-      ...upstream,
-      headers: { ...upstream.headers },
-      keys: upstream.keys.map((key) => ({ ...key })),
-      timeouts: { ...upstream.timeouts },
-    })
-    for (const { id, upstreamModel, weight, priority, ownedBy } of served) {
-      const model = models.get(id) ?? { ownedBy, targets: [] }
-      models.set(id, model)
-      model.targets.push({ providerId: upstream.id, upstreamModel, weight, priority })
-    }
-  }
-  // The file does not say when a model was made: 0, as the protocol wants a number.
-  return { providers, models: [...models].map(([id, model]) => ({ id, created: 0, ...model })) }
 }

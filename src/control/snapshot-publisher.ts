@@ -1,3 +1,4 @@
+import type { ModelFacts } from '../core/model-facts.ts'
 import type { Model, Provider, Snapshot } from '../core/snapshot.ts'
 import type { Database } from '../store/database.ts'
 import { listEntryKeysForSnapshot, snapshotVersion } from '../store/entry-keys.ts'
@@ -10,6 +11,7 @@ export interface SnapshotPublisherOptions {
   /** What the configuration decides. */
   readonly providers: readonly Provider[]
   readonly models: readonly Model[]
+  readonly facts: readonly ModelFacts[]
   readonly publish: (snapshot: Snapshot) => void
   readonly onFault: (cause: unknown) => void
 }
@@ -69,12 +71,12 @@ export class SnapshotPublisher {
   }
 
   async #rebuild(): Promise<void> {
-    const { database, providers, models, publish } = this.#options
+    const { database, providers, models, facts, publish } = this.#options
     const version = await snapshotVersion(database)
     if (version === this.#version) return
     const keys = await listEntryKeysForSnapshot(database)
     this.#version = version
-    this.#current = { version: version + 1, keys, providers, models }
+    this.#current = { version: version + 1, keys, providers, models, facts }
     publish(this.#current)
   }
 }

@@ -1,3 +1,4 @@
+import type { TargetQuirks } from './codec.ts'
 import type { Provider, UpstreamKey } from './snapshot.ts'
 
 /** One schedulable provider + model + upstream key. */
@@ -6,6 +7,8 @@ export interface Deployment {
   readonly key: UpstreamKey
   readonly upstreamModel: string
   readonly weight: number
+  /** What this model takes there otherwise than the dialect's own service; absent: nothing. */
+  readonly target?: TargetQuirks
 }
 
 /** How an attempt ended, as the scheduler learns from it. */

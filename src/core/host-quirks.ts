@@ -1,6 +1,6 @@
 /** What a host says otherwise than the service whose dialect it speaks, as far as bodies of that dialect are edited for it. */
 export interface HostQuirks {
-  /** The only name of the limit of tokens that it knows. */
+  /** The name of the limit of tokens that it knows for all its models. */
   readonly maxTokensField?: 'max_tokens' | 'max_completion_tokens'
   readonly takesDeveloperRole?: boolean
   /** False: usage of streams must not be asked for; it comes by itself, or not at all. Taken when absent. */

@@ -1,5 +1,6 @@
 import type { TargetQuirks } from './codec.ts'
 import type { UpstreamDialectName } from './endpoint.ts'
+import type { ModelFacts } from './model-facts.ts'
 
 /** Per-minute and at-a-time limits; null means the configured default, or none where there is no default. */
 export interface KeyLimits {
@@ -52,6 +53,8 @@ export interface Provider {
   readonly timeouts: UpstreamTimeouts
   /** What it takes otherwise than its dialect's own service. */
   readonly target?: TargetQuirks
+  /** The known provider that it is; absent: none. */
+  readonly profile?: string
   /** The provider goes on billing when we hang up: drain within a bound instead of aborting. */
   readonly billsAfterDisconnect: boolean
 }
@@ -98,4 +101,6 @@ export interface Snapshot {
   readonly keys: readonly EntryKey[]
   readonly providers: readonly Provider[]
   readonly models: readonly Model[]
+  /** What is known of models by their names at providers. */
+  readonly facts?: readonly ModelFacts[]
 }

@@ -300,8 +300,7 @@ export class Attempt implements UpstreamListener, AttemptControl {
   }
 }
 
-function editsOf({ provider, upstreamModel }: Deployment, stream: boolean): BodyEdits {
-  const { target } = provider
+function editsOf({ target, upstreamModel }: Deployment, stream: boolean): BodyEdits {
   return target === undefined ? { model: upstreamModel, stream } : { model: upstreamModel, stream, quirks: target }
 }
 

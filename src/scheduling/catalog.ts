@@ -1,5 +1,7 @@
+import type { TargetQuirks } from '../core/codec.ts'
 import type { Deployment } from '../core/deployment.ts'
 import type { ServedBy } from '../core/endpoint.ts'
+import { ModelCatalogue, targetQuirks } from '../core/model-facts.ts'
 import type { Model, Provider, Snapshot, UpstreamKey } from '../core/snapshot.ts'
 import type { KeyState } from './key-state.ts'
 
@@ -17,6 +19,9 @@ export interface Candidate {
 /** Who serves a model, by priority. Never empty. */
 export type Route = readonly Candidate[]
 
+/** What a provider's model takes otherwise than the dialect's own service. */
+type TargetLookup = (provider: Provider, upstreamModel: string) => TargetQuirks
+
 const MAX_NAMES_OF_PATTERNS = 1_000
 
 /** The models of a snapshot, sorted and indexed once. */
@@ -26,11 +31,17 @@ export class Catalog {
   /** Names that fitted a pattern, made up by clients: bounded. */
   readonly #named = new Map<string, Map<ServedBy, Route>>()
 
-  constructor({ providers, models }: Snapshot, stateOf: (provider: Provider, key: UpstreamKey) => KeyState) {
+  readonly #facts: ModelCatalogue
+
+  constructor(
+    { providers, models, facts = [] }: Snapshot,
+    stateOf: (provider: Provider, key: UpstreamKey) => KeyState,
+  ) {
+    this.#facts = new ModelCatalogue(facts)
     const byId = new Map(providers.map((provider) => [provider.id, provider]))
     const patterns: Array<{ prefix: string; routes: ReadonlyMap<ServedBy, Route> }> = []
     for (const model of models) {
-      const routes = routesOf(model, byId, stateOf)
+      const routes = routesOf(model, byId, stateOf, this.#targetOf)
       if (model.id.endsWith('*')) patterns.push({ prefix: model.id.slice(0, -1), routes })
       else this.#routes.set(model.id, routes)
     }
@@ -49,28 +60,38 @@ export class Catalog {
     const general = pattern?.routes.get(servedBy)
     if (pattern === undefined || general === undefined) return null
     const rest = model.slice(pattern.prefix.length)
-    const route = general.map((candidate) => ({ ...candidate, deployment: named(candidate.deployment, rest) }))
+    const targetOf = remembering(this.#targetOf)
+    const route = general.map((candidate) => ({
+      ...candidate,
+      deployment: named(candidate.deployment, rest, targetOf),
+    }))
     if (this.#named.size >= MAX_NAMES_OF_PATTERNS) this.#named.clear()
     const known = this.#named.get(model) ?? new Map<ServedBy, Route>()
     this.#named.set(model, known.set(servedBy, route))
     return route
   }
+
+  readonly #targetOf: TargetLookup = (provider, upstreamModel) =>
+    targetQuirks(this.#facts.factsOf(upstreamModel, provider.profile ?? null), provider.target)
 }
 
 function routesOf(
   model: Model,
   providers: ReadonlyMap<string, Provider>,
   stateOf: (provider: Provider, key: UpstreamKey) => KeyState,
+  targetOf: TargetLookup,
 ): ReadonlyMap<ServedBy, Route> {
   const routes = new Map<ServedBy, Array<Omit<Candidate, 'share'>>>()
   for (const target of model.targets) {
     const provider = providers.get(target.providerId)
     if (provider === undefined) continue
+    const { upstreamModel } = target
+    const quirks = targetOf(provider, upstreamModel)
     for (const key of provider.keys) {
       const weight = target.weight * key.weight
       if (!key.enabled || !(weight > 0)) continue
       const candidate = {
-        deployment: { provider, key, upstreamModel: target.upstreamModel, weight },
+        deployment: { provider, key, upstreamModel, weight, target: quirks },
         key: stateOf(provider, key),
         priority: (target.priority ?? 0) + (key.priority ?? 0),
         weight,
@@ -95,7 +116,19 @@ function byPriority(candidates: ReadonlyArray<Omit<Candidate, 'share'>>): Route 
     .sort((a, b) => a.priority - b.priority)
 }
 
-function named(deployment: Deployment, rest: string): Deployment {
+function named(deployment: Deployment, rest: string, targetOf: TargetLookup): Deployment {
   // A function: in a text, "$&" and its like would be replaced once more.
-  return { ...deployment, upstreamModel: deployment.upstreamModel.replace(/\*$/, () => rest) }
+  const upstreamModel = deployment.upstreamModel.replace(/\*$/, () => rest)
+  return { ...deployment, upstreamModel, target: targetOf(deployment.provider, upstreamModel) }
+}
+
+/** Keys of one provider share what is found for its model. */
+function remembering(targetOf: TargetLookup): TargetLookup {
+  const found = new Map<string, TargetQuirks>()
+  return (provider, upstreamModel) => {
+    const name = `${provider.id}\n${upstreamModel}`
+    const known = found.get(name) ?? targetOf(provider, upstreamModel)
+    found.set(name, known)
+    return known
+  }
 }

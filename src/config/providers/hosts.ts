@@ -179,6 +179,7 @@ export const HOSTS: readonly KnownProvider[] = [
     // https://RESOURCE.openai.azure.com/openai/v1; models are names of deployments.
     baseUrl: null,
     models: [under('azure-openai')],
+    quirks: { maxTokensField: 'max_completion_tokens' },
   },
   {
     ...compatible(),

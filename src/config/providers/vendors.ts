@@ -14,6 +14,8 @@ export const VENDORS: readonly KnownProvider[] = [
       ...['gpt-5', 'gpt-5-mini', 'gpt-5-nano', 'gpt-4.1', 'gpt-4o', 'gpt-4o-mini', 'o3', 'o4-mini'],
       ...['gpt-*', 'chatgpt-*', 'o1*', 'o3*', 'o4*', 'text-embedding-*'],
     ],
+    // The older name is refused by models that reason.
+    quirks: { maxTokensField: 'max_completion_tokens' },
   },
   {
     ...messages,

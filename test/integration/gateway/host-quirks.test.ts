@@ -27,7 +27,9 @@ beforeAll(async () => {
     upstreams: [
       { dialect: 'openai-chat', baseUrl, models: ['m'], more: { provider: 'mistral' } },
       { dialect: 'openai-chat', baseUrl, models: ['n'], more: { quirks: { max_tokens_field: 'max_tokens' } } },
+      { dialect: 'openai-chat', baseUrl, models: ['gpt-5-*'], more: { provider: 'openai' } },
     ],
+    config: { models: [{ id: 'gpt-5-nano', aliases: ['quick'] }] },
   })
 })
 
@@ -77,4 +79,23 @@ it('takes quirks of the file for a host that it does not know', async () => {
 
   expect(received()).toMatchObject({ user: 'u', seed: 7, max_tokens: 9 })
   expect(dropped(answer)).toBeNull()
+})
+
+it('serves a model by its name, that of a snapshot, or another one of the catalogue', async () => {
+  for (const model of ['gpt-5-nano', 'gpt-5-nano-2025-08-07', 'quick']) {
+    const answer = await chat(gateway, { model, max_tokens: 9 })
+
+    expect(answer.status).toBe(200)
+    expect(received()).toMatchObject({ model: model === 'quick' ? 'gpt-5-nano' : model, max_completion_tokens: 9 })
+    expect(received()).not.toHaveProperty('max_tokens')
+  }
+})
+
+it('leaves out for a model what the catalogue knows that it refuses, and says so', async () => {
+  const answer = await messages(gateway, { model: 'gpt-5-nano', max_tokens: 500_000, temperature: 0 })
+
+  expect(answer.status).toBe(200)
+  expect(received()).toMatchObject({ max_completion_tokens: 128_000 })
+  expect(received()).not.toHaveProperty('temperature')
+  expect(dropped(answer)).toContain('temperature')
 })

@@ -157,7 +157,7 @@ it('accepts the example file, which says the defaults', () => {
 it('accepts every example of the example file', () => {
   const yaml = readFileSync(new URL('../../../config/sluice.example.yaml', import.meta.url), 'utf8')
   const uncommented = yaml
-    .replace(/^(upstreams|fallbacks|keys): (\[\]|\{\}).*\n/gm, '')
+    .replace(/^(upstreams|fallbacks|models|keys): (\[\]|\{\}).*\n/gm, '')
     .replace(/^(redis|simulator): \{\}/gm, '$1:')
     .replace(/^( *)# (?=( *)(- |[a-z_]+:))/gm, '$1')
     .replace('/run/secrets/demo-key', 'demo-key')
@@ -167,6 +167,7 @@ it('accepts every example of the example file', () => {
   const files = { 'demo-key': generateApiKey(), 'metrics-token': 'm'.repeat(16), 'cert.pem': '', 'key.pem': '' }
   const config = read({ yaml: uncommented, env: { MY_OPENAI_KEY: 'x', MY_GROQ_KEY: 'y' }, files })
   expect(config.upstreams[0]?.models.map((model) => model.upstreamModel)).toEqual(['gpt-4o', 'gpt-*', 'gpt-4o-mini'])
+  expect(config.models[0]).toMatchObject({ id: 'gpt-4o', aliases: ['smart'], prices: { cachedInput: 1_250_000 } })
   expect(config.keys[0]).toMatchObject({ name: 'demo', limits: { requestsPerMinute: 600 }, addresses: ['10.0.0.0/8'] })
   expect(config).toMatchObject({ server: { fronts: 3 }, redis: { url: 'redis://localhost:6379' } })
 })

@@ -2,7 +2,8 @@ import { inspect } from 'node:util'
 import { expect, it } from 'vitest'
 import { generateApiKey } from '../../../src/core/api-key.ts'
 import { KNOWN_PROVIDERS } from '../../../src/config/providers/known.ts'
-import { simulatorUpstreams, toSnapshotParts } from '../../../src/config/upstreams.ts'
+import { toSnapshotParts } from '../../../src/config/snapshot-parts.ts'
+import { simulatorUpstreams } from '../../../src/config/upstreams.ts'
 import { read } from './load.ts'
 
 it('fills in what an upstream leaves out: auth by dialect, ids of keys, timeouts in part', () => {
@@ -159,7 +160,7 @@ it('leaves a provider of the environment alone when the file has its id or uses 
 })
 
 it('describes the simulator as one upstream for each dialect', () => {
-  const { providers, models } = toSnapshotParts({ upstreams: simulatorUpstreams(4321) })
+  const { providers, models } = toSnapshotParts({ upstreams: simulatorUpstreams(4321), models: [] })
 
   expect(providers).toMatchObject([
     { id: 'simulator-chat', dialect: 'openai-chat', baseUrl: 'http://127.0.0.1:4321/v1', auth: 'bearer' },

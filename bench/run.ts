@@ -41,7 +41,7 @@ async function main(): Promise<void> {
     for (const scenario of scenarios(Number(values.seconds))) {
       if (!scenario.name.startsWith(values.only)) continue
       const targets: Record<string, Program> = { sluice: gateway }
-      const others = !values.alone && scenario.translates === undefined
+      const others = !values.alone && scenario.translates === undefined && scenario.disturbs === undefined
       if (others) targets['the simulator itself'] = simulator
       if (nginx !== null && others) {
         const proxy = await startNginx(simulator.baseUrl, scenario.unit === 'event' ? 'off' : 'on')
@@ -50,6 +50,7 @@ async function main(): Promise<void> {
       }
       const rows = await compare(scenario, targets, simulator)
       results[scenario.name] = rows
+      if (scenario.disturbs !== undefined) printMoved(rows['sluice'], results[scenario.disturbs]?.['sluice'])
       if (scenario.translates !== undefined) printRatio(rows['sluice'], results[scenario.translates]?.['sluice'])
     }
   } finally {
@@ -93,6 +94,12 @@ function printRatio(translated: Row | undefined, same: Row | undefined): void {
   for (const column of Object.keys(translated ?? {}).filter((name) => name.startsWith('CPU'))) {
     const ratio = (translated?.[column] ?? NaN) / (same?.[column] ?? NaN)
     console.log(`${column}: ${ratio.toFixed(2)} × the same dialect`)
+  }
+}
+
+function printMoved(disturbed: Row | undefined, alone: Row | undefined): void {
+  for (const column of Object.keys(disturbed ?? {}).filter((name) => name.endsWith(' ms'))) {
+    console.log(`${column} moved by ${((disturbed?.[column] ?? NaN) - (alone?.[column] ?? NaN)).toFixed(2)}`)
   }
 }
 

@@ -1,6 +1,8 @@
+import { besideLargeBodies } from '../support/large-bodies.ts'
 import { percentile } from '../support/load-client.ts'
 import type { Program } from '../support/programs.ts'
 import { TRANSLATED_MODEL } from '../support/programs.ts'
+import type { SteadyOptions } from '../support/steady-load.ts'
 import { relay, relaySteadily } from './relay.ts'
 import type { Relayed } from './relay.ts'
 
@@ -9,6 +11,8 @@ export interface Scenario {
   readonly unit: 'request' | 'event'
   /** For the gateway alone, which translates: beside this scenario, whose answers say the same. */
   readonly translates?: string
+  /** The gateway alone, disturbed: beside this scenario, whose latencies it is to leave alone. */
+  readonly disturbs?: string
   readonly body: string
   readonly run: (program: Program) => Promise<Relayed>
   /** Of all rounds together. */
@@ -42,19 +46,10 @@ export function scenarios(seconds: number): readonly Scenario[] {
     chatBody(true, ofStreamed),
     seconds,
   )
+  const steady = steadily('buffered: 300 requests per second', buffered, seconds)
   return [
     closed,
-    {
-      name: 'buffered: 300 requests per second',
-      unit: 'request',
-      body: buffered,
-      run: (program) => relaySteadily(program, { body: buffered, connections: 8, seconds, rate: 300 }),
-      summarise: (rounds) => ({
-        'p50 ms': median(rounds.map(({ result }) => percentile(result.totalMs, 0.5))),
-        'p99 ms': median(rounds.map(({ result }) => percentile(result.totalMs, 0.99))),
-        ...common(rounds),
-      }),
-    },
+    steady,
     streams,
     {
       ...closedLoop('translated, buffered', chatBody(false, ofBuffered, TRANSLATED_MODEL), seconds),
@@ -63,6 +58,11 @@ export function scenarios(seconds: number): readonly Scenario[] {
     {
       ...streaming('translated, streamed', chatBody(true, ofStreamed, TRANSLATED_MODEL), seconds),
       translates: streams.name,
+    },
+    {
+      ...steadily('the same, while another client sends 2 MiB to be translated', buffered, seconds),
+      run: (program) => besideLargeBodies(program, () => relaySteadily(program, steadyOf(buffered, seconds))),
+      disturbs: steady.name,
     },
   ]
 }
@@ -76,6 +76,24 @@ function closedLoop(name: string, body: string, seconds: number): Scenario {
     summarise: (rounds) => ({
       ...cpuPer(rounds, 'request', ({ result }) => result.requests),
       'requests/s': median(rounds.map(({ result }) => result.requests / result.seconds)),
+      ...common(rounds),
+    }),
+  }
+}
+
+function steadyOf(body: string, seconds: number): SteadyOptions {
+  return { body, connections: 8, seconds, rate: 300 }
+}
+
+function steadily(name: string, body: string, seconds: number): Scenario {
+  return {
+    name,
+    unit: 'request',
+    body,
+    run: (program) => relaySteadily(program, steadyOf(body, seconds)),
+    summarise: (rounds) => ({
+      'p50 ms': median(rounds.map(({ result }) => percentile(result.totalMs, 0.5))),
+      'p99 ms': median(rounds.map(({ result }) => percentile(result.totalMs, 0.99))),
       ...common(rounds),
     }),
   }

@@ -15,10 +15,10 @@ export async function besideLargeBodies<Result>(program: Program, work: () => Pr
     { role: 'assistant', content },
   ])
   const body = JSON.stringify({ model: TRANSLATED_MODEL, messages: [...history.flat(), { role: 'user', content }] })
-  let isOver = false
+  const stop = new AbortController()
   const send = async (): Promise<number> => {
     let answered = 0
-    while (!isOver) {
+    while (!stop.signal.aborted) {
       const headers = { 'content-type': 'application/json', ...program.headers }
       const answer = await fetch(`${program.baseUrl}/chat/completions`, { method: 'POST', headers, body })
       await answer.arrayBuffer()
@@ -29,7 +29,9 @@ export async function besideLargeBodies<Result>(program: Program, work: () => Pr
     return answered
   }
   const sending = send()
-  const result = await work().finally(() => (isOver = true))
+  const result = await work().finally(() => {
+    stop.abort()
+  })
   if ((await sending) === 0) throw new Error('no large body was answered')
   return result
 }

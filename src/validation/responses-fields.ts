@@ -34,6 +34,9 @@ export function responsesFields(request: ResponsesRequest): RequestFields {
   }
   if (request.store === true) throw unsupported('/store', 'nothing is stored here; send false')
   if (request.background === true) throw unsupported('/background', 'answers come at once; send false')
+  if (request.input.length === 0) {
+    throw new GatewayError('INVALID_FIELD', { param: '/input', message: 'input must not be empty.' })
+  }
   if (typeof request.input !== 'string') request.input.forEach(checkItem)
   request.tools?.forEach(checkTool)
   checkToolChoice(request.tool_choice)

@@ -234,6 +234,7 @@ it.each([
 
 it.each([
   [{ input: undefined }, '/input'],
+  [{ input: [] }, '/input'],
   [{ input: [{ role: 'robot', content: 'x' }] }, '/input/0/role'],
   [{ input: [{ type: 'function_call_output', output: 'x' }] }, '/input/0/call_id'],
   [{ tools: [{ type: 'function', parameters: {} }] }, '/tools/0/name'],

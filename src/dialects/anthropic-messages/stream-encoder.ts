@@ -82,7 +82,8 @@ export class MessagesEncoder implements StreamEncoder {
   #start(event: StartEvent): string {
     const { id, model, estimatedPromptTokens } = this.#options
     this.#own = event.from === 'anthropic-messages'
-    const usage = event.usage ?? { ...emptyUsage(), promptTokens: estimatedPromptTokens }
+    // Clients show how full the context is from here on: services that count 0 at first have not counted.
+    const usage = event.usage?.promptTokens ? event.usage : { ...emptyUsage(), promptTokens: estimatedPromptTokens }
     this.#promptTokens = usage.promptTokens
     const message = {
       id: answerId('msg_', event.id, id),

@@ -33,10 +33,12 @@ async function main(): Promise<void> {
   const nginx = nginxVersion()
   console.log(nginx === null ? NO_NGINX : `beside ${nginx}, plain proxy, one worker`)
   const simulator = await startSimulator()
-  const started: Program[] = [simulator]
+  // Large bodies hold up who reads them: an upstream of their own.
+  const other = await startSimulator()
+  const started: Program[] = [simulator, other]
   const results: Record<string, Record<string, Row>> = {}
   try {
-    const gateway = await startGateway(simulator.baseUrl, values.profile ?? null)
+    const gateway = await startGateway(simulator.baseUrl, values.profile ?? null, other.baseUrl)
     started.unshift(gateway)
     for (const scenario of scenarios(Number(values.seconds))) {
       if (!scenario.name.startsWith(values.only)) continue

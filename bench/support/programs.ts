@@ -41,23 +41,28 @@ export async function startSimulator(): Promise<Program> {
   }
 }
 
-/** A gateway with one front before an upstream; with `profileDir` each of its processes leaves a CPU profile there. */
-export async function startGateway(upstreamBaseUrl: string, profileDir: string | null): Promise<Program> {
+/**
+ * A gateway with one front before an upstream; with `profileDir` each of its processes leaves a CPU profile there.
+ *
+ * @param otherBaseUrl serves `TRANSLATED_MODEL`
+ */
+export async function startGateway(
+  upstreamBaseUrl: string,
+  profileDir: string | null,
+  otherBaseUrl = upstreamBaseUrl,
+): Promise<Program> {
   const dataDir = mkdtempSync(join(tmpdir(), 'sluice-bench-'))
   const key = generateApiKey()
   const file = join(dataDir, 'bench.yaml')
-  const upstream = {
-    base_url: upstreamBaseUrl,
-    keys: [{ credential: 'bench', max_concurrency: 100_000 }],
-  }
+  const keys = [{ credential: 'bench', max_concurrency: 100_000 }]
   const config = {
     server: { host: '127.0.0.1', port: 0, fronts: 1, drain_announce_ms: 0 },
     data_dir: dataDir,
     log: { level: 'warn' },
     keys: [{ name: 'bench', key }],
     upstreams: [
-      { ...upstream, id: 'bench', dialect: 'openai-chat', models: ['sim-gpt'] },
-      { ...upstream, id: 'other', dialect: 'anthropic-messages', models: [TRANSLATED_MODEL] },
+      { id: 'bench', dialect: 'openai-chat', base_url: upstreamBaseUrl, keys, models: ['sim-gpt'] },
+      { id: 'other', dialect: 'anthropic-messages', base_url: otherBaseUrl, keys, models: [TRANSLATED_MODEL] },
     ],
   }
   writeFileSync(file, JSON.stringify(config))

@@ -5,6 +5,7 @@ import type { Simulator } from '../../../src/simulator/simulator.ts'
 import { startSimulator } from '../../../src/simulator/simulator.ts'
 import { call, chat, expectRow, jsonOf, steering } from '../../support/ai-calls.ts'
 import type { TestGateway } from '../../support/gateway.ts'
+import { eventually } from '../../support/eventually.ts'
 import { startGateway } from '../../support/gateway.ts'
 
 const PIXEL = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=='
@@ -192,3 +193,35 @@ describe.each([
     }
   })
 })
+
+it('bug 16: an error inside a stream tells nothing of the inside', async () => {
+  const errorEvent = { fault: 'error-event-mid', after: 3, tokens: 10 } as const
+  const body = { model: 'anthropic-messages', stream: true, messages: steering(errorEvent) }
+  const { text } = await call(gateway, { path: '/v1/chat/completions', body })
+  expect(text).toContain('data: {"error"')
+  expect(text).not.toContain(simulator.origin.replace('http://', ''))
+  expect(text).not.toMatch(/upstream-credential|\bat .+:\d+:\d+|node:internal|\.ts\b/)
+})
+
+it.each(['anthropic-messages', 'gemini', 'bedrock-converse', 'cohere-chat'])(
+  'bug 34: a client that leaves ends the call of %s, and no other is made for it',
+  async (model) => {
+    const leaving = new AbortController()
+    const before = simulator.ledger.totals.started
+    const answer = await fetch(`${gateway.url}/v1/chat/completions`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${gateway.apiKey}`, 'content-type': 'application/json' },
+      body: JSON.stringify({ model, stream: true, messages: steering({ tokens: 1_000, eventsPerSecond: 20 }) }),
+      signal: leaving.signal,
+    })
+    await answer.body?.getReader().read()
+    leaving.abort()
+    await eventually(() => {
+      expect(simulator.ledger.totals.aborted).toBeGreaterThan(0)
+      expect(simulator.ledger.totals.inFlight).toBe(0)
+    })
+    expect(simulator.ledger.totals.started).toBe(before + 1)
+    const id = answer.headers.get('x-request-id') ?? ''
+    await expectRow(gateway, { id }, { status: 200, aborted: true })
+  },
+)

@@ -26,7 +26,7 @@ class Collector {
   add(chunk: Buffer): boolean {
     this.#bytes += chunk.length
     if (this.#bytes > this.#maxBytes) return false
-    this.#chunks.push(chunk)
+    this.#chunks.push(Buffer.from(chunk))
     return true
   }
 

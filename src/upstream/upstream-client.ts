@@ -22,6 +22,7 @@ export type UpstreamHeaders = Readonly<Record<string, string | string[] | undefi
 /** Hears of the answer. After `onEnd` or `onError` nothing follows; after `abort` nothing at all. */
 export interface UpstreamListener {
   onHead(status: number, headers: UpstreamHeaders): void
+  /** The bytes are valid until this returns. */
   onData(chunk: Buffer): void
   onEnd(): void
   /** UPSTREAM_UNREACHABLE, UPSTREAM_TIMEOUT or UPSTREAM_TRUNCATED. */

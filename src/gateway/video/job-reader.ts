@@ -92,7 +92,7 @@ class LookListener implements UpstreamListener {
 
   onData(chunk: Buffer): void {
     this.#bytes += chunk.length
-    this.#chunks.push(chunk)
+    this.#chunks.push(Buffer.from(chunk))
     if (this.#bytes <= MAX_ANSWER_BYTES) return
     this.#chunks.length = 0
     this.call?.abort()

@@ -9,6 +9,9 @@ const CHUNK_SIZE = /^([0-9a-fA-F]{1,12})[ \t]*(?:;[^\r\n\0]*)?$/
 
 type State = 'size' | 'bytes' | 'bytes-end' | 'trailer' | 'over'
 
+/** What all decoders put the bytes of a read together in: megabytes a second of garbage otherwise. */
+const scratch = Buffer.allocUnsafeSlow(65_536)
+
 /** Takes the chunked coding (RFC 9112 §7.1) off a body, whose pieces may end anywhere. */
 export class ChunkedDecoder {
   readonly #onBytes: (bytes: Buffer) => void
@@ -28,10 +31,12 @@ export class ChunkedDecoder {
 
   /**
    * Returns how many of the bytes behind `from` belong to the body. All chunks among them are handed on as one piece: small
-   * ones would cost a write each downstream. Throws HttpFault on a broken coding, after what was whole before it.
+   * ones would cost a write each downstream. It is valid until the listener returns. Throws HttpFault on a broken coding, after
+   * what was whole before it.
    */
   push(bytes: Buffer, from: number): number {
-    const pieces = Buffer.allocUnsafe(bytes.length - from)
+    const most = bytes.length - from
+    const pieces = most <= scratch.length ? scratch : Buffer.allocUnsafe(most)
     let length = 0
     let at = from
     try {

@@ -6,7 +6,7 @@ import { HttpFault } from './http-fault.ts'
 /** Hears of one response. `keepAlive`: the connection may carry another request. */
 export interface ResponseListener {
   onHead(status: number, headers: UpstreamHeaders): void
-  /** A piece of the body; the bytes are the listener's own. */
+  /** A piece of the body, valid until this returns. */
   onBody(bytes: Buffer): void
   onComplete(keepAlive: boolean): void
 }
@@ -136,7 +136,7 @@ export class ResponseParser {
     const available = bytes.length - from
     const taken = this.#body === 'until-close' ? available : Math.min(available, this.#missing)
     this.#missing -= taken
-    this.#listener.onBody(Buffer.from(bytes.subarray(from, from + taken)))
+    this.#listener.onBody(bytes.subarray(from, from + taken))
     if (this.#body === 'length' && this.#missing === 0) this.#finish()
     return taken
   }

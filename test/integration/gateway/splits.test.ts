@@ -3,6 +3,7 @@ import type { CommonDialectName } from '../../../src/core/endpoint.ts'
 import type { RecordedAnswer } from '../../../src/simulator/recorded.ts'
 import type { Simulator } from '../../../src/simulator/simulator.ts'
 import { startSimulator } from '../../../src/simulator/simulator.ts'
+import { eventually } from '../../support/eventually.ts'
 import type { TestGateway } from '../../support/gateway.ts'
 import { startGateway } from '../../support/gateway.ts'
 import { RawClient, inLanes } from '../../support/raw-client.ts'
@@ -106,7 +107,9 @@ async function expectAsRecorded(
   expect(wrong).toEqual([])
   expect(played).toBe(splits.length)
   // Each was whole to the upstream as well: nothing was cut short.
-  expect(simulator.ledger.totals).toMatchObject({ aborted: 0, faults: 0, inFlight: 0 })
+  await eventually(() => {
+    expect(simulator.ledger.totals).toMatchObject({ aborted: 0, faults: 0, inFlight: 0 })
+  })
 }
 
 function piecesOf(length: number, size: number): number[] {

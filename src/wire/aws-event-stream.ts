@@ -26,7 +26,7 @@ export class AwsFrameError extends Error {
   }
 }
 
-/** Is given `bytes[start, end)`, one frame. The bytes are never overwritten. False: no more, please. */
+/** Is given `bytes[start, end)`, one frame, valid until it returns. False: no more, please. */
 export type AwsFrameListener = (bytes: Buffer, start: number, end: number) => boolean | void
 
 /**
@@ -87,7 +87,7 @@ export class AwsFrameSplitter {
     }
     const frame = this.#rest
     const length = this.#frameBytes
-    // Given away: the listener may keep it.
+    // Out of our hands before the listener runs, which may throw.
     this.#rest = EMPTY
     this.#restLength = 0
     this.#frameBytes = 0

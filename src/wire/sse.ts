@@ -26,7 +26,7 @@ export class SseEventTooLargeError extends Error {
   }
 }
 
-/** Is given `bytes[start, end)`, one event with its blank line. The bytes are never overwritten. False: no more, please. */
+/** Is given `bytes[start, end)`, one event with its blank line, valid until it returns. False: no more, please. */
 export type SseEventListener = (bytes: Buffer, start: number, end: number) => boolean | void
 
 /**
@@ -113,7 +113,7 @@ export class SseSplitter {
       this.#keep(chunk, start, end)
       const event = this.#rest
       const length = this.#restLength
-      // Given away: the listener may keep it in a queue, so the next event gets another buffer.
+      // Out of our hands before the listener runs, which may throw: the next event gets another buffer.
       this.#rest = EMPTY
       this.#restLength = 0
       goOn = onEvent(event, 0, length)

@@ -214,8 +214,8 @@ async function openStore(
       const database = await openDatabase({
         ...config.database,
         dataDir: config.dataDir,
-        onConnectionError: (error) => {
-          logger.warn({ err: error }, 'a database connection broke')
+        onFault: (error) => {
+          logger.warn({ err: error }, 'the database reports a fault')
         },
       })
       try {

@@ -9,14 +9,15 @@ export interface DatabaseChoice {
   readonly maxConnections: number
   readonly statementTimeoutMs: number
   readonly dataDir: string
-  readonly onConnectionError: (error: Error) => void
+  /** Hears of connections that break, and of what fails in the background. */
+  readonly onFault: (error: Error) => void
 }
 
 /** Postgres where a URL is given, else PGlite in `database/` of the data directory. Rejects when it cannot be reached. */
 export async function openDatabase(choice: DatabaseChoice): Promise<Database> {
-  const { url, maxConnections, statementTimeoutMs, onConnectionError } = choice
-  if (url === null) return openThreadedPglite(join(choice.dataDir, 'database'))
-  const database = openPostgres({ url, maxConnections, statementTimeoutMs, onConnectionError })
+  const { url, maxConnections, statementTimeoutMs, onFault } = choice
+  if (url === null) return openThreadedPglite(join(choice.dataDir, 'database'), onFault)
+  const database = openPostgres({ url, maxConnections, statementTimeoutMs, onConnectionError: onFault })
   try {
     await database.ping()
     return database

@@ -23,22 +23,32 @@ const OPTIONS = {
 
 /** Of rows in binary between two checkpoints. */
 const CHECKPOINT_BYTES = 64 * 1024 * 1024
+/** While checkpoints fail, rows are taken up to so many times what there should be between two. */
+const UNCHECKED_SHARE = 4
+const DISK_FULL = '53100'
+
+export interface PgliteOptions {
+  /**
+   * Of rows copied in until the write-ahead log is cut: PGlite has nobody who does so in the background, and without it keeps a
+   * second copy of every row, all of which is read after a crash.
+   */
+  readonly checkpointBytes?: number
+  /** Hears of checkpoints that fail. Each is tried again after the next transaction. */
+  readonly onFault?: (error: Error) => void
+}
 
 /**
  * Opens the database in `directory`, made on first use, in the thread that calls. The caller holds the lock of the data directory: PGlite has none,
  * and two processes in one directory destroy it.
- *
- * @param checkpointBytes of rows copied in until the write-ahead log is cut: PGlite has nobody who does so in the background, and
- *   without it keeps a second copy of every row, all of which is read after a crash
  */
-export async function openPglite(directory: string, checkpointBytes = CHECKPOINT_BYTES): Promise<Database> {
+export async function openPglite(directory: string, options: PgliteOptions = {}): Promise<Database> {
   if (!existsSync(directory)) await initialise(directory)
-  return wrap(await PGlite.create(directory, OPTIONS), checkpointBytes)
+  return wrap(await PGlite.create(directory, OPTIONS), options)
 }
 
 /** For tests: nothing on disk. */
 export async function openMemoryPglite(): Promise<Database> {
-  return wrap(await PGlite.create('memory://', OPTIONS), CHECKPOINT_BYTES)
+  return wrap(await PGlite.create('memory://', OPTIONS), {})
 }
 
 /** An interrupted first start leaves a directory that never opens again, so it is made elsewhere and renamed when whole. */
@@ -52,22 +62,18 @@ async function initialise(directory: string): Promise<void> {
   await rename(unfinished, directory)
 }
 
-function wrap(pglite: PGlite, checkpointBytes: number): Database {
-  let copiedBytes = 0
-  const onCopied = (bytes: number): void => {
-    copiedBytes += bytes
-  }
+function wrap(pglite: PGlite, { checkpointBytes = CHECKPOINT_BYTES, onFault = ignore }: PgliteOptions): Database {
+  const log = new WriteAheadLog(pglite, checkpointBytes, onFault)
   return {
     kind: 'pglite',
-    ...queryable(pglite, onCopied),
+    ...queryable(pglite, log),
     transaction: async (work) => {
       try {
-        const result = await pglite.transaction((tx) => work(queryable(tx, onCopied)))
-        if (copiedBytes >= checkpointBytes) {
-          copiedBytes = 0
-          // What was asked for is committed, whatever becomes of this.
-          await pglite.exec('CHECKPOINT').catch(() => undefined)
-        }
+        // The one chance of a log that takes no more rows: only these would be followed by another checkpoint.
+        if (log.isFull) await log.cut()
+        const result = await pglite.transaction((tx) => work(queryable(tx, log)))
+        // What was asked for is committed, whatever becomes of this.
+        if (log.isLong) await log.cut()
         return result
       } catch (cause) {
         throw isServerError(cause) ? DatabaseError.from(cause) : cause
@@ -95,7 +101,46 @@ function wrap(pglite: PGlite, checkpointBytes: number): Database {
   }
 }
 
-function queryable(target: PGlite | Transaction, onCopied: (bytes: number) => void): Queryable {
+/** Counts what rows add to the write-ahead log, and cuts it. */
+class WriteAheadLog {
+  readonly #pglite: PGlite
+  readonly #checkpointBytes: number
+  readonly #onFault: (error: Error) => void
+  #bytes = 0
+
+  constructor(pglite: PGlite, checkpointBytes: number, onFault: (error: Error) => void) {
+    this.#pglite = pglite
+    this.#checkpointBytes = checkpointBytes
+    this.#onFault = onFault
+  }
+
+  get isLong(): boolean {
+    return this.#bytes >= this.#checkpointBytes
+  }
+
+  get isFull(): boolean {
+    return this.#bytes >= this.#checkpointBytes * UNCHECKED_SHARE
+  }
+
+  /** Throws when rows are to wait, as on a disk that is full, until the log has been cut: whoever has them keeps them. */
+  expect(bytes: number): void {
+    if (this.isFull) {
+      throw new DatabaseError(`no rows are taken: ${this.#bytes} bytes await a checkpoint that fails`, DISK_FULL, null)
+    }
+    this.#bytes += bytes
+  }
+
+  async cut(): Promise<void> {
+    try {
+      await this.#pglite.exec('CHECKPOINT')
+      this.#bytes = 0
+    } catch (cause) {
+      this.#onFault(new Error('the embedded database cannot make a checkpoint', { cause }))
+    }
+  }
+}
+
+function queryable(target: PGlite | Transaction, log: WriteAheadLog): Queryable {
   return {
     query: async <Row>(statement: Parameters<Queryable['query']>[0], parameters: readonly unknown[] = []) => {
       try {
@@ -114,10 +159,10 @@ function queryable(target: PGlite | Transaction, onCopied: (bytes: number) => vo
     },
     copyIn: async (table, columns, rows) => {
       try {
+        log.expect(rows.byteLength)
         // What PGlite has in place of a client's standard input.
         const sql = `COPY ${table} (${columns.join(', ')}) FROM '/dev/blob' (FORMAT binary)`
         await target.query(sql, [], { blob: asBlob(rows) })
-        onCopied(rows.byteLength)
       } catch (cause) {
         throw DatabaseError.from(cause)
       }
@@ -143,3 +188,5 @@ function quoteIdentifier(name: string): string {
 function hex(bytes: Uint8Array): string {
   return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('hex')
 }
+
+function ignore(): void {}

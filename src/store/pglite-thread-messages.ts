@@ -23,3 +23,4 @@ export type FromThread =
   | { readonly kind: 'done'; readonly id: number; readonly value: unknown }
   | { readonly kind: 'failed'; readonly id: number; readonly message: string; readonly sqlState: string | null }
   | { readonly kind: 'notified'; readonly listener: number; readonly payload: string }
+  | { readonly kind: 'fault'; readonly message: string }

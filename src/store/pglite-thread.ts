@@ -117,7 +117,11 @@ async function listen(database: Database, channel: string): Promise<number> {
 const { directory } = workerData as { directory: string }
 // Of this thread alone: the number 0 is the caller.
 setPriority(0, LOW_PRIORITY)
-const database = await openPglite(directory)
+const database = await openPglite(directory, {
+  onFault: ({ message, cause }) => {
+    send({ kind: 'fault', message: `${message}: ${cause instanceof Error ? cause.message : String(cause)}` })
+  },
+})
 parentPort?.on('message', (request: ThreadRequest) => {
   serve(database, request).then(
     (value) => {

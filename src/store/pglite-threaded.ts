@@ -16,13 +16,18 @@ interface Waiter {
  * The embedded database in a thread of its own: the event loop here hands out leases that requests wait for, and a batch of
  * settled rows would hold it up for a tenth of a second. A thread that ends unasked ends the process: what it held is gone.
  *
+ * @param onFault hears of what fails in the background
  * @param thread what runs there, as plain JavaScript
  */
-export async function openThreadedPglite(directory: string, thread: URL = THREAD): Promise<Database> {
+export async function openThreadedPglite(
+  directory: string,
+  onFault: (error: Error) => void,
+  thread: URL = THREAD,
+): Promise<Database> {
   const worker = new Worker(thread, { workerData: { directory } })
   // Rejects when the thread fails instead.
   await once(worker, 'message')
-  const line = new ThreadLine(worker)
+  const line = new ThreadLine(worker, onFault)
   return {
     kind: 'pglite',
     ...queryable(line, null),
@@ -68,9 +73,11 @@ class ThreadLine {
   #lastId = 0
   #isClosed = false
   #isEnded = false
+  readonly #onFault: (error: Error) => void
 
-  constructor(worker: Worker) {
+  constructor(worker: Worker, onFault: (error: Error) => void) {
     this.#worker = worker
+    this.#onFault = onFault
     worker.on('message', (message: FromThread) => {
       this.#receive(message)
     })
@@ -113,6 +120,10 @@ class ThreadLine {
 
   #receive(message: FromThread): void {
     if (message.kind === 'opened') return
+    if (message.kind === 'fault') {
+      this.#onFault(new Error(message.message))
+      return
+    }
     if (message.kind === 'notified') {
       this.#listeners.get(message.listener)?.(message.payload)
       return

@@ -14,7 +14,7 @@ const roots: string[] = []
 function open(): Promise<Database> {
   const root = mkdtempSync(join(tmpdir(), 'sluice-threaded-'))
   roots.push(root)
-  return openThreadedPglite(join(root, 'database'), THREAD)
+  return openThreadedPglite(join(root, 'database'), () => undefined, THREAD)
 }
 
 afterAll(() => {

@@ -17,6 +17,7 @@ import { SnapshotPublisher } from './control/snapshot-publisher.ts'
 import { becomeSoleControl } from './control/sole-control.ts'
 import { StoreMonitor } from './control/store-monitor.ts'
 import { systemClock } from './core/clock.ts'
+import { PriceBook } from './core/price-book.ts'
 import { InProcessAuthority } from './leases/in-process-authority.ts'
 import type { StoreHealth } from './core/health.ts'
 import { ControlLink } from './link/control-link.ts'
@@ -70,6 +71,7 @@ async function runControl(setup: ChildSetup): Promise<void> {
   const processSamples = new ProcessSamples('control')
   const journalDirectory = join(config.dataDir, 'journal')
   await mkdir(journalDirectory, { recursive: true, mode: 0o700 })
+  const prices = new PriceBook()
   const settler = createSettler({
     database,
     journalDirectory,
@@ -77,6 +79,7 @@ async function runControl(setup: ChildSetup): Promise<void> {
     clock,
     isWriterAlive: isAlive,
     logger: logger.child('settler'),
+    priceOf: (providerId, servedModel, usage) => prices.costOf(providerId, servedModel, usage),
     onCommitted: (rows, deadLetters) => {
       metrics.counter('settledRows').at().add(rows)
       metrics.counter('deadLetters').at().add(deadLetters)
@@ -151,6 +154,7 @@ async function runControl(setup: ChildSetup): Promise<void> {
     database,
     ...snapshotParts(config, setup.simulatorPort),
     publish: (snapshot) => {
+      prices.update(snapshot)
       link.broadcast({ type: 'snapshot', snapshot })
     },
     onFault,

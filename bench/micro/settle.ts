@@ -21,6 +21,7 @@ const settler = createSettler({
   database,
   journalDirectory: join(directory, 'journal'),
   node: 'bench',
+  priceOf: () => 0,
   clock: systemClock,
   isWriterAlive: () => true,
   logger: { info: () => undefined, warn: () => undefined, error: console.error },

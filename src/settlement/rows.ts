@@ -1,6 +1,7 @@
 import type { Choice, Standing } from '../core/deployment.ts'
 import type { AttemptRecord, BeginRecord, EndRecord, RequestIdentity } from '../core/request-record.ts'
 import { emptyUsage } from '../core/usage.ts'
+import type { Usage } from '../core/usage.ts'
 import type { RequestLogRow } from '../store/request-log.ts'
 import { storableText } from '../store/text.ts'
 
@@ -9,6 +10,11 @@ const FIRST_MS = Date.UTC(2000, 0)
 const LAST_MS = Date.UTC(2100, 0)
 const MAX_STATUS = 999
 const MAX_ID_LENGTH = 200
+
+/** Micro-units that the answer of an upstream costs; called once for each row. */
+export type PriceOf = (providerId: string | null, servedModel: string | null, usage: Usage) => number
+
+const FREE: PriceOf = () => 0
 
 type EndFields = Omit<EndRecord, keyof RequestIdentity>
 
@@ -32,7 +38,7 @@ const NO_END: EndFields = {
 }
 
 /** Throws a RangeError that says why the record can be no row. */
-export function rowOfEnd(record: EndRecord, node: string): RequestLogRow {
+export function rowOfEnd(record: EndRecord, node: string, priceOf: PriceOf = FREE): RequestLogRow {
   const { usage } = record
   return {
     atMs: timeOfDay(record.atMs),
@@ -65,7 +71,7 @@ export function rowOfEnd(record: EndRecord, node: string): RequestLogRow {
     cachedTokens: count('cachedTokens', usage.cachedTokens),
     cacheWriteTokens: count('cacheWriteTokens', usage.cacheWriteTokens),
     reasoningTokens: count('reasoningTokens', usage.reasoningTokens),
-    costMicro: 0,
+    costMicro: count('costMicro', priceOf(record.providerId, record.servedModel, usage)),
     settlement: storableText(record.settlement),
     queueUs: count('queueUs', record.queueUs),
     ttftUs: record.ttftUs === null ? null : count('ttftUs', record.ttftUs),

@@ -9,6 +9,7 @@ import { FRAME_HEADER_BYTES } from '../wire/journal-frames.ts'
 import { decodeRecord, idOfBegin } from '../wire/journal-record.ts'
 import type { KnownOffsets } from './journal-reader.ts'
 import { checkedId, rowOfEnd, rowOfInterrupted } from './rows.ts'
+import type { PriceOf } from './rows.ts'
 import type { JournalEntry } from './segment-reader.ts'
 import { bytesOf } from './segment-reader.ts'
 
@@ -18,6 +19,7 @@ export interface SettleTarget {
   readonly database: Database
   readonly node: string
   readonly partitions: LogPartitions
+  readonly priceOf: PriceOf
   /** Called after each commit. */
   readonly onCommitted: (rows: number, deadLetters: number) => void
 }
@@ -50,7 +52,7 @@ export async function settleEntries(
   offsets: KnownOffsets,
 ): Promise<void> {
   const commit = (changes: Changes) => commitEntries(target, entries, changes, offsets)
-  const refusal = await refusalOf(target, () => commit(changesOf(entries, target.node)))
+  const refusal = await refusalOf(target, () => commit(changesOf(entries, target)))
   if (refusal === null) return
   const [only, ...others] = entries
   if (only === undefined) return
@@ -100,7 +102,7 @@ async function refusalOf(target: SettleTarget, commit: () => Promise<void>): Pro
  * A begin whose end is among the entries too never reaches the table of open requests, and is not read beyond its id. Each
  * end becomes bytes of a row at once, so that few objects live as long as the batch.
  */
-function changesOf(entries: readonly JournalEntry[], node: string): Changes {
+function changesOf(entries: readonly JournalEntry[], { node, priceOf }: SettleTarget): Changes {
   const rows = new LogRows(entries.length >>> 1)
   const deadLetters: DeadLetter[] = []
   const begun = new Map<string, JournalEntry>()
@@ -114,7 +116,7 @@ function changesOf(entries: readonly JournalEntry[], node: string): Changes {
       const begunId = idOfBegin(entry.chunk, payloadStart(entry), chunkEnd(entry))
       const record = begunId === null ? recordOf(entry) : null
       if (record?.kind === 'end') {
-        const row = rowOfEnd(record, node)
+        const row = rowOfEnd(record, node, priceOf)
         rows.add(row)
         if (!begun.delete(row.id)) closed.push(row.id)
       } else {

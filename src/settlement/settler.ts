@@ -7,6 +7,7 @@ import { LogPartitions } from '../store/partitions.ts'
 import type { SegmentHeader } from '../wire/journal-frames.ts'
 import type { KnownOffsets } from './journal-reader.ts'
 import { JournalReader } from './journal-reader.ts'
+import type { PriceOf } from './rows.ts'
 import type { JournalEntry, SegmentFile } from './segment-reader.ts'
 import type { SettleTarget } from './settle-batch.ts'
 import { settleEntries, settleInterrupted } from './settle-batch.ts'
@@ -26,6 +27,7 @@ export interface SettlerOptions {
   /** Whether the process that wrote a segment may still write. Once false it must stay false. */
   readonly isWriterAlive: (header: SegmentHeader) => boolean
   readonly logger: SettlerLogger
+  readonly priceOf: PriceOf
   /** Called after each commit with what went into the tables. */
   readonly onCommitted?: (rows: number, deadLetters: number) => void
   /** Records per transaction; 8 000 unless given, which is what a chunk of a segment holds. */
@@ -88,8 +90,8 @@ class JournalSettler implements Settler {
 
   constructor(options: SettlerOptions) {
     this.#options = options
-    const { database, node, clock, isWriterAlive, logger, onCommitted = () => undefined } = options
-    this.#target = { database, node, partitions: new LogPartitions(database), onCommitted }
+    const { database, node, clock, isWriterAlive, logger, priceOf, onCommitted = () => undefined } = options
+    this.#target = { database, node, partitions: new LogPartitions(database), priceOf, onCommitted }
     this.#reader = new JournalReader({
       directory: options.journalDirectory,
       clock,

@@ -1,6 +1,7 @@
 import { readFileSync, renameSync, writeFileSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import type { PriceOf } from '../../src/settlement/rows.ts'
 import type { Settler } from '../../src/settlement/settler.ts'
 import { createSettler } from '../../src/settlement/settler.ts'
 import type { Database } from '../../src/store/database.ts'
@@ -12,6 +13,8 @@ import type { TestWriter } from './test-journal.ts'
 import { TestJournal, frameAround, framesOf } from './test-journal.ts'
 
 const NODE = 'node-1'
+/** Each token of an answer costs as much as its provider's name has letters. */
+const priceOf: PriceOf = (providerId, _, { completionTokens }) => completionTokens * (providerId?.length ?? 0)
 const TABLES = 'request_log, request_rollup_hourly, journal_offsets, journal_open, journal_dead_letters'
 
 /** Exactly-once settlement, on either database. */
@@ -45,6 +48,7 @@ export function settlerContract(open: () => Promise<Database>): void {
         database: target,
         journalDirectory: journal.directory,
         node: NODE,
+        priceOf,
         clock: { now: () => nowMs, monotonicUs: () => 0 },
         isWriterAlive: journal.isWriterAlive,
         logger: { info: () => undefined, warn: (_, message) => warnings.push(message), error: () => undefined },
@@ -79,6 +83,21 @@ export function settlerContract(open: () => Promise<Database>): void {
       await settler.drain()
       expect(await rows()).toEqual([{ id: 'a', status: 200, settlement: 'exact' }])
       expect(await count('journal_open')).toBe(0)
+      await expectRollupsToMatch(database)
+    })
+
+    it('prices the answers that were served, in the log and in the sums', async () => {
+      const { usage } = anEnd('a')
+      const costs = [
+        anEnd('a', { providerId: 'one', usage: { ...usage, completionTokens: 7 } }),
+        anEnd('b', { providerId: 'three', usage: { ...usage, completionTokens: 0 } }),
+        anEnd('c', { providerId: null, servedModel: null }),
+      ]
+      journal.writer('front-1').write(...costs, aBegin('d'))
+      journal.endWriter('front-1')
+      await settler.drain()
+      const priced = await database.query('SELECT id, cost_micro FROM request_log ORDER BY id')
+      expect(priced).toEqual(['a', 'b', 'c', 'd'].map((id, index) => ({ id, cost_micro: index === 0 ? 21 : 0 })))
       await expectRollupsToMatch(database)
     })
 
@@ -191,6 +210,7 @@ export function settlerContract(open: () => Promise<Database>): void {
         database,
         journalDirectory: journal.directory,
         node: NODE,
+        priceOf,
         clock: { now: () => nowMs, monotonicUs: () => 0 },
         isWriterAlive,
         logger: { info: () => undefined, warn: () => undefined, error: () => undefined },

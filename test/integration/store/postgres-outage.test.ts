@@ -82,6 +82,7 @@ describe('when Postgres goes away', () => {
       database,
       journalDirectory: journal.directory,
       node: 'node-1',
+      priceOf: () => 0,
       clock: { now: () => Date.now(), monotonicUs: () => 0 },
       isWriterAlive: () => true,
       logger: { info: () => undefined, warn: () => undefined, error: () => undefined },

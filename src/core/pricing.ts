@@ -1,5 +1,5 @@
-import type { ModelPrices, TokenPrices } from '../core/model-facts.ts'
-import type { Usage } from '../core/usage.ts'
+import type { ModelPrices, TokenPrices } from './model-facts.ts'
+import type { Usage } from './usage.ts'
 
 const MILLION = 1_000_000n
 

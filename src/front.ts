@@ -64,24 +64,34 @@ async function runFront(setup: ChildSetup): Promise<void> {
   const logger = createLogger({ level: config.log.level, file: config.log.file, name })
   const metrics = new Metrics()
   const requestMetrics = new RequestMetrics(metrics)
+  const journalSync = metrics.histogram('journalSync').at()
   const processSamples = new ProcessSamples(name)
   const secrets = loadOrCreateSecrets(config.dataDir, process.env)
   const clock = systemClock
   const deadlines = new DeadlineClock(clock)
   deadlines.start()
 
+  const journalDirectory = join(config.dataDir, 'journal')
   const journal = new Journal({
-    directory: join(config.dataDir, 'journal'),
+    directory: journalDirectory,
     header: {
       writer: `front${index}-${Date.now().toString(36)}-${process.pid}`,
       ...processIdentity(),
       createdAtMs: clock.now(),
     },
     segmentMaxBytes: config.journal.segmentMaxBytes,
+    segmentMaxAgeMs: config.journal.segmentMaxAgeMs,
     durability: config.journal.durability,
+    reserve: { path: join(journalDirectory, `${name}.reserve`), bytes: config.journal.reserveBytes },
     clock,
     onFault: (cause) => {
       logger.error({ err: cause }, 'the journal cannot be written; requests are refused until it can')
+    },
+    onRecovered: () => {
+      logger.warn({}, 'the journal can be written again')
+    },
+    onSync: (durationUs) => {
+      journalSync.observe(durationUs)
     },
   })
   const bodyLimits = { maxDepth: config.limits.maxJsonDepth, maxElements: config.limits.maxJsonElements }
@@ -155,7 +165,7 @@ async function runFront(setup: ChildSetup): Promise<void> {
   const resources = new Resources({
     maxMemoryBytes: config.overload.maxMemoryBytes,
     processes: config.server.fronts,
-    directory: config.dataDir,
+    directory: journalDirectory,
     minFreeDiskBytes: config.overload.minFreeDiskBytes,
     heldBytes: () => journal.heldBytes,
     maxHeldBytes: MAX_HELD_BYTES,

@@ -49,9 +49,13 @@ async function write(count: number, name: string): Promise<number> {
     directory: join(directory, 'journal'),
     header: { ...header, writer: name },
     segmentMaxBytes: 64 * 1024 * 1024,
+    segmentMaxAgeMs: 600_000,
     durability: 'os',
+    reserve: { path: '', bytes: 0 },
     clock: systemClock,
     onFault: console.error,
+    onRecovered: () => undefined,
+    onSync: () => undefined,
   })
   const before = process.cpuUsage()
   for (let first = 0; first < count; first += CONCURRENT) {

@@ -1,4 +1,5 @@
 import type { Clock } from '../core/clock.ts'
+import { GatewayError } from '../core/errors.ts'
 import type { RequestContext } from '../core/request-context.ts'
 import type { BeginRecord, EndRecord } from '../core/request-record.ts'
 import type { Usage } from '../core/usage.ts'
@@ -21,12 +22,18 @@ export class Accountant {
     this.#onUsage = onUsage
   }
 
-  /** Resolves once the begin record is durable: only then may an upstream hear of the request. */
+  /**
+   * Resolves once the begin record is durable: only then may an upstream hear of the request. Rejects with
+   * JOURNAL_UNAVAILABLE.
+   */
   begin(ctx: RequestContext): Promise<void> {
+    // What room is left is for the ends of those that have begun.
+    if (!this.#journal.writable) return Promise.reject(unavailable(null))
+    ctx.hasBegun = true
     return new Promise((resolve, reject) => {
       this.#journal.append(beginRecord(ctx), (failure) => {
         if (failure === null) resolve()
-        else reject(failure)
+        else reject(unavailable(failure))
       })
     })
   }
@@ -35,9 +42,11 @@ export class Accountant {
   end(ctx: RequestContext): void {
     const nowUs = this.#clock.monotonicUs()
     ctx.reservation?.settle(ctx.usage.promptTokens + ctx.usage.completionTokens, this.#clock.now())
-    // Refused because nothing can be recorded: this cannot be recorded either, and the client is not to wait for it.
+    // Refused because nothing can be recorded: this cannot be recorded now either, and the client is not to wait for it.
     if (ctx.error?.code === 'JOURNAL_UNAVAILABLE') {
       ctx.finish?.()
+      // A begin that may still be written wants its end.
+      if (ctx.hasBegun) this.#journal.append(endRecord(ctx, nowUs), ignore)
       return
     }
     this.#onUsage(ctx.usage)
@@ -114,3 +123,9 @@ function cut(text: string | null | undefined, length: number): string | null {
   if (text === null || text === undefined) return null
   return text.length > length ? text.slice(0, length) : text
 }
+
+function unavailable(cause: Error | null): GatewayError {
+  return new GatewayError('JOURNAL_UNAVAILABLE', { retryAfterSeconds: 1, ...(cause === null ? {} : { cause }) })
+}
+
+function ignore(): void {}

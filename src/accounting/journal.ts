@@ -1,24 +1,33 @@
-import { closeSync, fdatasync, fdatasyncSync, ftruncateSync, mkdirSync, openSync, unlinkSync, writeSync } from 'node:fs'
-import { join } from 'node:path'
+import { mkdirSync } from 'node:fs'
 import type { Clock } from '../core/clock.ts'
 import type { JournalRecord } from '../core/request-record.ts'
 import { FrameWriter } from '../wire/journal-frames.ts'
 import type { SegmentHeader } from '../wire/journal-frames.ts'
+import { DiskReserve } from './disk-reserve.ts'
+import { Segment, syncDirectory } from './segment.ts'
 
 export interface JournalOptions {
   readonly directory: string
   readonly header: SegmentHeader
   readonly segmentMaxBytes: number
+  /** A segment with records is closed after this long, so that it can be deleted once it is settled. */
+  readonly segmentMaxAgeMs: number
   /** `os`: a record is safe when the operating system has it; `disk`: when the disk has. */
   readonly durability: 'os' | 'disk'
+  readonly reserve: { readonly path: string; readonly bytes: number }
   readonly clock: Clock
+  /** Nothing can be recorded from now on, or a segment cannot be closed. */
   readonly onFault: (cause: Error) => void
+  /** It can again. */
+  readonly onRecovered: () => void
+  /** How long each fdatasync took. */
+  readonly onSync: (durationUs: number) => void
 }
 
 type Waiting = (failure: Error | null) => void
 
-const SEGMENT_HEADER_BYTES = 1024
 const RETRY_MS = 100
+const RECOVER_MS = 500
 /** How long finished requests wait for a full disk before their connections are cut. */
 const GIVE_UP_MS = 10_000
 /** Records held back by a failing disk; requests are refused long before. */
@@ -31,16 +40,20 @@ export const MAX_HELD_BYTES = 64 * 1024 * 1024
 export class Journal {
   readonly #options: JournalOptions
   readonly #frames = new FrameWriter()
+  readonly #reserve: DiskReserve
+  readonly #ageTimer: NodeJS.Timeout
   #waiting: Waiting[] = []
-  #descriptor: number
+  #segment: Segment
   #sequence = 1
-  #written: number
   #scheduled = false
   #syncing = false
   #awaitingSync: Waiting[] = []
   /** Bytes that could not be written yet. */
   #pending: Buffer | null = null
   #failingSinceMs: number | null = null
+  /** After a failed sync nobody knows what of the segment is on disk, and asking again proves nothing: it takes a new one. */
+  #isSyncBroken = false
+  #recoverTimer: NodeJS.Timeout | null = null
   #closed = false
   #appendedRecords = 0
   #writtenBytes = 0
@@ -48,14 +61,18 @@ export class Journal {
   constructor(options: JournalOptions) {
     this.#options = options
     mkdirSync(options.directory, { recursive: true, mode: 0o700 })
-    const { descriptor, written } = this.#openSegment(this.#sequence)
-    this.#descriptor = descriptor
-    this.#written = written
+    this.#segment = this.#newSegment(this.#sequence)
+    this.#reserve = new DiskReserve(options.reserve.path, options.reserve.bytes)
+    if (!this.#reserve.take()) this.#impair(new Error('the disk has no room for the reserve of the journal'))
+    this.#ageTimer = setInterval(() => {
+      if (this.#segment.hasRecords) this.#rotate()
+    }, options.segmentMaxAgeMs)
+    this.#ageTimer.unref()
   }
 
-  /** False while the disk takes nothing: new requests are to be refused. */
+  /** False while the disk takes nothing, or only what is under way: new requests are to be refused. */
   get writable(): boolean {
-    return this.#failingSinceMs === null && !this.#closed
+    return this.#failingSinceMs === null && this.#reserve.isHeld && !this.#isSyncBroken && !this.#closed
   }
 
   /** Bytes of records that are not written yet. */
@@ -68,7 +85,10 @@ export class Journal {
     return { records: this.#appendedRecords, bytes: this.#writtenBytes }
   }
 
-  /** Adds a record; `then` is called once it is durable, or with the failure when it cannot be made so in time. */
+  /**
+   * Adds a record; `then` is called once it is durable, or with the failure when it cannot be made so in time: it may become
+   * so later.
+   */
   append(record: JournalRecord, then: Waiting): void {
     if (this.heldBytes > MAX_HELD_BYTES) {
       then(new Error('the journal holds back too much already'))
@@ -83,9 +103,14 @@ export class Journal {
   /** Writes what is left and closes the segment. */
   close(): void {
     if (this.#closed) return
+    clearInterval(this.#ageTimer)
+    if (this.#recoverTimer !== null) clearInterval(this.#recoverTimer)
     this.#flush()
     this.#closed = true
-    closeSync(this.#descriptor)
+    this.#syncNow()
+    // One that is under way goes on with its descriptor.
+    if (!this.#syncing) this.#segment.close()
+    this.#reserve.giveUp()
   }
 
   #schedule(): void {
@@ -107,26 +132,26 @@ export class Journal {
       this.#hold(bytes, cause as Error)
       return
     }
+    this.#writtenBytes += bytes.length
     this.#pending = null
-    this.#failingSinceMs = null
+    if (this.#failingSinceMs !== null) this.#endFailure()
     const waiting = this.#waiting
     this.#waiting = []
     if (this.#options.durability === 'disk') this.#sync(waiting)
     else for (const then of waiting) then(null)
-    this.#rotateWhenFull()
+    if (this.#segment.sizeBytes >= this.#options.segmentMaxBytes) this.#rotate()
   }
 
-  /** All or nothing: half a write would leave a torn frame in the middle of the segment. */
+  /** What is under way must be recorded: on a full disk it gets the space that was kept for it. */
   #write(bytes: Buffer): void {
-    let done = 0
     try {
-      while (done < bytes.length) done += writeSync(this.#descriptor, bytes, done, bytes.length - done)
+      this.#segment.write(bytes)
     } catch (cause) {
-      if (done > 0) ftruncateSync(this.#descriptor, this.#written)
-      throw cause
+      if (!isDiskFull(cause) || !this.#reserve.isHeld) throw cause
+      this.#reserve.giveUp()
+      this.#impair(cause as Error)
+      this.#segment.write(bytes)
     }
-    this.#written += bytes.length
-    this.#writtenBytes += bytes.length
   }
 
   #hold(bytes: Buffer, cause: Error): void {
@@ -142,56 +167,104 @@ export class Journal {
     this.#schedule()
   }
 
+  #endFailure(): void {
+    this.#failingSinceMs = null
+    if (this.writable) this.#options.onRecovered()
+  }
+
+  /** Tells, and looks from time to time whether things are as they should be again. */
+  #impair(cause: Error): void {
+    this.#options.onFault(cause)
+    this.#recoverTimer ??= setInterval(() => {
+      this.#recover()
+    }, RECOVER_MS).unref()
+  }
+
+  #recover(): void {
+    if (this.#isSyncBroken && this.#rotate()) this.#isSyncBroken = false
+    if (!this.#reserve.take() || this.#isSyncBroken || this.#recoverTimer === null) return
+    clearInterval(this.#recoverTimer)
+    this.#recoverTimer = null
+    if (this.writable) this.#options.onRecovered()
+  }
+
   /** One fdatasync for all that was written before it; what comes meanwhile waits for the next. */
   #sync(waiting: readonly Waiting[]): void {
+    if (this.#isSyncBroken) {
+      for (const then of waiting) then(new Error('the journal cannot be synced to its disk'))
+      return
+    }
     this.#awaitingSync.push(...waiting)
     if (this.#syncing || this.#awaitingSync.length === 0) return
     this.#syncing = true
     const served = this.#awaitingSync
     this.#awaitingSync = []
-    fdatasync(this.#descriptor, (failure) => {
+    const { clock, segmentMaxBytes, onSync } = this.#options
+    const segment = this.#segment
+    const startUs = clock.monotonicUs()
+    segment.sync((failure) => {
       this.#syncing = false
+      onSync(clock.monotonicUs() - startUs)
+      if (failure !== null) this.#breakSync(failure)
       for (const then of served) then(failure)
-      if (this.#closed) return
-      this.#rotateWhenFull()
+      if (this.#closed) {
+        segment.close()
+        return
+      }
+      if (this.#segment.sizeBytes >= segmentMaxBytes) this.#rotate()
       this.#sync([])
     })
   }
 
-  /** Goes on in a new segment. One that cannot be made leaves things as they are: the old one just grows. */
-  #rotateWhenFull(): void {
-    if (this.#written < this.#options.segmentMaxBytes || this.#syncing) return
-    const old = this.#descriptor
-    try {
-      // Whoever still waits for a sync waits for this file: the next sync is of another.
-      if (this.#awaitingSync.length > 0) fdatasyncSync(old)
-      const { descriptor, written } = this.#openSegment(this.#sequence + 1)
-      this.#sequence += 1
-      this.#descriptor = descriptor
-      this.#written = written
-    } catch (cause) {
-      this.#options.onFault(cause as Error)
-      return
-    }
+  /** For what waits when there is no time to wait. */
+  #syncNow(): void {
     const served = this.#awaitingSync
     this.#awaitingSync = []
-    for (const then of served) then(null)
-    closeSync(old)
+    if (served.length === 0) return
+    let failure: Error | null = null
+    try {
+      this.#segment.syncNow()
+    } catch (cause) {
+      failure = cause as Error
+    }
+    for (const then of served) then(failure)
   }
 
-  #openSegment(sequence: number): { descriptor: number; written: number } {
-    const name = `${this.#options.header.writer}-${String(sequence).padStart(8, '0')}.seg`
-    const path = join(this.#options.directory, name)
-    const descriptor = openSync(path, 'ax', 0o600)
-    const writer = new FrameWriter(SEGMENT_HEADER_BYTES)
-    writer.appendHeader(this.#options.header)
-    try {
-      return { descriptor, written: writeSync(descriptor, writer.take()) }
-    } catch (cause) {
-      // A later segment seals the one before it: one that was never begun must not exist.
-      closeSync(descriptor)
-      unlinkSync(path)
-      throw cause
-    }
+  #breakSync(cause: Error): void {
+    this.#isSyncBroken = true
+    this.#impair(cause)
+    const waiting = this.#awaitingSync
+    this.#awaitingSync = []
+    for (const then of waiting) then(cause)
   }
+
+  /** Goes on in a new segment. One that cannot be made leaves things as they are: the old one just grows. */
+  #rotate(): boolean {
+    // Whoever still waits for a sync waits for this file: the next sync is of another.
+    if (this.#syncing || this.#closed) return false
+    const old = this.#segment
+    try {
+      const next = this.#newSegment(this.#sequence + 1)
+      this.#syncNow()
+      this.#sequence += 1
+      this.#segment = next
+    } catch (cause) {
+      this.#options.onFault(cause as Error)
+      return false
+    }
+    old.close()
+    return true
+  }
+
+  #newSegment(sequence: number): Segment {
+    const { directory, header, durability } = this.#options
+    const segment = Segment.create(directory, header, sequence)
+    if (durability === 'disk') syncDirectory(directory)
+    return segment
+  }
+}
+
+function isDiskFull(cause: unknown): boolean {
+  const { code } = cause as NodeJS.ErrnoException
+  return code === 'ENOSPC' || code === 'EDQUOT'
 }

@@ -76,7 +76,12 @@ export function resolveConfig(raw: ConfigFile, { file, env, cwd, cores, fail }: 
       ['url'],
     ),
     redis: redacting({ url: redis.url ?? null }, ['url']),
-    journal: { durability: journal.durability, segmentMaxBytes: journal.segment_max_bytes },
+    journal: {
+      durability: journal.durability,
+      segmentMaxBytes: journal.segment_max_bytes,
+      segmentMaxAgeMs: journal.segment_max_age_ms,
+      reserveBytes: journal.reserve_bytes,
+    },
     dataDir: resolve(cwd, raw.data_dir),
     log: { level: log.level, file: log.file === undefined ? null : resolve(cwd, log.file) },
     overload: {

@@ -339,6 +339,14 @@ const journal = section('Records of requests on their way to the database.', {
     maximum: 4_294_967_296,
     default: 67_108_864,
   }),
+  segment_max_age_ms: milliseconds('How long records are added to a segment file before a new one is begun.', 600_000),
+  reserve_bytes: Type.Integer({
+    description:
+      'Space that each front process keeps on the disk, for the records of requests under way when the disk is full. 0: none.',
+    minimum: 0,
+    maximum: 4_294_967_296,
+    default: 16_777_216,
+  }),
 })
 
 const overload = section('When a front has more to do than it can: what is refused with 503, and when.', {

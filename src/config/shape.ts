@@ -133,6 +133,9 @@ export interface RedisConfig {
 export interface JournalConfig {
   readonly durability: 'os' | 'disk'
   readonly segmentMaxBytes: number
+  readonly segmentMaxAgeMs: number
+  /** Of each front; 0: none. */
+  readonly reserveBytes: number
 }
 
 export interface LogConfig {

@@ -53,6 +53,8 @@ export class RequestContext {
   /** As asked, also when the body was refused. */
   model: string | null = null
   reservation: Reservation | null = null
+  /** The record of its begin was handed to the journal. */
+  hasBegun = false
   rateLimits: (() => RateLimitState) | null = null
   readonly attempts: AttemptRecord[] = []
   error: GatewayError | null = null

@@ -80,6 +80,7 @@ export const METRIC_FAMILIES = {
   tunnelled: gauge('sluice_management_requests_in_flight', 'Management requests under way.', ['process']),
   journalHeld: gauge('sluice_journal_held_bytes', 'Records that could not be written yet.', ['process']),
   journalWritable: gauge('sluice_journal_writable', 'Whether the journal can be written (1) or not (0).', ['process']),
+  journalSync: histogram('sluice_journal_sync_seconds', 'Time of one fdatasync of the journal.', [], STEP_BOUNDS),
   journalBytes: counter('sluice_journal_bytes_total', 'Bytes written to the journal.', ['process']),
   journalRecords: counter('sluice_journal_records_total', 'Records written to the journal.', ['process']),
   unsettledBytes: gauge('sluice_journal_unsettled_bytes', 'Bytes of the journal that are not in the database yet.', []),

@@ -6,6 +6,7 @@ import { Journal } from '../../../src/accounting/journal.ts'
 import { systemClock } from '../../../src/core/clock.ts'
 import type { BeginRecord } from '../../../src/core/request-record.ts'
 import { eventually } from '../../support/eventually.ts'
+import { SmallDisk } from '../../support/small-disk.ts'
 import { FRAME_HEADER_BYTES, readFrames, readSegmentHeader } from '../../../src/wire/journal-frames.ts'
 import { decodeRecord } from '../../../src/wire/journal-record.ts'
 
@@ -20,15 +21,26 @@ afterEach(() => {
 
 const HEADER = { writer: 'front0-test-1', pid: process.pid, startTicks: null, bootId: null, createdAtMs: 1 }
 
-function open(
-  members: { segmentMaxBytes?: number; durability?: 'os' | 'disk'; onFault?: (cause: Error) => void } = {},
-): Journal {
+interface Members {
+  segmentMaxBytes?: number
+  segmentMaxAgeMs?: number
+  durability?: 'os' | 'disk'
+  reserveBytes?: number
+  onFault?: (cause: Error) => void
+  onRecovered?: () => void
+}
+
+function open(members: Members = {}): Journal {
   return new Journal({
     directory,
     header: HEADER,
     segmentMaxBytes: members.segmentMaxBytes ?? 1024 * 1024,
+    segmentMaxAgeMs: members.segmentMaxAgeMs ?? 600_000,
     durability: members.durability ?? 'os',
+    reserve: { path: join(directory, 'front-0.reserve'), bytes: members.reserveBytes ?? 0 },
     clock: systemClock,
+    onRecovered: members.onRecovered ?? (() => undefined),
+    onSync: () => undefined,
     onFault:
       members.onFault ??
       ((cause) => {
@@ -70,6 +82,7 @@ function append(journal: Journal, id: string): Promise<void> {
 
 function idsOnDisk(): string[] {
   return readdirSync(directory)
+    .filter((name) => name.endsWith('.seg'))
     .sort()
     .flatMap((name) => {
       const bytes = readFileSync(join(directory, name))
@@ -142,4 +155,109 @@ describe('Journal', () => {
     expect(idsOnDisk()).toEqual(['last'])
     expect(journal.writable).toBe(false)
   })
+  it('begins a new segment when one with records is old, and leaves one without alone', async () => {
+    const journal = open({ segmentMaxAgeMs: 20 })
+    await append(journal, 'a')
+    await eventually(() => expect(segments()).toHaveLength(2))
+    await append(journal, 'b')
+    await eventually(() => expect(segments()).toHaveLength(3))
+    journal.close()
+    expect(segments()).toHaveLength(3)
+    expect(idsOnDisk()).toEqual(['a', 'b'])
+  })
 })
+
+describe('Journal on a disk that is full', () => {
+  let disk: SmallDisk
+
+  beforeEach(() => {
+    disk = new SmallDisk(directory)
+  })
+  afterEach(() => {
+    disk.restore()
+  })
+
+  it('records what is under way in the space it has kept, refuses the rest, and keeps it again when there is room', async () => {
+    const events: string[] = []
+    disk.capacityBytes = 64 * 1024
+    const onFault = (cause: Error): void => void events.push((cause as NodeJS.ErrnoException).code ?? '')
+    const journal = open({ reserveBytes: 16 * 1024, onFault, onRecovered: () => void events.push('recovered') })
+    const ids: string[] = []
+    while (journal.writable) {
+      ids.push(`r${ids.length}`)
+      await append(journal, ids.at(-1) ?? '')
+    }
+    expect(events).toEqual(['ENOSPC'])
+    for (let i = 0; i < 40; i++) {
+      ids.push(`late${i}`)
+      await append(journal, ids.at(-1) ?? '')
+    }
+    expect(journal.writable).toBe(false)
+
+    disk.capacityBytes = 1024 * 1024
+    await eventually(() => expect(journal.writable).toBe(true))
+    expect(events).toEqual(['ENOSPC', 'recovered'])
+    await append(journal, 'after')
+    journal.close()
+    expect(idsOnDisk()).toEqual([...ids, 'after'])
+    expect(readdirSync(directory).filter((name) => name.endsWith('.reserve'))).toEqual([])
+  })
+
+  it('holds what fits nowhere, and writes it once, in order, when there is room', async () => {
+    disk.capacityBytes = 2_000
+    const journal = open({ onFault: () => undefined })
+    const done: string[] = []
+    const ids = Array.from({ length: 60 }, (_, index) => `r${index}`)
+    const all = ids.map((id) => append(journal, id).then(() => done.push(id)))
+    await eventually(() => expect(journal.writable).toBe(false))
+    expect(done).toEqual([])
+    expect(journal.heldBytes).toBeGreaterThan(2_000)
+    disk.capacityBytes = Infinity
+    await Promise.all(all)
+    expect(done).toEqual(ids)
+    expect(journal.writable).toBe(true)
+    journal.close()
+    expect(idsOnDisk()).toEqual(ids)
+  })
+
+  it('is not writable from the start without room for its reserve', () => {
+    disk.capacityBytes = 10_000
+    const journal = open({ reserveBytes: 16 * 1024, onFault: () => undefined })
+    expect(journal.writable).toBe(false)
+    journal.close()
+  })
+
+  it('says that records are not safe after a failed sync, and goes on in a new segment', async () => {
+    const events: string[] = []
+    const journal = open({
+      durability: 'disk',
+      onFault: (cause) => void events.push((cause as NodeJS.ErrnoException).code ?? ''),
+      onRecovered: () => void events.push('recovered'),
+    })
+    await append(journal, 'a')
+    disk.failingSyncs = 1
+    await expect(append(journal, 'b')).rejects.toThrow('EIO')
+    expect(journal.writable).toBe(false)
+    await expect(append(journal, 'c')).rejects.toThrow('cannot be synced')
+    await eventually(() => expect(journal.writable).toBe(true))
+    await append(journal, 'd')
+    journal.close()
+    expect(events).toEqual(['EIO', 'recovered'])
+    expect(segments()).toHaveLength(2)
+    expect(idsOnDisk()).toEqual(['a', 'b', 'c', 'd'])
+  })
+
+  it('has what waits for a sync on disk before it is closed', async () => {
+    const journal = open({ durability: 'disk' })
+    const first = append(journal, 'a')
+    await new Promise((resolve) => setImmediate(resolve))
+    const second = append(journal, 'b')
+    journal.close()
+    await Promise.all([first, second])
+    expect(idsOnDisk()).toEqual(['a', 'b'])
+  })
+})
+
+function segments(): string[] {
+  return readdirSync(directory).filter((name) => name.endsWith('.seg'))
+}

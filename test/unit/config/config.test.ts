@@ -17,7 +17,12 @@ it('needs no file: the defaults are a whole configuration with the simulator on'
     keys: [],
     database: { url: null, maxConnections: 10, statementTimeoutMs: 30_000 },
     redis: { url: null },
-    journal: { durability: 'os', segmentMaxBytes: 67_108_864 },
+    journal: {
+      durability: 'os',
+      segmentMaxBytes: 67_108_864,
+      segmentMaxAgeMs: 600_000,
+      reserveBytes: 16_777_216,
+    },
     log: { level: 'info', file: null },
     simulator: { enabled: true },
     file: null,

@@ -1,0 +1,47 @@
+import fs from 'node:fs'
+import { syncBuiltinESMExports } from 'node:module'
+import { join } from 'node:path'
+
+const { writeSync, statfsSync, fdatasync } = fs
+
+/** Makes the disk of one directory as small as is said, and its syncs fail: for this process alone, until `restore`. */
+export class SmallDisk {
+  readonly #directory: string
+  capacityBytes = Infinity
+  failingSyncs = 0
+
+  constructor(directory: string) {
+    this.#directory = directory
+    Object.assign(fs, {
+      writeSync: (fd: number, bytes: Buffer, offset = 0, length = bytes.length - offset) => {
+        const room = Math.min(length, this.#freeBytes())
+        if (room <= 0) throw Object.assign(new Error('ENOSPC: no space left on device, write'), { code: 'ENOSPC' })
+        return writeSync(fd, bytes, offset, room)
+      },
+      statfsSync: (path: string) => ({ ...statfsSync(path), bavail: this.#freeBytes(), bsize: 1 }),
+      fdatasync: (fd: number, then: (failure: Error | null) => void) => {
+        if (this.failingSyncs === 0) {
+          fdatasync(fd, then)
+          return
+        }
+        this.failingSyncs -= 1
+        setImmediate(then, Object.assign(new Error('EIO: i/o error, fdatasync'), { code: 'EIO' }))
+      },
+    })
+    syncBuiltinESMExports()
+  }
+
+  restore(): void {
+    Object.assign(fs, { writeSync, statfsSync, fdatasync })
+    syncBuiltinESMExports()
+  }
+
+  #freeBytes(): number {
+    const used = fs.readdirSync(this.#directory).reduce((sum, name) => sum + sizeOf(join(this.#directory, name)), 0)
+    return Math.max(0, this.capacityBytes - used)
+  }
+}
+
+function sizeOf(path: string): number {
+  return fs.statSync(path, { throwIfNoEntry: false })?.size ?? 0
+}

@@ -28,7 +28,7 @@ export class PriceBook {
    */
   costOf(providerId: string | null, servedModel: string | null, usage: Usage): number {
     const prices = providerId === null || servedModel === null ? null : this.pricesOf(providerId, servedModel)
-    return prices === null ? 0 : Number(costMicro(usage, prices))
+    return prices === null ? 0 : costMicro(usage, prices)
   }
 
   /** Null: nothing is known, which is free. */

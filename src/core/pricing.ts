@@ -1,33 +1,39 @@
 import type { ModelPrices, TokenPrices } from './model-facts.ts'
 import type { Usage } from './usage.ts'
 
-const MILLION = 1_000_000n
+const MILLION = 1_000_000
+/** Below this every sum of the products is exact, and so is its division. */
+const EXACT = 2 ** 50
 
 /**
- * What the tokens of an answer cost, in micro-units of the currency: exact up to the end, where a half is rounded up.
- * Counts below zero and beyond the prompt are taken for none.
+ * What the tokens of an answer cost, in micro-units of the currency: exact, and a half is rounded up. Counts below zero and
+ * beyond the prompt are taken for none. What a number cannot hold comes out as no safe integer.
  */
-export function costMicro(usage: Usage, prices: ModelPrices): bigint {
+export function costMicro(usage: Usage, prices: ModelPrices): number {
   const prompt = whole(usage.promptTokens)
-  const cached = least(whole(usage.cachedTokens), prompt)
-  const written = least(whole(usage.cacheWriteTokens), prompt - cached)
+  const cached = Math.min(whole(usage.cachedTokens), prompt)
+  const written = Math.min(whole(usage.cacheWriteTokens), prompt - cached)
+  const plain = prompt - cached - written
+  const completion = whole(usage.completionTokens)
   const { input, output, cachedInput, cacheWrite } = pricesFor(prompt, prices)
-  const sum =
-    (prompt - cached - written) * BigInt(input) +
-    cached * BigInt(cachedInput) +
-    written * BigInt(cacheWrite) +
-    whole(usage.completionTokens) * BigInt(output)
-  return (sum + MILLION / 2n) / MILLION
+  const sum = plain * input + cached * cachedInput + written * cacheWrite + completion * output
+  if (sum < EXACT) {
+    const rounded = sum + MILLION / 2
+    return (rounded - (rounded % MILLION)) / MILLION
+  }
+  const exact =
+    BigInt(plain) * BigInt(input) +
+    BigInt(cached) * BigInt(cachedInput) +
+    BigInt(written) * BigInt(cacheWrite) +
+    BigInt(completion) * BigInt(output)
+  return Number((exact + BigInt(MILLION / 2)) / BigInt(MILLION))
 }
 
-function pricesFor(prompt: bigint, prices: ModelPrices): TokenPrices {
-  return prices.longPrompts.findLast(({ aboveTokens }) => prompt > BigInt(aboveTokens)) ?? prices
+function pricesFor(prompt: number, prices: ModelPrices): TokenPrices {
+  if (prices.longPrompts.length === 0) return prices
+  return prices.longPrompts.findLast(({ aboveTokens }) => prompt > aboveTokens) ?? prices
 }
 
-function whole(tokens: number): bigint {
-  return Number.isFinite(tokens) && tokens > 0 ? BigInt(Math.trunc(tokens)) : 0n
-}
-
-function least(a: bigint, b: bigint): bigint {
-  return a < b ? a : b
+function whole(tokens: number): number {
+  return Number.isFinite(tokens) && tokens > 0 ? Math.trunc(tokens) : 0
 }

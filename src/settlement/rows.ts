@@ -6,15 +6,15 @@ import type { RequestLogRow } from '../store/request-log.ts'
 import { storableText } from '../store/text.ts'
 
 // Days outside are a broken clock, and each would get a partition of its own.
-const FIRST_MS = Date.UTC(2000, 0)
-const LAST_MS = Date.UTC(2100, 0)
-const MAX_STATUS = 999
-const MAX_ID_LENGTH = 200
+export const FIRST_MS = Date.UTC(2000, 0)
+export const LAST_MS = Date.UTC(2100, 0)
+export const MAX_STATUS = 999
+export const MAX_ID_LENGTH = 200
 
 /** Micro-units that the answer of an upstream costs; called once for each row. */
 export type PriceOf = (providerId: string | null, servedModel: string | null, usage: Usage) => number
 
-const FREE: PriceOf = () => 0
+export const FREE: PriceOf = () => 0
 
 type EndFields = Omit<EndRecord, keyof RequestIdentity>
 
@@ -39,7 +39,7 @@ const NO_END: EndFields = {
 
 /** Throws a RangeError that says why the record can be no row. */
 export function rowOfEnd(record: EndRecord, node: string, priceOf: PriceOf = FREE): RequestLogRow {
-  const { usage } = record
+  const tokens = wholeUsage(record.usage)
   return {
     atMs: timeOfDay(record.atMs),
     id: checkedId(record.id),
@@ -66,17 +66,27 @@ export function rowOfEnd(record: EndRecord, node: string, priceOf: PriceOf = FRE
     errorType: textOrNull(record.errorType),
     errorCode: textOrNull(record.errorCode),
     aborted: record.aborted,
-    promptTokens: count('promptTokens', usage.promptTokens),
-    completionTokens: count('completionTokens', usage.completionTokens),
-    cachedTokens: count('cachedTokens', usage.cachedTokens),
-    cacheWriteTokens: count('cacheWriteTokens', usage.cacheWriteTokens),
-    reasoningTokens: count('reasoningTokens', usage.reasoningTokens),
-    costMicro: count('costMicro', priceOf(record.providerId, record.servedModel, usage)),
+    promptTokens: tokens.promptTokens,
+    completionTokens: tokens.completionTokens,
+    cachedTokens: tokens.cachedTokens,
+    cacheWriteTokens: tokens.cacheWriteTokens,
+    reasoningTokens: tokens.reasoningTokens,
+    costMicro: wholeCount('costMicro', priceOf(record.providerId, record.servedModel, tokens)),
     settlement: storableText(record.settlement),
-    queueUs: count('queueUs', record.queueUs),
-    ttftUs: record.ttftUs === null ? null : count('ttftUs', record.ttftUs),
-    totalUs: count('totalUs', record.totalUs),
-    overheadUs: count('overheadUs', record.overheadUs),
+    queueUs: wholeCount('queueUs', record.queueUs),
+    ttftUs: record.ttftUs === null ? null : wholeCount('ttftUs', record.ttftUs),
+    totalUs: wholeCount('totalUs', record.totalUs),
+    overheadUs: wholeCount('overheadUs', record.overheadUs),
+  }
+}
+
+function wholeUsage(usage: Usage): Usage {
+  return {
+    promptTokens: wholeCount('promptTokens', usage.promptTokens),
+    completionTokens: wholeCount('completionTokens', usage.completionTokens),
+    cachedTokens: wholeCount('cachedTokens', usage.cachedTokens),
+    cacheWriteTokens: wholeCount('cacheWriteTokens', usage.cacheWriteTokens),
+    reasoningTokens: wholeCount('reasoningTokens', usage.reasoningTokens),
   }
 }
 
@@ -132,7 +142,7 @@ function httpStatus(status: number): number {
 }
 
 /** Clocks may run backwards a little and times be fractions: those are mended. What no table can hold is refused. */
-function count(name: string, value: number): number {
+export function wholeCount(name: string, value: number): number {
   const rounded = Math.max(0, Math.round(value))
   if (!Number.isSafeInteger(rounded)) throw new RangeError(`${name} ${value}`)
   return rounded

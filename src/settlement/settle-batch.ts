@@ -12,12 +12,14 @@ import { checkedId, rowOfEnd, rowOfInterrupted } from './rows.ts'
 import type { PriceOf } from './rows.ts'
 import type { JournalEntry } from './segment-reader.ts'
 import { bytesOf } from './segment-reader.ts'
+import type { EndTranscriber } from './transcribe-end.ts'
 
 const NO_PARTITION = '23514'
 
 export interface SettleTarget {
   readonly database: Database
   readonly node: string
+  readonly transcriber: EndTranscriber
   readonly partitions: LogPartitions
   readonly priceOf: PriceOf
   /** Called after each commit. */
@@ -102,7 +104,7 @@ async function refusalOf(target: SettleTarget, commit: () => Promise<void>): Pro
  * A begin whose end is among the entries too never reaches the table of open requests, and is not read beyond its id. Each
  * end becomes bytes of a row at once, so that few objects live as long as the batch.
  */
-function changesOf(entries: readonly JournalEntry[], { node, priceOf }: SettleTarget): Changes {
+function changesOf(entries: readonly JournalEntry[], { node, priceOf, transcriber }: SettleTarget): Changes {
   const rows = new LogRows(entries.length >>> 1)
   const deadLetters: DeadLetter[] = []
   const begun = new Map<string, JournalEntry>()
@@ -113,7 +115,15 @@ function changesOf(entries: readonly JournalEntry[], { node, priceOf }: SettleTa
       continue
     }
     try {
-      const begunId = idOfBegin(entry.chunk, payloadStart(entry), chunkEnd(entry))
+      const from = payloadStart(entry)
+      const to = chunkEnd(entry)
+      const written = transcriber.add(rows.binary, entry.chunk, from, to)
+      if (written !== null) {
+        rows.addWritten(written)
+        if (!begun.delete(written.id)) closed.push(written.id)
+        continue
+      }
+      const begunId = idOfBegin(entry.chunk, from, to)
       const record = begunId === null ? recordOf(entry) : null
       if (record?.kind === 'end') {
         const row = rowOfEnd(record, node, priceOf)

@@ -3,6 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { Clock } from '../core/clock.ts'
 import type { Database } from '../store/database.ts'
 import { listOffsets, listOpenRequests, listOpenWriters, removeOffsets } from '../store/journal.ts'
+import { EndTranscriber } from './transcribe-end.ts'
 import { LogPartitions } from '../store/partitions.ts'
 import type { SegmentHeader } from '../wire/journal-frames.ts'
 import type { KnownOffsets } from './journal-reader.ts'
@@ -91,7 +92,14 @@ class JournalSettler implements Settler {
   constructor(options: SettlerOptions) {
     this.#options = options
     const { database, node, clock, isWriterAlive, logger, priceOf, onCommitted = () => undefined } = options
-    this.#target = { database, node, partitions: new LogPartitions(database), priceOf, onCommitted }
+    this.#target = {
+      database,
+      node,
+      transcriber: new EndTranscriber(node, priceOf),
+      partitions: new LogPartitions(database),
+      priceOf,
+      onCommitted,
+    }
     this.#reader = new JournalReader({
       directory: options.journalDirectory,
       clock,

@@ -73,11 +73,10 @@ export interface LogPage {
 
 type Column = readonly [column: string, field: keyof RequestLogRow]
 
-/** In the order in which `LogRows` writes them. */
+/** In the order of an end record's fields, in which rows are written. */
 const COLUMNS: readonly Column[] = [
-  ['at', 'atMs'],
   ['id', 'id'],
-  ['node', 'node'],
+  ['at', 'atMs'],
   ['endpoint', 'endpoint'],
   ['dialect', 'dialect'],
   ['key_id', 'keyId'],
@@ -87,30 +86,31 @@ const COLUMNS: readonly Column[] = [
   ['department_id', 'departmentId'],
   ['member_id', 'memberId'],
   ['model', 'model'],
-  ['served_model', 'servedModel'],
-  ['provider_id', 'providerId'],
-  ['upstream_key_id', 'upstreamKeyId'],
-  ['attempts', 'attempts'],
+  ['stream', 'stream'],
+  ['user_agent', 'userAgent'],
+  ['client_address', 'clientAddress'],
+  ['client_request_id', 'clientRequestId'],
   ['status', 'status'],
   ['error_type', 'errorType'],
   ['error_code', 'errorCode'],
-  ['stream', 'stream'],
-  ['aborted', 'aborted'],
+  ['provider_id', 'providerId'],
+  ['upstream_key_id', 'upstreamKeyId'],
+  ['served_model', 'servedModel'],
+  ['attempts', 'attempts'],
   ['prompt_tokens', 'promptTokens'],
   ['completion_tokens', 'completionTokens'],
   ['cached_tokens', 'cachedTokens'],
   ['cache_write_tokens', 'cacheWriteTokens'],
   ['reasoning_tokens', 'reasoningTokens'],
-  ['cost_micro', 'costMicro'],
   ['settlement', 'settlement'],
+  ['aborted', 'aborted'],
   ['queue_us', 'queueUs'],
   ['ttft_us', 'ttftUs'],
   ['total_us', 'totalUs'],
   ['overhead_us', 'overheadUs'],
-  ['user_agent', 'userAgent'],
-  ['client_address', 'clientAddress'],
-  ['client_request_id', 'clientRequestId'],
   ['trace_id', 'traceId'],
+  ['node', 'node'],
+  ['cost_micro', 'costMicro'],
 ]
 
 /** How a column is read that is not read as it is. */

@@ -5,6 +5,30 @@ const HOUR_MS = 3_600_000
 
 type Sums = Record<(typeof SUM_COLUMNS)[number], number>
 
+/** What of a row is summed, and told apart. */
+export type RollupRow = Pick<
+  RequestLogRow,
+  | 'atMs'
+  | 'keyId'
+  | 'userId'
+  | 'enterpriseId'
+  | 'model'
+  | 'endpoint'
+  | 'status'
+  | 'providerId'
+  | 'aborted'
+  | 'promptTokens'
+  | 'completionTokens'
+  | 'cachedTokens'
+  | 'cacheWriteTokens'
+  | 'reasoningTokens'
+  | 'costMicro'
+  | 'queueUs'
+  | 'ttftUs'
+  | 'totalUs'
+  | 'overheadUs'
+>
+
 interface Rollup {
   readonly key: readonly [hourMs: number, ...texts: string[]]
   readonly status: number
@@ -44,25 +68,27 @@ const ADD: PreparedStatement = {
 
 /** Sums of rows by hour and what is told apart. */
 export class Rollups {
-  readonly #rollups = new Map<string, Rollup>()
+  /** By key and model: within those few are told apart. */
+  readonly #rollups = new Map<string, Map<string, Rollup[]>>()
 
-  add(row: RequestLogRow): void {
-    const hourMs = Math.floor(row.atMs / HOUR_MS) * HOUR_MS
-    const model = groupedModel(row)
-    const id = `${hourMs}\0${row.keyId ?? ''}\0${row.userId ?? ''}\0${row.enterpriseId ?? ''}\0${model}\0${row.endpoint}\0${row.status ?? 0}`
-    let rollup = this.#rollups.get(id)
-    if (rollup === undefined) {
-      const key = [hourMs, row.keyId ?? '', row.userId ?? '', row.enterpriseId ?? '', model, row.endpoint] as const
-      rollup = { key, status: row.status ?? 0, sums: noSums() }
-      this.#rollups.set(id, rollup)
-    }
-    addRow(rollup.sums, row)
+  add(row: RollupRow): void {
+    const among = this.#of(row.keyId ?? '', groupedModel(row))
+    addRow((among.find((rollup) => isOf(rollup, row)) ?? begun(among, row)).sums, row)
+  }
+
+  #of(keyId: string, model: string): Rollup[] {
+    let models = this.#rollups.get(keyId)
+    if (models === undefined) this.#rollups.set(keyId, (models = new Map<string, Rollup[]>()))
+    let among = models.get(model)
+    if (among === undefined) models.set(model, (among = []))
+    return among
   }
 
   async addTo(queryable: Queryable): Promise<void> {
     if (this.#rollups.size === 0) return
     // Sorted, so that nodes that add to the same hours lock their rows in the same order and never deadlock.
-    const rollups = [...this.#rollups].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, rollup]) => rollup)
+    const rollups = [...this.#rollups.values()].flatMap((models) => [...models.values()].flat())
+    rollups.sort((a, b) => (orderOf(a) < orderOf(b) ? -1 : 1))
     await queryable.query(ADD, [
       rollups.map(({ key }) => key[0]),
       ...TEXT_COLUMNS.map((_, index) => rollups.map(({ key }) => key[index + 1])),
@@ -72,11 +98,35 @@ export class Rollups {
   }
 }
 
+function isOf({ key, status }: Rollup, row: RollupRow): boolean {
+  const [hourMs, , userId, enterpriseId, , endpoint] = key
+  return (
+    row.atMs >= hourMs &&
+    row.atMs < hourMs + HOUR_MS &&
+    status === (row.status ?? 0) &&
+    endpoint === row.endpoint &&
+    userId === (row.userId ?? '') &&
+    enterpriseId === (row.enterpriseId ?? '')
+  )
+}
+
+function begun(among: Rollup[], row: RollupRow): Rollup {
+  const hourMs = Math.floor(row.atMs / HOUR_MS) * HOUR_MS
+  const texts = [row.keyId ?? '', row.userId ?? '', row.enterpriseId ?? '', groupedModel(row), row.endpoint]
+  const rollup = { key: [hourMs, ...texts], status: row.status ?? 0, sums: noSums() } as const
+  among.push(rollup)
+  return rollup
+}
+
+function orderOf({ key, status }: Rollup): string {
+  return [...key, status].join('\0')
+}
+
 /**
  * The model of a request that was refused before any upstream is the client's invention: grouped by it, one client could
  * grow the rollups without bound.
  */
-function groupedModel(row: RequestLogRow): string {
+function groupedModel(row: RollupRow): string {
   const isKnown = row.providerId !== null || row.status === null || row.status >= 500
   return isKnown ? (row.model ?? '') : ''
 }
@@ -99,7 +149,7 @@ function noSums(): Sums {
   }
 }
 
-function addRow(sums: Sums, row: RequestLogRow): void {
+function addRow(sums: Sums, row: RollupRow): void {
   sums.requests += 1
   sums.aborted += row.aborted ? 1 : 0
   sums.prompt_tokens += row.promptTokens

@@ -8,9 +8,9 @@ import { MsgpackWriter } from './msgpack-writer.ts'
  * less than half the size. New fields go at the end of the array, with a default for frames that lack them.
  */
 const BEGIN = 1
-const END = 2
+export const END = 2
 const IDENTITY_FIELDS = 16
-const END_FIELDS = IDENTITY_FIELDS + 18
+export const END_FIELDS = IDENTITY_FIELDS + 18
 const ATTEMPT_FIELDS = 7
 const CHOICE_FIELDS = 4
 /** More characters than what has a bounded length takes: names, codes and numbers, of a record and of an attempt. */

@@ -19,14 +19,14 @@ it('charges each kind of token its price: cached and written ones are part of th
   const model = prices({ input: 3_000_000, output: 15_000_000, cachedInput: 300_000, cacheWrite: 3_750_000 })
   const tokens = { promptTokens: 1000, cachedTokens: 600, cacheWriteTokens: 300, completionTokens: 50 }
 
-  expect(costMicro(usage({ ...tokens, reasoningTokens: 40 }), model)).toBe(300n + 180n + 1125n + 750n)
+  expect(costMicro(usage({ ...tokens, reasoningTokens: 40 }), model)).toBe(300 + 180 + 1125 + 750)
 })
 
 it.each([
-  [499_999, 0n],
-  [500_000, 1n],
-  [1_499_999, 1n],
-  [1_500_000, 2n],
+  [499_999, 0],
+  [500_000, 1],
+  [1_499_999, 1],
+  [1_500_000, 2],
 ])('rounds once, at the end, a half upwards: one token at %s', (input, cost) => {
   expect(costMicro(usage({ promptTokens: 1 }), prices({ input }))).toBe(cost)
 })
@@ -38,17 +38,17 @@ it('charges all tokens of a long prompt the price of the longest tier that it pa
     aboveTokens,
   })
   const model = prices({ input: 1_000_000, longPrompts: [tier(100, 2_000_000), tier(1000, 3_000_000)] })
-  const cost = (promptTokens: number): bigint => costMicro(usage({ promptTokens }), model)
+  const cost = (promptTokens: number): number => costMicro(usage({ promptTokens }), model)
 
-  expect([cost(100), cost(101), cost(1000), cost(1001)]).toEqual([100n, 202n, 2000n, 3003n])
+  expect([cost(100), cost(101), cost(1000), cost(1001)]).toEqual([100, 202, 2000, 3003])
 })
 
 it('takes counts that cannot be for none', () => {
   const model = prices({ input: 1_000_000, cachedInput: 0, cacheWrite: 0, output: 1_000_000 })
 
-  expect(costMicro(usage({ promptTokens: 5, cachedTokens: 9, cacheWriteTokens: 9 }), model)).toBe(0n)
-  expect(costMicro(usage({ promptTokens: -5, completionTokens: NaN }), model)).toBe(0n)
-  expect(costMicro(usage({ promptTokens: 5, cachedTokens: -9 }), model)).toBe(5n)
+  expect(costMicro(usage({ promptTokens: 5, cachedTokens: 9, cacheWriteTokens: 9 }), model)).toBe(0)
+  expect(costMicro(usage({ promptTokens: -5, completionTokens: NaN }), model)).toBe(0)
+  expect(costMicro(usage({ promptTokens: 5, cachedTokens: -9 }), model)).toBe(5)
 })
 
 const price = fc.integer({ min: 0, max: 1_000_000_000 })
@@ -75,7 +75,7 @@ it('is never further from the exact sum than half a micro-unit', () => {
         BigInt(cachedTokens) * BigInt(model.cachedInput) +
         BigInt(cacheWriteTokens) * BigInt(model.cacheWrite) +
         BigInt(completionTokens) * BigInt(model.output)
-      const twiceOff = 2n * (costMicro(tokens, model) * 1_000_000n - exact)
+      const twiceOff = 2n * (BigInt(costMicro(tokens, model)) * 1_000_000n - exact)
       expect(twiceOff > -1_000_000n && twiceOff <= 1_000_000n).toBe(true)
     }),
   )

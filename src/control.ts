@@ -105,6 +105,7 @@ async function runControl(setup: ChildSetup): Promise<void> {
     clock,
     holders: config.server.fronts,
     closed: setup.isRestart,
+    budgets: { read: () => Promise.resolve(new Map()) },
     reply: (front, reply) => {
       link.send(front, reply)
     },

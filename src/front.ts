@@ -72,10 +72,11 @@ async function runFront(setup: ChildSetup): Promise<void> {
   deadlines.start()
 
   const journalDirectory = join(config.dataDir, 'journal')
+  const writer = `front${index}-${Date.now().toString(36)}-${process.pid}`
   const journal = new Journal({
     directory: journalDirectory,
     header: {
-      writer: `front${index}-${Date.now().toString(36)}-${process.pid}`,
+      writer,
       ...processIdentity(),
       createdAtMs: clock.now(),
     },
@@ -106,6 +107,7 @@ async function runFront(setup: ChildSetup): Promise<void> {
   const leases: LeaseBook = new LeaseBook({
     clock,
     processes: config.server.fronts,
+    writer,
     send: (message) => link.sendLease(message),
     soon: setImmediate,
   })

@@ -1,5 +1,8 @@
-/** `window`: so much in any 60 seconds. `places`: so many at the same time. */
-export type AllowanceKind = 'window' | 'places'
+/**
+ * `window`: so much in any 60 seconds. `places`: so many at the same time. `budget`: so much in all; what was used does not
+ * come back, and the database knows it.
+ */
+export type AllowanceKind = 'window' | 'places' | 'budget'
 
 /**
  * The messages by which the fronts of a machine share allowances. A front holds a *lease* on a slice of an allowance and
@@ -10,7 +13,10 @@ export interface LeaseRequest {
   readonly type: 'lease-request'
   /** Numbers the charges of a front; the reply names it. */
   readonly sequence: number
-  /** What was used. `drawn` was leased before and is not held any more; `correction` (positive or negative) never was. */
+  /**
+   * What was used. `drawn` was leased before and is not held any more; `correction` (positive or negative) never was. The second
+   * of a budget is 0.
+   */
   readonly charges: ReadonlyArray<readonly [allowance: string, second: number, drawn: number, correction: number]>
   /** Leased, and not needed. */
   readonly returns: ReadonlyArray<readonly [allowance: string, amount: number]>
@@ -46,9 +52,9 @@ export interface LeaseReply {
 
 export interface AllowanceState {
   readonly allowance: string
-  /** Used in the window that ends now, leases not counted. */
+  /** Used in the window that ends now, or of a budget in all, leases not counted. */
   readonly used: number
-  /** When nothing is left in the window, Unix milliseconds. */
+  /** When nothing is left in the window, Unix milliseconds; now for what is no window. */
   readonly emptyAtMs: number
 }
 
@@ -57,6 +63,8 @@ export interface LeaseGrant extends AllowanceState {
   readonly amount: number
   /** When the need may fit, Unix milliseconds; 0 when it was met. */
   readonly retryAtMs: number
+  /** Of a budget: all that the holder has used of it, as far as the authority knows. A holder that begins with it goes on from here. */
+  readonly charged?: number
 }
 
 /** Said by the authority to each front that connects: what it remembers began with this epoch. */
@@ -68,6 +76,8 @@ export interface LeaseEpoch {
 /** A front's answer: what it holds and, to an authority that does not remember, what it used in the last minute. */
 export interface LeaseResume {
   readonly type: 'lease-resume'
+  /** The journal that the front writes: what it used stands under this name in the database. */
+  readonly writer: string
   readonly holdings: readonly HoldingState[]
 }
 
@@ -76,6 +86,7 @@ export interface HoldingState {
   readonly kind: AllowanceKind
   readonly limit: number
   readonly held: number
+  /** Of a budget, always: all that this front has ever used of it, under the second 0. */
   readonly used: ReadonlyArray<readonly [second: number, amount: number]>
 }
 

@@ -1,8 +1,11 @@
 import type { AllowanceKind, AllowanceState, LeaseAsk, LeaseGrant } from '../core/allowance.ts'
 import { SlidingWindow } from '../core/sliding-window.ts'
+import { BudgetCount } from './budget-count.ts'
 
 /** Held leases move by decimals of a token: what is this close to the limit is at the limit. */
 const TOLERANCE = 1e-6
+/** A budget that is forgotten must be read from the database again. */
+const BUDGET_IDLE_MS = 24 * 3_600_000
 
 export interface PendingAsk extends LeaseAsk {
   readonly holder: string
@@ -22,18 +25,22 @@ export class Account {
   readonly recalls = new Set<string>()
   /** Holders that know that others wait, and how many places they may keep; until they are told that nobody does any more. */
   readonly told = new Map<string, number>()
+  /** Null for other kinds. */
+  readonly budget: BudgetCount | null
   readonly #window: SlidingWindow | null
   #heldTotal = 0
+  #touchedMs = 0
 
   constructor(id: string, kind: AllowanceKind, limit: number) {
     this.id = id
     this.kind = kind
     this.limit = limit
+    this.budget = kind === 'budget' ? new BudgetCount() : null
     this.#window = kind === 'window' ? new SlidingWindow() : null
   }
 
   left(nowMs: number): number {
-    return this.limit - this.#heldTotal - (this.#window?.used(nowMs) ?? 0) + TOLERANCE
+    return this.limit - this.#heldTotal - this.#used(nowMs) + TOLERANCE
   }
 
   hold(holder: string, amount: number): void {
@@ -45,15 +52,22 @@ export class Account {
     else this.held.delete(holder)
   }
 
-  charge(second: number, amount: number, nowMs: number): void {
+  charge(writer: string, second: number, amount: number, nowMs: number): void {
+    this.#touchedMs = nowMs
+    this.budget?.charge(writer, amount)
     this.#window?.correct(second, amount, nowMs)
   }
 
-  /** What a holder still had is as good as used for a window, and free again for places. */
-  forget(holder: string, nowMs: number): void {
+  /**
+   * What a holder still had is free again for places, and otherwise as good as used; of a budget until the journal of the holder
+   * is closed, which it may be already: then the writer is null.
+   */
+  forget(holder: string, writer: string | null, nowMs: number): void {
     const amount = this.held.get(holder) ?? 0
     this.hold(holder, -amount)
-    if (amount > 0) this.charge(Math.floor(nowMs / 1000), amount, nowMs)
+    if (amount > 0 && (this.budget === null || writer !== null)) {
+      this.charge(writer ?? '', Math.floor(nowMs / 1000), amount, nowMs)
+    }
     this.recalls.delete(holder)
     this.told.delete(holder)
     this.pending = this.pending.filter((ask) => ask.holder !== holder)
@@ -63,13 +77,15 @@ export class Account {
     const window = this.#window
     return {
       allowance: this.id,
-      used: window?.used(nowMs) ?? 0,
+      used: this.#used(nowMs),
       emptyAtMs: window === null ? nowMs : nowMs + window.secondsUntilEmpty(nowMs) * 1000,
     }
   }
 
-  granted(amount: number, nowMs: number): LeaseGrant {
-    return { ...this.state(nowMs), amount, retryAtMs: 0 }
+  granted(writer: string, amount: number, nowMs: number): LeaseGrant {
+    this.#touchedMs = nowMs
+    const grant = { ...this.state(nowMs), amount, retryAtMs: 0 }
+    return this.budget === null ? grant : { ...grant, charged: this.budget.toldBy(writer) }
   }
 
   refused(need: number, nowMs: number): LeaseGrant {
@@ -78,6 +94,11 @@ export class Account {
   }
 
   isIdle(nowMs: number): boolean {
-    return this.held.size === 0 && this.pending.length === 0 && (this.#window?.used(nowMs) ?? 0) === 0
+    if (this.held.size > 0 || this.pending.length > 0) return false
+    return this.budget === null ? this.#used(nowMs) === 0 : nowMs - this.#touchedMs > BUDGET_IDLE_MS
+  }
+
+  #used(nowMs: number): number {
+    return this.#window?.used(nowMs) ?? this.budget?.used ?? 0
   }
 }

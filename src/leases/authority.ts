@@ -13,6 +13,17 @@ export interface Authority {
   exchange(holder: string, request: LeaseRequest): void
   /** A holder is gone: its places are free, what it held of windows counts as used at this moment. */
   gone(holder: string): void
+  /** A journal is closed: all that its writer used of budgets is in the database, and it will use no more. */
+  ended(writer: string): void
+}
+
+/** What was used of budgets, as the database has it. */
+export interface BudgetTruth {
+  /**
+   * For each allowance what was settled of it, by the journal that told it. Never rejects: it is tried until it is there, and
+   * not before what the journals held when the process began is settled.
+   */
+  read(allowances: readonly string[]): Promise<ReadonlyMap<string, ReadonlyMap<string, number>>>
 }
 
 export interface AuthorityOptions {

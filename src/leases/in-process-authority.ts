@@ -3,7 +3,8 @@ import type { LeaseGrant, LeaseReply, LeaseRequest, LeaseResume } from '../core/
 import type { Clock } from '../core/clock.ts'
 import { Account } from './account.ts'
 import type { PendingAsk } from './account.ts'
-import type { Authority, AuthorityOptions } from './authority.ts'
+import type { BudgetCount } from './budget-count.ts'
+import type { Authority, AuthorityOptions, BudgetTruth } from './authority.ts'
 
 export interface InProcessAuthorityOptions extends AuthorityOptions {
   readonly clock: Clock
@@ -11,6 +12,7 @@ export interface InProcessAuthorityOptions extends AuthorityOptions {
   readonly holders: number
   /** Asks wait until `open` is called: another authority may have handed out what this one does not know of. */
   readonly closed: boolean
+  readonly budgets: BudgetTruth
 }
 
 /** What one holder is told at the end of a call. */
@@ -23,6 +25,7 @@ interface Outbox {
 }
 
 const SWEEP_MS = 60_000
+const NOTHING: ReadonlyMap<string, number> = new Map()
 
 /**
  * The authority over the fronts of one machine, in the memory of the control process. While plenty is left, slices are large and
@@ -35,6 +38,14 @@ export class InProcessAuthority implements Authority {
   readonly #accounts = new Map<string, Account>()
   readonly #resumed = new Set<string>()
   readonly #outboxes = new Map<string, Outbox>()
+  readonly #writerOf = new Map<string, string>()
+  /** Writers whose journals may have more to tell. */
+  readonly #living = new Set<string>()
+  /** Budgets to be read from the database. */
+  readonly #unread = new Set<Account>()
+  #reading = false
+  /** Raised when a writer comes or goes: what was read before cannot be trusted. */
+  #generation = 0
   #open: boolean
   #sweptMs = 0
 
@@ -43,12 +54,16 @@ export class InProcessAuthority implements Authority {
     this.#open = !options.closed
   }
 
-  resume(holder: string, { holdings }: LeaseResume): void {
+  resume(holder: string, { writer, holdings }: LeaseResume): void {
     const nowMs = this.#options.clock.now()
+    this.#writerOf.set(holder, writer)
+    this.#living.add(writer)
+    this.#generation += 1
     for (const { allowance, kind, limit, held, used } of holdings) {
       const account = this.#account(allowance, kind, limit)
       account.hold(holder, held - (account.held.get(holder) ?? 0))
-      for (const [second, amount] of used) account.charge(second, amount, nowMs)
+      if (account.budget !== null) this.#tell(account, account.budget, writer, used)
+      else for (const [second, amount] of used) account.charge(writer, second, amount, nowMs)
     }
     this.#resumed.add(holder)
     if (!this.#open && this.#resumed.size >= this.#options.holders) this.open()
@@ -60,17 +75,20 @@ export class InProcessAuthority implements Authority {
     this.#open = true
     const nowMs = this.#options.clock.now()
     for (const account of this.#accounts.values()) this.#serve(account, nowMs)
+    for (const account of this.#unread) this.#read(account)
     this.#flush()
   }
 
   exchange(holder: string, request: LeaseRequest): void {
     const nowMs = this.#options.clock.now()
+    const writer = this.#writer(holder)
     const touched = new Set<Account>()
     const charged = new Set<Account>()
     for (const [id, second, drawn, correction] of request.charges) {
       const account = this.#accounts.get(id) ?? this.#account(id, 'window', 0)
       account.hold(holder, -drawn)
-      account.charge(second, drawn + correction, nowMs)
+      // Of a closed journal the database knows all.
+      if (account.budget === null || this.#living.has(writer)) account.charge(writer, second, drawn + correction, nowMs)
       charged.add(account)
     }
     const known = (id: string, act: (account: Account) => void): void => {
@@ -110,17 +128,60 @@ export class InProcessAuthority implements Authority {
 
   gone(holder: string): void {
     const nowMs = this.#options.clock.now()
+    const writer = this.#writer(holder)
+    this.#writerOf.delete(holder)
     this.#outboxes.delete(holder)
     for (const account of this.#accounts.values()) {
-      account.forget(holder, nowMs)
+      account.forget(holder, this.#living.has(writer) ? writer : null, nowMs)
       this.#serve(account, nowMs)
     }
     this.#flush()
   }
 
+  ended(writer: string): void {
+    if (!this.#living.delete(writer)) return
+    this.#generation += 1
+    // Until it is read again, what the writer has told goes on to count.
+    for (const account of this.#accounts.values()) if (account.budget?.knows(writer) === true) this.#read(account)
+  }
+
   /** Allowances that somebody holds, waits for or has used in the last minute. */
   get size(): number {
     return this.#accounts.size
+  }
+
+  #writer(holder: string): string {
+    return this.#writerOf.get(holder) ?? holder
+  }
+
+  #tell(account: Account, budget: BudgetCount, writer: string, used: ReadonlyArray<readonly [number, number]>): void {
+    const isNews = !budget.knows(writer)
+    budget.tell(writer, used[0]?.[1] ?? null)
+    // What was read before may hold some of what it tells: too much, until it is read again.
+    if (isNews) this.#read(account)
+  }
+
+  #read(account: Account): void {
+    this.#unread.add(account)
+    if (this.#open && !this.#reading) void this.#readAll()
+  }
+
+  async #readAll(): Promise<void> {
+    this.#reading = true
+    while (this.#unread.size > 0) {
+      const accounts = [...this.#unread]
+      const generation = this.#generation
+      const settled = await this.#options.budgets.read(accounts.map(({ id }) => id))
+      if (generation !== this.#generation) continue
+      const nowMs = this.#options.clock.now()
+      for (const account of accounts) {
+        this.#unread.delete(account)
+        account.budget?.learn(settled.get(account.id) ?? NOTHING, this.#living)
+        this.#serve(account, nowMs)
+      }
+      this.#flush()
+    }
+    this.#reading = false
   }
 
   #account(id: string, kind: Account['kind'], limit: number): Account {
@@ -137,10 +198,16 @@ export class InProcessAuthority implements Authority {
     if (!this.#open) return
     const waiting: PendingAsk[] = []
     for (const ask of account.pending) {
+      const writer = this.#writer(ask.holder)
+      if (account.budget?.knows(writer) === false) {
+        waiting.push(ask)
+        this.#read(account)
+        continue
+      }
       const amount = this.#amountFor(account, ask, nowMs)
       if (amount > 0 || ask.need === 0) {
         account.hold(ask.holder, amount)
-        this.#outbox(ask.holder).grants.push(account.granted(amount, nowMs))
+        this.#outbox(ask.holder).grants.push(account.granted(writer, amount, nowMs))
       } else if (this.#mayStillFit(account, ask)) waiting.push(ask)
       else this.#outbox(ask.holder).grants.push(account.refused(ask.need, nowMs))
     }

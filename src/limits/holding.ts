@@ -1,6 +1,7 @@
 import type { AllowanceKind, AllowanceState, HoldingState, LeaseAsk, LeaseGrant } from '../core/allowance.ts'
 import { WINDOW_SECONDS } from '../core/allowance.ts'
 import type { Clock } from '../core/clock.ts'
+import { BudgetUse } from './budget-use.ts'
 import { WindowUse } from './window-use.ts'
 
 /** What a holding wants to be said to the authority; said with the next message. */
@@ -21,6 +22,8 @@ export interface Desk {
 /** Why something was not to be had, and when it may be, Unix milliseconds. */
 export interface Refusal {
   readonly retryAtMs: number
+  /** Nobody could say whether it is to be had. */
+  readonly isUnknown?: boolean
 }
 
 /** What was taken of a window counts in this second. */
@@ -40,6 +43,8 @@ const BELIEVED_MS = 100
 const PLACES_BELIEVED_MS = 20
 /** How long the authority may take to answer before the process decides by its own share. */
 const PATIENCE_MS = 1_000
+/** The same for budgets, of which no process decides by itself: as long as a control process may take to start anew. */
+const BUDGET_PATIENCE_MS = 10_000
 /**
  * A slice should last this long: until it does, each ask is for twice as much. The authority has slower work to do beside its
  * answers, and half a slice is left when the next one is asked for.
@@ -48,6 +53,7 @@ const BUSY_MS = 1_000
 /** After this long without an ask nothing is known of the rate any more. */
 const QUIET_MS = 5_000
 const MOST_AHEAD = 65_536
+const BUDGET_IDLE_MS = 24 * 3_600_000
 
 /** One allowance as a front holds it: the slice it has leased, and what it used of it. */
 export class Holding {
@@ -62,7 +68,7 @@ export class Holding {
   #free = 0
   #inUse = 0
   /** Null for places: they are not used up. */
-  readonly #use: WindowUse | null
+  readonly #use: WindowUse | BudgetUse | null
   #asking = false
   #askedMs = 0
   /** How many times `unit`, the need of those who asked last, is wanted at once. */
@@ -78,7 +84,7 @@ export class Holding {
     this.kind = kind
     this.limit = limit
     this.#desk = desk
-    this.#use = kind === 'window' ? new WindowUse() : null
+    this.#use = kind === 'places' ? null : kind === 'window' ? new WindowUse() : new BudgetUse()
     this.lastUsedMs = desk.clock.now()
   }
 
@@ -104,17 +110,21 @@ export class Holding {
     }
     const refusal = this.#refusal
     if (refusal !== null && nowMs < refusal.untilMs && need >= refusal.need) return refusal
-    if (!this.#desk.connected) return this.#takeOfShare(need, nowMs)
+    if (!this.#desk.connected && this.kind !== 'budget') return this.#takeOfShare(need, nowMs)
     return 'ask'
   }
 
-  /** As `take`, asking the authority. Decides by this process's share when no answer comes within a second. */
+  /**
+   * As `take`, asking the authority. When no answer comes within a second, decides by this process's share; of a budget, which
+   * waits for ten, says that nothing is known.
+   */
   obtain(need: number, nowMs: number): Promise<Taken | Refusal> {
     const taken = this.take(need, nowMs)
     if (taken === 'taken') return Promise.resolve({ second: secondOf(nowMs) })
     if (taken !== 'ask') return Promise.resolve(taken)
     return new Promise((resolve) => {
-      this.#waiters.push({ need, deadlineMs: nowMs + PATIENCE_MS, resolve })
+      const patienceMs = this.kind === 'budget' ? BUDGET_PATIENCE_MS : PATIENCE_MS
+      this.#waiters.push({ need, deadlineMs: nowMs + patienceMs, resolve })
       this.#desk.waiting(this)
       this.askFor(need)
     })
@@ -244,15 +254,22 @@ export class Holding {
     this.#contended = false
     this.#refusal = null
     this.#use?.lost()
+    if (this.kind === 'budget') return
     while (this.#waiters.length > 0) this.#decideAlone(nowMs)
+  }
+
+  /** The authority is there again: asks for those who have waited meanwhile. */
+  resumed(): void {
+    const next = this.#waiters[0]
+    if (next !== undefined) this.askFor(next.need)
   }
 
   /**
    * What an authority must know of this holding. One that remembers has booked, when the connection broke, what was leased
-   * of a window as used.
+   * of a window as used. What is told of a budget replaces whatever it remembers.
    */
   resume(remembers: boolean, nowMs: number): HoldingState {
-    if (this.#free < 0 || (this.#use !== null && remembers)) this.#free = 0
+    if (this.#free < 0 || (this.kind === 'window' && remembers)) this.#free = 0
     return {
       allowance: this.id,
       kind: this.kind,
@@ -270,7 +287,7 @@ export class Holding {
       !this.#asking &&
       this.#use?.hasCharges !== true &&
       this.#waiters.length === 0 &&
-      nowMs - this.lastUsedMs > 2 * WINDOW_SECONDS * 1000
+      nowMs - this.lastUsedMs > (this.kind === 'budget' ? BUDGET_IDLE_MS : 2 * WINDOW_SECONDS * 1000)
     )
   }
 
@@ -338,6 +355,7 @@ export class Holding {
 
   /** Nobody can be asked: this process may use what it leased, and its share of the limit, less what it used itself. */
   #takeOfShare(need: number, nowMs: number): 'taken' | Refusal {
+    if (this.kind === 'budget') return { retryAtMs: nowMs + 1000, isUnknown: true }
     const share = this.limit / this.#desk.processes
     if (this.kind === 'places') {
       if (this.#free <= 0 && this.#inUse + 1 > Math.max(1, Math.floor(share))) return { retryAtMs: nowMs }

@@ -6,6 +6,8 @@ import type { Desk } from './holding.ts'
 export interface LeaseBookOptions {
   readonly clock: Clock
   readonly processes: number
+  /** The journal of this process. */
+  readonly writer: string
   /** False when there is no connection. */
   readonly send: (message: LeaseRequest | LeaseResume) => boolean
   /** Runs `flush` when the present turn is over, so that all its asks leave in one message. */
@@ -71,7 +73,8 @@ export class LeaseBook implements Desk {
     this.#epoch = epoch
     this.#connected = true
     const holdings = [...this.#holdings.values()].map((holding) => holding.resume(remembers, nowMs))
-    this.#options.send({ type: 'lease-resume', holdings })
+    this.#options.send({ type: 'lease-resume', writer: this.#options.writer, holdings })
+    for (const holding of this.#holdings.values()) holding.resumed()
     for (const listener of this.#onConnected) listener()
   }
 

@@ -1,4 +1,5 @@
 import type { LeaseReply, LeaseRequest, LeaseResume } from '../../src/core/allowance.ts'
+import type { BudgetTruth } from '../../src/leases/authority.ts'
 import { InProcessAuthority } from '../../src/leases/in-process-authority.ts'
 import { LeaseBook } from '../../src/limits/lease-book.ts'
 
@@ -9,6 +10,7 @@ interface Event {
 }
 
 const TICK_MS = 50
+const NO_BUDGETS: BudgetTruth = { read: () => Promise.resolve(new Map()) }
 
 /** One front of the world, with its line to the authority. */
 export interface WorldFront {
@@ -31,14 +33,22 @@ export class LeaseWorld {
   readonly #events: Event[] = []
   readonly #lineFreeMs = new Map<string, number>()
   readonly #size: number
+  readonly #budgets: BudgetTruth
   #order = 0
   #restarts = 0
 
-  constructor(options: { fronts: number; random: () => number; startMs?: number; delayMs?: () => number }) {
+  constructor(options: {
+    fronts: number
+    random: () => number
+    startMs?: number
+    delayMs?: () => number
+    budgets?: BudgetTruth
+  }) {
     this.nowMs = options.startMs ?? 1_700_000_000_000
     this.#random = options.random
     this.#delayMs = options.delayMs ?? (() => 0.05 + this.#random() * 5)
     this.#size = options.fronts
+    this.#budgets = options.budgets ?? NO_BUDGETS
     this.authority = this.#makeAuthority(false)
     for (let i = 0; i < options.fronts; i++) this.fronts.push(this.#makeFront(`front-${i}`))
   }
@@ -108,6 +118,7 @@ export class LeaseWorld {
       clock: this.clock,
       holders: this.#size,
       closed,
+      budgets: this.#budgets,
       reply: (line, reply: LeaseReply) => {
         const front = this.fronts.find((one) => this.#lineOf(one) === line)
         if (front === undefined) return
@@ -133,6 +144,7 @@ export class LeaseWorld {
     return new LeaseBook({
       clock: this.clock,
       processes: this.#size,
+      writer: writerOf(front),
       send: (message: LeaseRequest | LeaseResume) => {
         const line = this.#lineOf(front)
         const { authority } = this
@@ -172,4 +184,9 @@ export class LeaseWorld {
     this.#lineFreeMs.set(line, atMs)
     this.after(atMs - this.nowMs, deliver)
   }
+}
+
+/** The journal of a front, a new one with each incarnation. */
+export function writerOf({ name, incarnation }: WorldFront): string {
+  return `${name}-${incarnation}`
 }

@@ -28,15 +28,46 @@ export function seededRandom(seed: number): () => number {
 /** Kills one process under the supervisor with SIGKILL and waits for its end. */
 export async function killChild(gateway: TestGateway, victim: 'front' | 'control', pid: number): Promise<Kill> {
   const clientPorts = new Set(victim === 'front' ? connectionsOf(pid, gateway.port) : [])
-  const listeners = victim === 'front' ? socketInodes(pid) : new Set<string>()
+  const listeners = socketInodes(pid)
   const atMs = Date.now()
   process.kill(pid, 'SIGKILL')
   await eventually(() => {
-    if (gateway.children().some((child) => child.pid === pid)) throw new Error(`${victim} ${pid} is still there`)
-    // Its sockets go with the last of its threads, which may be after the first: until then it is given connections.
-    if (hasSocket(LISTEN, gateway.port, listeners)) throw new Error(`the sockets of ${victim} ${pid} are still there`)
+    expectGone(gateway, pid, listeners)
   })
   return { victim, atMs, goneAtMs: Date.now(), clientPorts }
+}
+
+/**
+ * Has a process under the supervisor end itself, and waits for its end.
+ *
+ * @param arm makes it do so, sooner or later
+ * @param diedAtMs asked once it is gone
+ */
+export async function awaitSuicide(
+  gateway: TestGateway,
+  victim: { readonly kind: 'front' | 'control'; readonly pid: number },
+  arm: () => void,
+  diedAtMs: () => number,
+): Promise<Kill> {
+  const { kind, pid } = victim
+  const clientPorts = new Set<number>()
+  const listeners = new Set(socketInodes(pid))
+  arm()
+  await eventually(
+    () => {
+      if (kind === 'front') for (const port of connectionsOf(pid, gateway.port)) clientPorts.add(port)
+      for (const inode of socketInodes(pid)) listeners.add(inode)
+      expectGone(gateway, pid, listeners)
+    },
+    { timeoutMs: 60_000 },
+  )
+  return { victim: kind, atMs: diedAtMs(), goneAtMs: Date.now(), clientPorts }
+}
+
+function expectGone(gateway: TestGateway, pid: number, listeners: ReadonlySet<string>): void {
+  if (gateway.children().some((child) => child.pid === pid)) throw new Error(`process ${pid} is still there`)
+  // Its sockets go with the last of its threads, which may be after the first: until then it is given connections.
+  if (hasSocket(LISTEN, gateway.port, listeners)) throw new Error(`the sockets of process ${pid} are still there`)
 }
 
 /**
@@ -70,7 +101,8 @@ export async function recovered(gateway: TestGateway, fronts: number): Promise<v
 /** The kernel gives the table out page by page, and what moves meanwhile may be missing: several looks see it all. */
 const LOOKS = 4
 
-function connectionsOf(pid: number, port: number): number[] {
+/** Ports, on the clients' side, of the connections that a process has accepted. */
+export function connectionsOf(pid: number, port: number): number[] {
   const inodes = socketInodes(pid)
   return Array.from({ length: LOOKS }, tcpTable)
     .flat()

@@ -1,0 +1,147 @@
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, expect, it } from 'vitest'
+import type { Simulator } from '../../src/simulator/simulator.ts'
+import { startSimulator } from '../../src/simulator/simulator.ts'
+import { eventually } from '../support/eventually.ts'
+import type { TestGateway } from '../support/gateway.ts'
+import { startGateway } from '../support/gateway.ts'
+import { expectExplained, expectOneRowEach, expectSettled, tally } from '../support/kill-evidence.ts'
+import { Load } from '../support/load.ts'
+import type { Kill } from '../support/nemesis.ts'
+import { awaitSuicide, connectionsOf, recovered, seededRandom } from '../support/nemesis.ts'
+import { copyMadeDatabase } from '../support/program.ts'
+import { readStoredLog } from '../support/stored-log.ts'
+
+/** Where a record can be lost or doubled: who is there, and what of its work is done. */
+const FAIL_POINTS = {
+  'begin unwritten': 'front',
+  'begin torn': 'front',
+  'begin written': 'front',
+  'end unwritten': 'front',
+  'end torn': 'front',
+  'end written': 'front',
+  'segment created': 'front',
+  'segment begun': 'front',
+  'partition made': 'control',
+  'offset moved': 'control',
+  uncommitted: 'control',
+  committed: 'control',
+  'segment deleted': 'control',
+} as const
+
+type FailPoint = keyof typeof FAIL_POINTS
+
+const SEED = Number(process.env['SLUICE_TEST_SEED'] ?? 20_262)
+const KILLS_PER_POINT = Number(process.env['SLUICE_TEST_KILLS_PER_POINT'] ?? 1)
+const FRONTS = 2
+const CLIENTS = 10
+/** So often at most is a point passed before the end. */
+const MAX_SKIPPED = 20
+const TIMEOUT_MS = 3_600_000
+
+const dataDir = mkdtempSync(join(tmpdir(), 'sluice-matrix-'))
+const orders = join(dataDir, 'fail-point')
+const died = `${orders}.died`
+let simulator: Simulator
+let gateway: TestGateway
+
+beforeAll(async () => {
+  copyMadeDatabase(dataDir)
+  simulator = await startSimulator()
+  gateway = await startGateway({
+    fronts: FRONTS,
+    dataDir,
+    // The smallest segments there can be: they are to be begun and deleted all the time.
+    config: { journal: { segment_max_bytes: 65_536 } },
+    env: {
+      NODE_OPTIONS: `--import ${new URL('../support/fail-points.mjs', import.meta.url).href}`,
+      SLUICE_FAIL_POINTS: orders,
+    },
+    upstreams: [{ dialect: 'openai-chat', baseUrl: `${simulator.origin}/v1`, models: ['m'] }],
+  })
+})
+
+afterAll(async () => {
+  await gateway.end('SIGKILL')
+  await simulator.close()
+  rmSync(dataDir, { recursive: true, force: true })
+})
+
+it(
+  'keeps one row per request, wherever between a request and its row a process ends',
+  async () => {
+    console.log(`seed ${SEED}, ${KILLS_PER_POINT} kills at each of ${Object.keys(FAIL_POINTS).length} points`)
+    const random = seededRandom(SEED)
+    const load = new Load({
+      url: gateway.url,
+      apiKey: gateway.apiKey,
+      clients: CLIENTS,
+      name: `matrix-${SEED}`,
+      message: (n) => `request ${n} [[sim ${JSON.stringify(behaviourOf(n))}]]`,
+      isStream: (n) => n % 2 === 1,
+    })
+    const kills: Kill[] = []
+    for (let round = 0; round < KILLS_PER_POINT; round++) {
+      for (const point of shuffled(Object.keys(FAIL_POINTS) as FailPoint[], random)) {
+        const goal = load.served + Math.floor(random() * 30)
+        await eventually(() => expect(load.served).toBeGreaterThanOrEqual(goal), { timeoutMs: 60_000 })
+        kills.push(await killAt(point, random, kills.length + 1))
+        await recovered(gateway, FRONTS)
+      }
+    }
+    const fates = await load.stop()
+    expect(await gateway.end('SIGTERM')).toBe(0)
+
+    const log = await readStoredLog(dataDir, gateway.databaseUrl)
+    console.log(tally(kills, fates, log))
+    expect(kills).toHaveLength(KILLS_PER_POINT * Object.keys(FAIL_POINTS).length)
+    expectExplained(fates, kills)
+    expectOneRowEach(fates, log, simulator.ledger.records())
+    expectSettled(log)
+  },
+  TIMEOUT_MS,
+)
+
+function behaviourOf(n: number): object {
+  return n % 2 === 1 ? { tokens: 10, eventsPerSecond: 100 + (n % 7) * 50 } : { tokens: 20, ttftMs: 5 + (n % 5) * 20 }
+}
+
+async function killAt(point: FailPoint, random: () => number, number: number): Promise<Kill> {
+  const kind = FAIL_POINTS[point]
+  // A front that came back may have no connections: the clients keep theirs, and it would never come to the point.
+  const children = gateway
+    .children()
+    .filter((child) => child.kind === kind && (kind === 'control' || connectionsOf(child.pid, gateway.port).length > 0))
+  const victim = children[Math.floor(random() * children.length)]
+  if (victim === undefined) throw new Error(`no ${kind} to end`)
+  const skip = Math.floor(random() * (kind === 'front' && !point.startsWith('segment') ? MAX_SKIPPED : 2))
+  rmSync(died, { force: true })
+  const arm = (): void => {
+    give(victim.pid, { point, skip: point === 'partition made' ? 0 : skip, share: random() })
+    // A partition is made for each day: the fronts go on to the next.
+    if (point === 'partition made') for (const pid of frontPids()) give(pid, { shiftDays: number })
+  }
+  try {
+    return await awaitSuicide(gateway, { kind, pid: victim.pid }, arm, () => Number(readFileSync(died, 'utf8')))
+  } catch (cause) {
+    throw new Error(`${kind} ${victim.pid} has not ended at "${point}":\n${gateway.output.slice(-2_000)}`, { cause })
+  }
+}
+
+function give(pid: number, what: object): void {
+  writeFileSync(`${orders}.${pid}`, JSON.stringify(what))
+  process.kill(pid, 'SIGUSR2')
+}
+
+function frontPids(): number[] {
+  return gateway.children().flatMap(({ kind, pid }) => (kind === 'front' ? [pid] : []))
+}
+
+function shuffled<T>(items: readonly T[], random: () => number): T[] {
+  return items
+    .map((item) => ({ item, at: random() }))
+    .sort((a, b) => a.at - b.at)
+    .map(({ item }) => item)
+}

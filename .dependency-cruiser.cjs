@@ -46,7 +46,7 @@ const DOORS = {
   ajv: '^src/validation/schema[.]ts$',
   aws4: '^src/upstream/aws-signature[.]ts$',
   'gpt-tokenizer': '^src/tokens/tokenizer[.]ts$',
-  jose: '^src/management/tokens[.]ts$',
+  jose: '^src/(management/tokens|upstream/google-tokens)[.]ts$',
   pino: '^src/telemetry/',
   msgpackr: '^src/wire/',
   yaml: '^src/config/',

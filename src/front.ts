@@ -41,6 +41,7 @@ import { drainOnRequest, receiveSetup, reportFatal, tellSupervisor } from './sup
 import type { ChildSetup } from './supervisor/messages.ts'
 import { createLogger } from './telemetry/logger.ts'
 import type { Sample } from './telemetry/metrics.ts'
+import { GoogleTokens } from './upstream/google-tokens.ts'
 import { Http1Client } from './upstream/http1/http1-client.ts'
 import { Metrics } from './telemetry/metrics.ts'
 import { ProcessSamples } from './telemetry/process-samples.ts'
@@ -199,6 +200,7 @@ async function runFront(setup: ChildSetup): Promise<void> {
     checkBody: (endpoint, bytes) =>
       bytes.length > inlineMaxBytes ? pool.checkBody(endpoint, bytes) : validator.validate(endpoint, bytes),
     translator,
+    tokens: new GoogleTokens(upstream, clock),
     readAnswer: ({ dialect, body: request, translation }, body) => {
       if (translation !== null) return translator.answer(translation, body)
       return body.length > inlineMaxBytes

@@ -5,12 +5,13 @@ import { modelFacts, shippedCatalogue, withOwnModels } from './catalogue.ts'
 import { readFailure } from './document.ts'
 import type { Env } from './env.ts'
 import { resolveEntryKeys } from './entry-keys.ts'
+import { environmentUpstreams } from './environment-upstreams.ts'
 import { pathText, type Path } from './config-error.ts'
 import { deepFreeze, redacting } from './redact.ts'
 import type { KeyLimits } from '../core/snapshot.ts'
 import type { ConfigFile } from './schema.ts'
 import type { Config, ServerConfig, VideoConfig } from './shape.ts'
-import { environmentUpstreams, resolveUpstreams, type Fail } from './upstreams.ts'
+import { resolveUpstreams, type Fail } from './upstreams.ts'
 
 export interface ResolveOptions {
   readonly file: string | null

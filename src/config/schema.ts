@@ -10,7 +10,18 @@ import { quirksSchema } from './quirks.ts'
  */
 
 /** Languages that upstreams speak. */
-export const DIALECTS = ['openai-chat', 'anthropic-messages', 'gemini', 'bedrock-converse', 'cohere-chat'] as const
+export const DIALECTS = [
+  'openai-chat',
+  'anthropic-messages',
+  'anthropic-vertex',
+  'gemini',
+  'bedrock-converse',
+  'bedrock-invoke',
+  'cohere-chat',
+] as const
+
+/** Of Azure's interface: a date, `preview`, … */
+export const API_VERSION = /^[A-Za-z0-9.-]{1,64}$/
 
 const positive = (description: string, value: number) =>
   Type.Integer({ description, minimum: 1, maximum: Number.MAX_SAFE_INTEGER, default: value })
@@ -247,14 +258,22 @@ const upstreamEntry = entry('A host that serves models.', {
   dialect: Type.Optional(Type.Enum([...DIALECTS], { description: 'The language it speaks.' })),
   base_url: Type.Optional(
     httpUrl(
-      'Where the path of a call is appended: https://api.openai.com/v1, https://api.anthropic.com/v1, https://generativelanguage.googleapis.com, https://bedrock-runtime.us-east-1.amazonaws.com, https://api.cohere.com. Vertex AI: with /v1/projects/…/locations/….',
+      'Where the path of a call is appended: https://api.openai.com/v1, https://api.anthropic.com/v1, https://generativelanguage.googleapis.com, https://bedrock-runtime.us-east-1.amazonaws.com, https://api.cohere.com. Vertex AI: with /v1/projects/…/locations/… behind it.',
     ),
+  ),
+  api_version: Type.Optional(
+    Type.String({
+      description:
+        'Of Azure: the "api-version" that calls name. The base_url is then that of the resource (https://NAME.openai.azure.com), each deployment has a path of its own; with /openai/v1 or /models at its end the paths of those are used.',
+      pattern: API_VERSION.source,
+      expects: 'a version such as 2024-10-21 or preview',
+    }),
   ),
   quirks: Type.Optional(quirksSchema),
   auth: Type.Optional(
-    Type.Enum(['bearer', 'x-api-key', 'api-key', 'x-goog-api-key', 'aws', 'none'], {
+    Type.Enum(['bearer', 'x-api-key', 'api-key', 'x-goog-api-key', 'aws', 'google', 'none'], {
       description:
-        'How the credential is sent. Default: what the service of the dialect takes. aws: "access key:secret[:session token]", which signs requests, or an API key.',
+        'How the credential is sent. Default: what the service of the dialect takes. aws: "access key:secret[:session token]", which signs requests, or an API key. google: the JSON key of a service account, for which access tokens are fetched, or an access token.',
     }),
   ),
   headers: Type.Record(Type.String(), Type.String({ writeOnly: true }), {

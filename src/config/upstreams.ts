@@ -2,9 +2,9 @@ import type { TargetQuirks } from '../core/codec.ts'
 import type { UpstreamDialectName } from '../core/endpoint.ts'
 import type { AuthStyle, Provider, UpstreamKey, UpstreamTimeouts } from '../core/snapshot.ts'
 import { parseBaseUrl } from './address.ts'
-import { ConfigError, pathText, type Path } from './config-error.ts'
-import type { Env } from './env.ts'
-import { KNOWN_PROVIDERS, knownProvider } from './providers/known.ts'
+import { pathText, type Path } from './config-error.ts'
+import { googleCredential } from './google-credential.ts'
+import { knownProvider } from './providers/known.ts'
 import type { KnownProvider, ProviderModel } from './providers/provider.ts'
 import { quirksOf } from './quirks.ts'
 import { redacting } from './redact.ts'
@@ -18,13 +18,16 @@ const DEFAULT_CONCURRENCY = 1000
 const DEFAULT_AUTH: Readonly<Record<UpstreamDialectName, AuthStyle>> = {
   'openai-chat': 'bearer',
   'anthropic-messages': 'x-api-key',
+  'anthropic-vertex': 'google',
   gemini: 'x-goog-api-key',
   'bedrock-converse': 'aws',
+  'bedrock-invoke': 'aws',
   'cohere-chat': 'bearer',
 }
+const VERTEX_PLACE = /^https?:\/\/[^/]+\/v1\/projects\/[^/]+\/locations\/[^/]+$/
 const HEADER_NAME = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/
 // eslint-disable-next-line no-control-regex -- control characters are what a header value must not hold
-const HEADER_VALUE = /^[^\u0000-\u0008\u000a-\u001f\u007f]*$/
+export const HEADER_VALUE = /^[^\u0000-\u0008\u000a-\u001f\u007f]*$/
 const OWN_HEADERS = new Set([
   'host',
   'content-length',
@@ -77,9 +80,10 @@ function resolveUpstream(entry: UpstreamEntry, path: Path, defaults: UpstreamTim
     id: entry.id,
     name: entry.name ?? entry.id,
     dialect,
-    baseUrl: upstreamBaseUrl(entry, known, path, fail),
+    baseUrl: upstreamBaseUrl({ entry, known, dialect }, path, fail),
     auth,
     headers: resolveHeaders(entry.headers, auth, path, fail),
+    ...apiVersionOf(entry, dialect, path, fail),
     keys: resolveKeys(entry, auth, path, fail),
     timeouts,
     billsAfterDisconnect: entry.bills_after_disconnect,
@@ -89,12 +93,25 @@ function resolveUpstream(entry: UpstreamEntry, path: Path, defaults: UpstreamTim
   }
 }
 
+function apiVersionOf(
+  { api_version: apiVersion }: UpstreamEntry,
+  dialect: UpstreamDialectName,
+  path: Path,
+  fail: Fail,
+): Pick<Provider, 'apiVersion'> {
+  if (apiVersion === undefined) return {}
+  if (dialect !== 'openai-chat') {
+    fail([...path, 'api_version'], `${pathText([...path, 'api_version'])} is for upstreams of the dialect openai-chat`)
+  }
+  return { apiVersion }
+}
+
 /** A server of one's own asks for a credential when it is given one. */
 function authOf(known: KnownProvider, entry: UpstreamEntry): AuthStyle {
   return known.selfHosted && entry.keys.length === 0 ? 'none' : known.auth
 }
 
-function targetOf(quirks: TargetQuirks): Pick<Provider, 'target'> {
+export function targetOf(quirks: TargetQuirks): Pick<Provider, 'target'> {
   return Object.keys(quirks).length === 0 ? {} : { target: quirks }
 }
 
@@ -102,7 +119,13 @@ function missing(name: string, allowed: string, path: Path, fail: Fail): never {
   return fail([...path, name], `${pathText([...path, name])} is missing; it must be ${allowed}, or give a provider`)
 }
 
-function upstreamBaseUrl(entry: UpstreamEntry, known: KnownProvider | undefined, path: Path, fail: Fail): string {
+interface Described {
+  readonly entry: UpstreamEntry
+  readonly known: KnownProvider | undefined
+  readonly dialect: UpstreamDialectName
+}
+
+function upstreamBaseUrl({ entry, known, dialect }: Described, path: Path, fail: Fail): string {
   if (entry.base_url === undefined) {
     if (known === undefined) return missing('base_url', 'an address that begins with http:// or https://', path, fail)
     if (known.baseUrl !== null) return known.baseUrl
@@ -110,9 +133,17 @@ function upstreamBaseUrl(entry: UpstreamEntry, known: KnownProvider | undefined,
   }
   const parsed = parseBaseUrl(entry.base_url)
   if ('reason' in parsed) return fail([...path, 'base_url'], `base_url of upstream ${entry.id} ${parsed.reason}`)
+  const lack = lackOfAddress(dialect, parsed.url)
+  if (lack !== null) fail([...path, 'base_url'], `base_url of upstream ${entry.id} ${lack}`)
   const suffix = /\/(chat\/completions|messages)$/.exec(parsed.url)?.[0]
   if (suffix) fail([...path, 'base_url'], `base_url of upstream ${entry.id} must not end in ${suffix}; it is appended`)
   return parsed.url
+}
+
+/** What an address lacks for calls of the dialect; null: nothing. */
+export function lackOfAddress(dialect: UpstreamDialectName, url: string): string | null {
+  if (dialect !== 'anthropic-vertex' || VERTEX_PLACE.test(url)) return null
+  return 'must name project and location: https://LOCATION-aiplatform.googleapis.com/v1/projects/PROJECT/locations/LOCATION'
 }
 
 function resolveHeaders(
@@ -145,11 +176,15 @@ function resolveKeys(entry: UpstreamEntry, auth: AuthStyle, path: Path, fail: Fa
     fail([...path, 'keys'], `upstream ${entry.id} needs a key with a credential (or auth: none)`)
   }
   return entry.keys.map((key, index) => {
-    if (!HEADER_VALUE.test(key.credential) || key.credential.trim() !== key.credential) {
+    const credential = auth === 'google' ? googleCredential(key.credential) : key.credential
+    if (typeof credential !== 'string') {
+      return fail([...path, 'keys', index, 'credential'], `the JSON of a service account ${credential.reason}`)
+    }
+    if (!HEADER_VALUE.test(credential) || credential.trim() !== credential) {
       fail([...path, 'keys', index, 'credential'], 'a credential must not hold line breaks or begin or end with blanks')
     }
     const id = key.id ?? `${entry.id}-${index + 1}`
-    return upstreamKey(id, key.credential, {
+    return upstreamKey(id, credential, {
       name: key.name ?? id,
       enabled: key.enabled,
       weight: key.weight,
@@ -159,7 +194,7 @@ function resolveKeys(entry: UpstreamEntry, auth: AuthStyle, path: Path, fail: Fa
   })
 }
 
-function upstreamKey(id: string, credential: string, rest: Partial<UpstreamKey> = {}): UpstreamKey {
+export function upstreamKey(id: string, credential: string, rest: Partial<UpstreamKey> = {}): UpstreamKey {
   const defaults = { name: id, enabled: true, weight: 1, priority: 0, maxConcurrency: DEFAULT_CONCURRENCY }
   return redacting({ ...defaults, ...rest, id, credential }, ['credential'])
 }
@@ -194,74 +229,9 @@ function resolveModels(
   })
 }
 
-function providerModel(model: ProviderModel, ownedBy: string): UpstreamModel {
+export function providerModel(model: ProviderModel, ownedBy: string): UpstreamModel {
   const { id, upstreamModel } = typeof model === 'string' ? { id: model, upstreamModel: model } : model
   return { id, upstreamModel, weight: 1, priority: 0, ownedBy }
-}
-
-/**
- * Upstreams for the credentials of well-known providers in the environment, and for addresses of servers of one's own. Left
- * out: an id that `declared` has, and a credential that `declared` uses under another id, since the file then says how it
- * is to be used.
- */
-export function environmentUpstreams(
-  env: Env,
-  declared: readonly UpstreamConfig[],
-  timeouts: UpstreamTimeouts,
-): UpstreamConfig[] {
-  const ids = new Set(declared.flatMap(({ id, keys }) => [id, ...keys.map((key) => key.id)]))
-  const used = new Set(declared.flatMap(({ keys }) => keys.map((key) => key.credential)))
-  const upstreams: UpstreamConfig[] = []
-  for (const provider of KNOWN_PROVIDERS) {
-    if (ids.has(provider.id)) continue
-    const credentials = environmentCredentials(provider, env, used)
-    const baseUrl = providerBaseUrl(provider, env)
-    const needsNone = provider.selfHosted === true && nonEmpty(env, `${provider.prefix}_BASE_URL`) !== null
-    if (baseUrl === null || (credentials.length === 0 && !needsNone)) continue
-    upstreams.push({
-      id: provider.id,
-      name: provider.name,
-      dialect: provider.dialect,
-      baseUrl,
-      auth: credentials.length === 0 ? 'none' : provider.auth,
-      headers: {},
-      keys: (credentials.length === 0 ? [''] : credentials).map((credential, index) =>
-        upstreamKey(`${provider.id}-${index + 1}`, credential),
-      ),
-      timeouts,
-      billsAfterDisconnect: false,
-      profile: provider.id,
-      ...targetOf(provider.quirks ?? {}),
-      models: provider.models.map((model) => providerModel(model, provider.id)),
-    })
-  }
-  return upstreams
-}
-
-/** Those in the environment that are not in `used`, each once. */
-function environmentCredentials({ prefix }: KnownProvider, env: Env, used: ReadonlySet<string>): string[] {
-  const given = (env[`${prefix}_API_KEY`] ?? '').split(',').map((credential) => credential.trim())
-  const unused = given.filter((credential) => credential !== '' && !used.has(credential))
-  if (unused.some((credential) => !HEADER_VALUE.test(credential))) {
-    throw new ConfigError('must not hold control characters', { variable: `${prefix}_API_KEY` })
-  }
-  return [...new Set(unused)]
-}
-
-/** Null: there is none but those of customers, and the environment has none. */
-function providerBaseUrl(provider: KnownProvider, env: Env): string | null {
-  const variable = `${provider.prefix}_BASE_URL`
-  const text = nonEmpty(env, variable)
-  if (text === null) return provider.baseUrl
-  const parsed = parseBaseUrl(text)
-  if ('reason' in parsed) throw new ConfigError(`the address ${parsed.reason}`, { variable })
-  const { basePath = '' } = provider
-  return parsed.url.endsWith(basePath) ? parsed.url : parsed.url + basePath
-}
-
-function nonEmpty(env: Env, variable: string): string | null {
-  const text = env[variable]
-  return text === undefined || text === '' ? null : text
 }
 
 /** The built-in simulator on `port` as upstreams: one for each dialect it speaks. */

@@ -50,10 +50,12 @@ export interface Target extends HostQuirks {
   readonly exactToolIdLength: number | null
   /** Fields of the client's dialect that this host knows by the same name; they pass unchanged. */
   readonly passFields: readonly string[]
+  /** Flags by which a client of messages has asked for what is in trial; absent: none. */
+  readonly betas?: readonly string[]
 }
 
 /** What a provider takes otherwise than its dialect's own service. */
-export type TargetQuirks = Partial<Omit<Target, 'model' | 'stream'>>
+export type TargetQuirks = Partial<Omit<Target, 'model' | 'stream' | 'betas'>>
 
 /** How a call under the upstream's name is given back to the client. */
 export interface ToolAlias {

@@ -1,9 +1,9 @@
 import type { Block, CacheMark } from './content.ts'
+import type { DialectName, UpstreamDialectName } from './endpoint.ts'
 import type { JsonObject } from './json-object.ts'
 
 /** The languages that are translated into each other. */
-export type WireDialect =
-  'openai-chat' | 'openai-responses' | 'anthropic-messages' | 'gemini' | 'bedrock-converse' | 'cohere-chat'
+export type WireDialect = DialectName | UpstreamDialectName
 
 export type Role = 'system' | 'developer' | 'user' | 'assistant' | 'tool'
 

@@ -5,7 +5,8 @@ export type DialectName = 'openai-chat' | 'openai-responses' | 'anthropic-messag
 export type CommonDialectName = Exclude<DialectName, 'openai-responses'>
 
 /** The wire language of an upstream. */
-export type UpstreamDialectName = CommonDialectName | 'gemini' | 'bedrock-converse' | 'cohere-chat'
+export type UpstreamDialectName =
+  CommonDialectName | 'anthropic-vertex' | 'bedrock-converse' | 'bedrock-invoke' | 'cohere-chat' | 'gemini'
 
 /** Upstreams of one dialect, or of any: conversations are translated. */
 export type ServedBy = UpstreamDialectName | 'any'

@@ -37,7 +37,7 @@ export interface EntryKey {
 }
 
 /** How a credential is attached to an upstream request. */
-export type AuthStyle = 'bearer' | 'x-api-key' | 'api-key' | 'x-goog-api-key' | 'aws' | 'none'
+export type AuthStyle = 'bearer' | 'x-api-key' | 'api-key' | 'x-goog-api-key' | 'aws' | 'google' | 'none'
 
 /** A host that speaks one dialect, as data. */
 export interface Provider {
@@ -46,6 +46,8 @@ export interface Provider {
   readonly dialect: UpstreamDialectName
   /** Origin and path prefix, without a trailing slash, e.g. `https://api.openai.com/v1`. */
   readonly baseUrl: string
+  /** Of Azure: the version that calls name, in paths of their own kind; absent: calls name none. */
+  readonly apiVersion?: string
   readonly auth: AuthStyle
   /** Sent with each request, lower-case names. */
   readonly headers: Readonly<Record<string, string>>

@@ -1,6 +1,8 @@
 import type { ClientCodec, UpstreamCodec } from '../core/codec.ts'
 import type { WireDialect } from '../core/conversation.ts'
 import { messagesCodec } from './anthropic-messages/codec.ts'
+import { vertexMessagesCodec } from './anthropic-vertex/codec.ts'
+import { invokeCodec } from './bedrock-invoke/codec.ts'
 import { geminiCodec } from './gemini/codec.ts'
 import { converseCodec } from './bedrock-converse/codec.ts'
 import { cohereCodec } from './cohere-chat/codec.ts'
@@ -10,8 +12,10 @@ import { responsesCodec } from './openai-responses/codec.ts'
 const UPSTREAM_CODECS: Readonly<Partial<Record<WireDialect, UpstreamCodec>>> = {
   'openai-chat': chatCodec,
   'anthropic-messages': messagesCodec,
+  'anthropic-vertex': vertexMessagesCodec,
   gemini: geminiCodec,
   'bedrock-converse': converseCodec,
+  'bedrock-invoke': invokeCodec,
   'cohere-chat': cohereCodec,
 }
 

@@ -9,7 +9,7 @@ type Loss = 'drop' | 'refuse'
  * What a dialect's top-level fields come to when the upstream speaks another one. Those not named here are unknown to us
  * and dropped. All that is dropped is reported.
  */
-const FIELDS: Readonly<Record<WireDialect, Readonly<Record<string, Loss>>>> = {
+const FIELDS: Readonly<Partial<Record<WireDialect, Readonly<Record<string, Loss>>>>> = {
   'openai-chat': {
     audio: 'refuse',
     // Text alone is let through before the table is asked.
@@ -47,9 +47,6 @@ const FIELDS: Readonly<Record<WireDialect, Readonly<Record<string, Loss>>>> = {
     speed: 'drop',
     diagnostics: 'drop',
   },
-  gemini: {},
-  'bedrock-converse': {},
-  'cohere-chat': {},
 }
 
 /** What an upstream's dialect has no place for, by the names that reports use. */
@@ -74,6 +71,12 @@ const PLACES = {
   'tools.extra': 'drop',
   'tools.strict': 'drop',
 } as const satisfies Record<string, Loss>
+
+/** What a client can do about a refusal. */
+const FIXES: Readonly<Partial<Record<keyof typeof PLACES, string>>> = {
+  n: 'It gives one answer to a request: send the request n times, with n left out or 1.',
+  prefill: 'It does not go on with an answer that has been begun: end with a message of the user.',
+}
 
 /** The losses of one request on its way to one upstream. */
 export class LossReport {
@@ -103,7 +106,7 @@ export class LossReport {
    * @param name of the field as the client knows it; the place by default
    */
   lose(place: keyof typeof PLACES, name: string = place): void {
-    if (PLACES[place] === 'refuse') throw unsupported(name)
+    if (PLACES[place] === 'refuse') throw unsupported(name, FIXES[place])
     this.#fields.add(name)
   }
 
@@ -115,7 +118,7 @@ export class LossReport {
       if (pass.includes(name)) {
         passed ??= {}
         passed[name] = extra[name]
-      } else if (FIELDS[this.#from][name] === 'refuse' && !isHarmless(name, extra[name])) {
+      } else if (FIELDS[this.#from]?.[name] === 'refuse' && !isHarmless(name, extra[name])) {
         throw unsupported(name)
       } else {
         this.#fields.add(name)
@@ -129,10 +132,14 @@ function isHarmless(name: string, value: unknown): boolean {
   return name === 'modalities' && Array.isArray(value) && value.every((entry) => entry === 'text')
 }
 
-/** @param name dotted, as reports have it */
-export function unsupported(name: string): GatewayError {
+/**
+ * @param name dotted, as reports have it
+ * @param fix what the client can do about it, in a sentence
+ */
+export function unsupported(name: string, fix?: string): GatewayError {
+  const refusal = `The provider of this model cannot be given ${name}.`
   return new GatewayError('UNSUPPORTED_FIELD', {
-    message: `The provider of this model cannot be given ${name}.`,
+    message: fix === undefined ? refusal : `${refusal} ${fix}`,
     param: `/${name.replaceAll('.', '/')}`,
   })
 }

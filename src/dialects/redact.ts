@@ -19,6 +19,7 @@ const PATTERNS: readonly RegExp[] = [
   /\b(?:sk|gsk|xai|nvapi|pplx|csk)-[\w*.…-]{6,}/gi,
   /\b(?:sk|org|proj|req)[-_](?:REDACTED|[\w-]{12,})/g,
   /\bAIza[\w-]{20,}/g,
+  /\bya29\.[\w.-]{8,}/g,
   /\b(?:AKIA|ASIA)[A-Z0-9]{12,}/g,
   /[\w-]{0,64}\*{3,}[\w*-]{0,64}/g,
   // Opaque identifiers: UUIDs, long runs of letters and digits.

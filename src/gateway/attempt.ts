@@ -9,6 +9,7 @@ import type { RequestContext } from '../core/request-context.ts'
 import type { Provider } from '../core/snapshot.ts'
 import { redactUpstreamText } from '../dialects/redact.ts'
 import type { AnswerTranslation } from '../dialects/translate.ts'
+import type { GoogleTokens } from '../upstream/google-tokens.ts'
 import type { UpstreamCall, UpstreamClient, UpstreamHeaders, UpstreamListener } from '../upstream/upstream-client.ts'
 import type { Answer, AnswerReceiver, AttemptControl } from './answer-receiver.ts'
 import { BufferedRelay, FailureReader, isEncoded } from './buffered-relay.ts'
@@ -19,7 +20,7 @@ import { StreamRelay } from './stream-relay.ts'
 import { TranslatedStream } from './translated-stream.ts'
 import { needsTranslation } from './translator.ts'
 import type { TranslatedCall, Translator } from './translator.ts'
-import { buildUpstreamRequest } from './upstream-request.ts'
+import { betasOf, buildUpstreamRequest } from './upstream-request.ts'
 
 export interface AttemptOptions {
   readonly upstream: UpstreamClient
@@ -27,6 +28,8 @@ export interface AttemptOptions {
   readonly deadlines: DeadlineClock
   readonly readAnswer: AnswerReader
   readonly translator: Translator
+  /** For keys that are no credential by themselves. */
+  readonly tokens: GoogleTokens
   readonly maxAnswerBytes: number
   /** As in the names of the messages protocol's headers. */
   readonly vendor: string
@@ -107,7 +110,9 @@ export class Attempt implements UpstreamListener, AttemptControl {
       this.#dispatch(this.#dialect.prepareBody(this.#body, edits))
       return
     }
-    const translated = this.#options.translator.request(this.#ctx, this.#body, deployment)
+    const { translator, vendor } = this.#options
+    const betas = betasOf(this.#ctx.endpoint, this.#ctx.exchange.request, vendor)
+    const translated = translator.request(this.#ctx, this.#body, deployment, betas)
     if (translated instanceof Promise) this.#sendOnce(translated)
     else this.#sendTranslated(translated)
   }
@@ -130,13 +135,32 @@ export class Attempt implements UpstreamListener, AttemptControl {
   }
 
   #dispatch(body: Buffer): void {
+    this.#ctx.times.translateUs = this.#options.clock.monotonicUs() - this.#startUs
+    const { provider, key } = this.#slot.deployment
+    const credential = provider.auth === 'google' ? this.#options.tokens.tokenFor(key.credential) : key.credential
+    if (typeof credential === 'string') this.#call = this.#sent(body, credential)
+    else this.#dispatchOnce(body, credential)
+  }
+
+  /** The client may have left while the token was fetched. */
+  #dispatchOnce(body: Buffer, token: Promise<string>): void {
+    token
+      .then((credential) => {
+        if (this.#resolve !== null) this.#call = this.#sent(body, credential)
+      })
+      .catch((cause: unknown) => {
+        this.failed(GatewayError.from(cause))
+      })
+  }
+
+  #sent(body: Buffer, credential: string): UpstreamCall {
     const { deployment } = this.#slot
     const { request } = this.#ctx.exchange
     const { clock } = this.#options
-    this.#ctx.times.translateUs = clock.monotonicUs() - this.#startUs
-    this.#call = this.#options.upstream.send(
+    return this.#options.upstream.send(
       buildUpstreamRequest({
         deployment,
+        credential,
         endpoint: this.#ctx.endpoint,
         vendor: this.#options.vendor,
         request,
@@ -211,6 +235,7 @@ export class Attempt implements UpstreamListener, AttemptControl {
 
   failed(error: GatewayError): void {
     this.#outcome = outcomeOf(error)
+    if (error.code === 'UPSTREAM_AUTH') this.#options.tokens.forget(this.#slot.deployment.key.credential)
     if (this.#ctx.aborted) this.#settle({ kind: 'served' }, error)
     else this.#settle({ kind: 'failed', error }, error)
     this.#hangUp()

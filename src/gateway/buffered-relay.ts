@@ -1,5 +1,6 @@
 import type { BufferedAnswer } from '../core/dialect.ts'
 import { GatewayError } from '../core/errors.ts'
+import { ERROR_TYPE_HEADER, readFailure as readAwsFailure } from '../dialects/bedrock-converse/errors.ts'
 import type { UpstreamHeaders } from '../upstream/upstream-client.ts'
 import { bufferedHeaders } from './answer-headers.ts'
 import type { Answer, AnswerReceiver, AttemptControl } from './answer-receiver.ts'
@@ -146,7 +147,9 @@ export class FailureReader implements AnswerReceiver {
     this.#over = true
     const { dialect, status, headers, redact } = this.#answer
     const body = isEncoded(headers) ? NOTHING : this.#collected.concat()
-    const failure = dialect.readFailure(status, body)
+    const errorType = headers[ERROR_TYPE_HEADER]
+    // Told by the header alone, whoever's dialect the client speaks.
+    const failure = typeof errorType === 'string' ? readAwsFailure(body, errorType) : dialect.readFailure(status, body)
     this.#control.failed(classifyStatus(status, headers, failure, redact))
   }
 

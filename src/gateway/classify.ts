@@ -2,6 +2,7 @@ import type { UpstreamFailure } from '../core/dialect.ts'
 import type { AttemptOutcome } from '../core/deployment.ts'
 import { GatewayError } from '../core/errors.ts'
 import type { ErrorCode } from '../core/errors.ts'
+import { EXCEPTION_STATUS } from '../dialects/bedrock-converse/errors.ts'
 import type { UpstreamHeaders } from '../upstream/upstream-client.ts'
 
 /** What an upstream's failure is to us, by status. Anything else: 4xx is the request's fault, the rest the upstream's. */
@@ -17,6 +18,7 @@ const BY_STATUS: Readonly<Record<number, ErrorCode>> = {
   409: 'UPSTREAM_ERROR',
   413: 'UPSTREAM_BODY_TOO_LARGE',
   421: 'UPSTREAM_ERROR',
+  424: 'UPSTREAM_ERROR',
   425: 'UPSTREAM_ERROR',
   429: 'UPSTREAM_RATE_LIMITED',
   // Servers that were started without the model's kind of work say so like this.
@@ -58,7 +60,8 @@ export function classifyStatus(
 
 /** An error inside a 200. */
 export function classifyFailure(failure: UpstreamFailure, redact: (text: string) => string): GatewayError {
-  return toError(BY_TYPE.get(failure.type) ?? 'UPSTREAM_ERROR', failure, redact, 'error in a 200', null)
+  const code = BY_TYPE.get(failure.type) ?? BY_STATUS[EXCEPTION_STATUS[failure.type] ?? 0] ?? 'UPSTREAM_ERROR'
+  return toError(code, failure, redact, 'error in a 200', null)
 }
 
 /** What the scheduler may learn about the key from an attempt that failed. */

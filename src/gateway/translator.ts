@@ -41,9 +41,15 @@ export class Translator {
   }
 
   /** Throws, or rejects with, UNSUPPORTED_FIELD or INVALID_FIELD; WORKERS_BUSY when the pool is full. */
-  request(ctx: RequestContext, body: RequestBody, deployment: Deployment): TranslatedCall | Promise<TranslatedCall> {
+  request(
+    ctx: RequestContext,
+    body: RequestBody,
+    deployment: Deployment,
+    betas: readonly string[],
+  ): TranslatedCall | Promise<TranslatedCall> {
     const pair: Pair = { client: ctx.endpoint.dialect, upstream: deployment.provider.dialect }
-    const edits: TargetEdits = { ...deployment.target, model: deployment.upstreamModel, stream: body.stream }
+    const asked = { model: deployment.upstreamModel, stream: body.stream }
+    const edits: TargetEdits = { ...deployment.target, ...asked, ...(betas.length > 0 ? { betas } : null) }
     if (body.bytes.length <= this.#inlineMaxBytes)
       return callOf(translateRequest(body.bytes, pair, edits), pair, ctx, body)
     return this.#pool.translateRequest(body.bytes, pair, edits).then((built) => callOf(built, pair, ctx, body))

@@ -1,6 +1,8 @@
 import type { Endpoint, EndpointName } from '../core/endpoint.ts'
 import type { Deployment } from '../core/deployment.ts'
-import type { AuthStyle, Provider, UpstreamKey } from '../core/snapshot.ts'
+import type { AuthStyle, Provider } from '../core/snapshot.ts'
+import { vertexMessagesPath } from '../dialects/anthropic-vertex/address.ts'
+import { azureApi, azurePath } from '../dialects/azure-openai/address.ts'
 import { bedrockPath } from '../dialects/bedrock-converse/address.ts'
 import { COHERE_CHAT_PATH } from '../dialects/cohere-chat/address.ts'
 import { bearer } from '../dialects/credential-header.ts'
@@ -8,8 +10,9 @@ import type { CredentialHeader } from '../dialects/credential-header.ts'
 import { geminiPath } from '../dialects/gemini/address.ts'
 import type { VertexPlace } from '../dialects/gemini/address.ts'
 
-/** Where a provider serves what is not a conversation, behind its base URL. */
+/** Where providers of OpenAI's kind serve an endpoint, behind their base URL. */
 const PATHS: Readonly<Partial<Record<EndpointName, string>>> = {
+  'chat.completions': '/chat/completions',
   'messages.count_tokens': '/messages/count_tokens',
   embeddings: '/embeddings',
   rerank: '/rerank',
@@ -26,10 +29,15 @@ export function addressOf(
   stream: boolean,
 ): { readonly origin: string; readonly path: string } {
   const { origin, pathname } = baseOf(provider.baseUrl)
-  if (endpoint.servedBy !== 'any') return { origin, path: pathname + (PATHS[endpoint.name] ?? '') }
+  const operation = PATHS[endpoint.servedBy === 'any' ? 'chat.completions' : endpoint.name] ?? ''
+  if (provider.apiVersion !== undefined) {
+    const { prefix, api } = azureApi(pathname, provider.apiVersion)
+    return { origin, path: prefix + azurePath(api, upstreamModel, operation) }
+  }
+  if (endpoint.servedBy !== 'any') return { origin, path: pathname + operation }
   switch (provider.dialect) {
     case 'openai-chat':
-      return { origin, path: `${pathname}/chat/completions` }
+      return { origin, path: pathname + operation }
     case 'anthropic-messages':
       return { origin, path: `${pathname}/messages` }
     case 'gemini': {
@@ -37,6 +45,16 @@ export function addressOf(
       const path = geminiPath(upstreamModel, stream ? 'streamGenerateContent' : 'generateContent', place)
       return { origin, path: place === null ? pathname + path : path }
     }
+    case 'anthropic-vertex': {
+      const place = vertexPlace(pathname)
+      // The configuration was checked to name a place.
+      return { origin, path: place === null ? pathname : vertexMessagesPath(upstreamModel, stream, place) }
+    }
+    case 'bedrock-invoke':
+      return {
+        origin,
+        path: pathname + bedrockPath(upstreamModel, stream ? 'invoke-with-response-stream' : 'invoke'),
+      }
     case 'bedrock-converse':
       return { origin, path: pathname + bedrockPath(upstreamModel, stream ? 'converse-stream' : 'converse') }
     case 'cohere-chat':
@@ -51,8 +69,8 @@ function vertexPlace(pathname: string): VertexPlace | null {
   return { project: decodeURIComponent(project), location: decodeURIComponent(location) }
 }
 
-/** Null where no header alone lets a call in. */
-export function credentialHeader({ auth }: Provider, { credential }: UpstreamKey): CredentialHeader | null {
+/** Null where no header alone lets a call in. @param credential what is sent: of a service account, its access token */
+export function credentialHeader({ auth }: Provider, credential: string): CredentialHeader | null {
   return isSigned(auth, credential) ? null : HEADERS[auth](credential)
 }
 
@@ -64,6 +82,7 @@ export function isSigned(auth: AuthStyle, credential: string): boolean {
 const HEADERS: Readonly<Record<AuthStyle, (credential: string) => CredentialHeader | null>> = {
   bearer,
   aws: bearer,
+  google: bearer,
   'x-api-key': (credential) => ['x-api-key', credential],
   'api-key': (credential) => ['api-key', credential],
   'x-goog-api-key': (credential) => ['x-goog-api-key', credential],

@@ -4,6 +4,7 @@ import type { IncomingRequest } from '../core/exchange.ts'
 import { traceparentOf } from '../core/trace-context.ts'
 import type { TraceContext } from '../core/trace-context.ts'
 import type { Provider, UpstreamKey } from '../core/snapshot.ts'
+import { cloudBetas, readBetas } from '../dialects/anthropic-messages/cloud-betas.ts'
 import { BEDROCK_SERVICE } from '../dialects/bedrock-converse/address.ts'
 import { signAwsRequest } from '../upstream/aws-signature.ts'
 import type { AwsRequest } from '../upstream/aws-signature.ts'
@@ -19,11 +20,18 @@ const FORWARDED: Readonly<Partial<Record<UpstreamDialectName, ReadonlyArray<read
   ],
 }
 
+/** The flags that a client of messages has set. */
+export function betasOf(endpoint: Endpoint, request: IncomingRequest, vendor: string): readonly string[] {
+  return endpoint.dialect === 'anthropic-messages' ? readBetas(request.headers[`${vendor}-beta`]) : []
+}
+
 /** Of the messages protocol, for clients that speak another one. */
 const MESSAGES_VERSION = '2023-06-01'
 
 export interface UpstreamRequestParts {
   readonly deployment: Deployment
+  /** What is sent of the key: its credential, or the access token that stands for it at the moment. */
+  readonly credential: string
   readonly endpoint: Endpoint
   readonly vendor: string
   readonly request: IncomingRequest
@@ -57,11 +65,15 @@ export function buildUpstreamRequest(parts: UpstreamRequestParts): UpstreamReque
       if (value !== undefined) headers.push(to, value)
     }
   } else if (provider.dialect === 'anthropic-messages') headers.push('anthropic-version', MESSAGES_VERSION)
+  else if (provider.dialect === 'anthropic-vertex') {
+    const betas = cloudBetas(betasOf(parts.endpoint, request, parts.vendor))
+    if (betas.length > 0) headers.push('anthropic-beta', betas.join(','))
+  }
   if (parts.trace !== null) {
     headers.push('traceparent', traceparentOf(parts.trace))
     if (parts.trace.state !== null) headers.push('tracestate', parts.trace.state)
   }
-  attachCredential(headers, provider, key)
+  attachCredential(headers, provider, parts.credential)
   if (isSigned(provider.auth, key.credential)) sign(headers, { origin, path, body }, key.credential, parts.nowMs)
   return {
     origin,
@@ -83,13 +95,13 @@ export function buildUpstreamLook(
 ): UpstreamRequest {
   const { origin, pathname } = baseOf(provider.baseUrl)
   const all = [...headers, 'accept-encoding', 'identity']
-  attachCredential(all, provider, key)
+  attachCredential(all, provider, key.credential)
   return { origin, path: pathname + path, method: 'GET', headers: all, body: null, timeouts: provider.timeouts }
 }
 
-function attachCredential(headers: string[], provider: Provider, key: UpstreamKey): void {
+function attachCredential(headers: string[], provider: Provider, credential: string): void {
   for (const name in provider.headers) headers.push(name, provider.headers[name] ?? '')
-  const header = credentialHeader(provider, key)
+  const header = credentialHeader(provider, credential)
   if (header !== null) headers.push(...header)
 }
 

@@ -43,7 +43,8 @@ function azureErrorBody(status: number, context: ErrorContext): string {
 /** Reads a body for a deployment, which the path or the body names. Throws BadRequest. */
 export function readAzurePrompt(body: JsonObject, { path, query }: RequestHead): Prompt {
   const deployment = DEPLOYMENT.exec(path)?.[1]
-  if (deployment !== undefined && !new URLSearchParams(query).has('api-version')) {
+  const isDated = deployment !== undefined || !path.includes('/openai/')
+  if (isDated && !new URLSearchParams(query).has('api-version')) {
     throw new BadRequest('Resource not found', null, '404', 404)
   }
   const model = typeof body['model'] === 'string' ? body['model'] : decodeURIComponent(deployment ?? '')

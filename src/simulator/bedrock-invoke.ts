@@ -1,8 +1,9 @@
+import { readCloudPrompt } from './anthropic-clouds.ts'
 import { anthropicMessages } from './anthropic-messages.ts'
 import { bedrockErrorBody, bedrockErrorHeaders, bedrockException } from './bedrock-errors.ts'
 import { AWS_FRAMES, awsEvent, bedrockConverse } from './bedrock-converse.ts'
 import type { JsonObject } from './json.ts'
-import { BadRequest, readMessagesPrompt, type Prompt } from './prompt.ts'
+import { BadRequest, type Prompt } from './prompt.ts'
 import type { Wire } from './wire.ts'
 
 const VERSION = 'bedrock-2023-05-31'
@@ -30,9 +31,7 @@ export function readInvokePrompt(
   body: JsonObject,
   { model, stream }: { readonly model: string; readonly stream: boolean },
 ): Prompt {
-  if (body['anthropic_version'] !== VERSION) throw new BadRequest('anthropic_version: Field required')
-  for (const name of ['model', 'stream']) {
-    if (name in body) throw new BadRequest(`${name}: Extra inputs are not permitted`)
-  }
-  return readMessagesPrompt({ ...body, model, stream }, true)
+  const asked: unknown = body['anthropic_beta'] ?? []
+  if (!Array.isArray(asked)) throw new BadRequest('anthropic_beta: Input should be a valid list')
+  return readCloudPrompt(body, { version: VERSION, model, stream, betas: asked.map(String), more: [] })
 }

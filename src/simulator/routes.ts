@@ -4,6 +4,7 @@ export type Route =
   | { readonly kind: 'chat' | 'messages' | 'count-tokens' | 'models' | 'probe' | 'unknown' | 'control' }
   | { readonly kind: 'cohere' | 'azure' }
   | { readonly kind: 'converse' | 'invoke'; readonly model: string; readonly stream: boolean }
+  | { readonly kind: 'vertex-messages'; readonly model: string; readonly stream: boolean }
   | { readonly kind: 'gemini' | 'gemini-tokens'; readonly model: string; readonly stream: boolean }
   | { readonly kind: 'embeddings' | 'rerank' | 'images' | 'videos' }
   | { readonly kind: 'model' | 'video' | 'video-content'; readonly id: string }
@@ -12,7 +13,9 @@ const VIDEO_CONTENT = /\/videos\/([^/]+)\/content$/
 const VIDEO = /\/videos\/([^/]+)$/
 
 const BEDROCK = /\/model\/([^/]+)\/(converse|invoke)(-stream|-with-response-stream)?$/
-const AZURE = /\/openai\/(?:deployments\/[^/]+|v1)\/chat\/completions$/
+const AZURE = /\/(?:openai\/(?:deployments\/[^/]+|v1)|models)\/chat\/completions$/
+const VERTEX_MESSAGES =
+  /\/v1\/projects\/[^/]+\/locations\/[^/]+\/publishers\/anthropic\/models\/([^/:]+):(rawPredict|streamRawPredict)$/
 const GEMINI = /\/models\/([^/:]+):(generateContent|streamGenerateContent|countTokens)$/
 
 const CHAT: Route = { kind: 'chat' }
@@ -37,6 +40,10 @@ export function routeOf({ method, path }: RequestHead): Route {
         model: decode(model),
         stream: stream !== undefined,
       }
+    }
+    const [, claude, prediction] = VERTEX_MESSAGES.exec(path) ?? []
+    if (claude !== undefined) {
+      return { kind: 'vertex-messages', model: decode(claude), stream: prediction === 'streamRawPredict' }
     }
     const gemini = geminiRoute(path)
     if (gemini !== null) return gemini

@@ -26,6 +26,7 @@ import { BadRequest, readChatPrompt, readMessagesPrompt, type Prompt } from './p
 import type { RecordedAnswer } from './recorded.ts'
 import type { Refusal, ReplySubject } from './reply.ts'
 import type { Route } from './routes.ts'
+import { readVertexPrompt, vertexMessages } from './vertex-messages.ts'
 import type { VideoJobs } from './video-jobs.ts'
 import type { Wire } from './wire.ts'
 
@@ -108,6 +109,8 @@ function wireOf({ kind }: Route, speaksAnthropic: boolean): Wire {
       return bedrockConverse
     case 'invoke':
       return bedrockInvoke
+    case 'vertex-messages':
+      return vertexMessages
     case 'cohere':
       return cohereChat
     case 'azure':
@@ -132,6 +135,8 @@ function readPrompt({ route, head, body }: SubjectParts): Prompt | null {
       return readConversePrompt(readJson(body, false), route)
     case 'invoke':
       return readInvokePrompt(readJson(body, false), route)
+    case 'vertex-messages':
+      return readVertexPrompt(readJson(body, false), route, head)
     case 'gemini':
     case 'gemini-tokens':
       return readGeminiPrompt(readJson(body, false), route, head.query)

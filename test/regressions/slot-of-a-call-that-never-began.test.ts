@@ -8,6 +8,7 @@ import type { AttemptOutcome, Slot } from '../../src/core/deployment.ts'
 import { dialectOf } from '../../src/dialects/index.ts'
 import { Attempt } from '../../src/gateway/attempt.ts'
 import { BODY, makeContext } from '../unit/gateway/context.ts'
+import { noTokens } from '../support/no-tokens.ts'
 import { noTranslator } from '../support/no-translator.ts'
 
 it('gives the slot back and fails the attempt when the call cannot be sent', async () => {
@@ -43,6 +44,7 @@ it('gives the slot back and fails the attempt when the call cannot be sent', asy
     clock: systemClock,
     deadlines: new DeadlineClock(systemClock),
     translator: noTranslator,
+    tokens: noTokens,
     readAnswer: () => ({ usage: null, observedTextBytes: 0, failure: null, body: null }),
     maxAnswerBytes: 1,
     vendor: 'anthropic',

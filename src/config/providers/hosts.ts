@@ -172,14 +172,60 @@ export const HOSTS: readonly KnownProvider[] = [
     quirks: { takesCustomTools: false },
   },
   {
-    ...chat,
+    dialect: 'openai-chat',
+    auth: 'api-key',
     id: 'azure-openai',
-    name: 'Azure OpenAI (v1)',
+    name: 'Azure OpenAI',
     prefix: 'AZURE_OPENAI',
-    // https://RESOURCE.openai.azure.com/openai/v1; models are names of deployments.
+    // https://RESOURCE.openai.azure.com/openai/v1, or with a version https://RESOURCE.openai.azure.com; models are names
+    // of deployments.
     baseUrl: null,
+    apiVersions: true,
     models: [under('azure-openai')],
     quirks: { maxTokensField: 'max_completion_tokens' },
+  },
+  {
+    dialect: 'bedrock-converse',
+    auth: 'aws',
+    id: 'bedrock',
+    name: 'Amazon Bedrock (Converse)',
+    prefix: 'BEDROCK',
+    // https://bedrock-runtime.REGION.amazonaws.com
+    baseUrl: null,
+    models: [under('bedrock')],
+  },
+  {
+    dialect: 'bedrock-invoke',
+    auth: 'aws',
+    id: 'bedrock-anthropic',
+    name: 'Anthropic on Amazon Bedrock (InvokeModel)',
+    prefix: 'BEDROCK_ANTHROPIC',
+    // https://bedrock-runtime.REGION.amazonaws.com
+    baseUrl: null,
+    models: [
+      ...['anthropic.claude-*', 'us.anthropic.claude-*', 'eu.anthropic.claude-*', 'apac.anthropic.claude-*'],
+      ...['global.anthropic.claude-*', under('bedrock-anthropic')],
+    ],
+  },
+  {
+    dialect: 'gemini',
+    auth: 'google',
+    id: 'vertex',
+    name: 'Gemini on Vertex AI',
+    prefix: 'VERTEX',
+    // https://LOCATION-aiplatform.googleapis.com/v1/projects/PROJECT/locations/LOCATION
+    baseUrl: null,
+    models: [under('vertex')],
+  },
+  {
+    dialect: 'anthropic-vertex',
+    auth: 'google',
+    id: 'vertex-anthropic',
+    name: 'Anthropic on Vertex AI',
+    prefix: 'VERTEX_ANTHROPIC',
+    // https://LOCATION-aiplatform.googleapis.com/v1/projects/PROJECT/locations/LOCATION
+    baseUrl: null,
+    models: [under('vertex-anthropic')],
   },
   {
     ...compatible(),

@@ -18,6 +18,8 @@ export interface KnownProvider {
   readonly models: readonly ProviderModel[]
   /** What it takes otherwise than its dialect's own service. */
   readonly quirks?: TargetQuirks
+  /** Calls may name a version, that of `<prefix>_API_VERSION`. */
+  readonly apiVersions?: true
   /** Runs where its users run it: an address is enough, it needs no credential. */
   readonly selfHosted?: true
 }

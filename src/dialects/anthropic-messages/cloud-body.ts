@@ -1,8 +1,12 @@
-import type { BuiltRequest } from '../../core/codec.ts'
+import type { BuiltRequest, Target } from '../../core/codec.ts'
+import type { Conversation } from '../../core/conversation.ts'
 import type { JsonObject } from '../../core/json-object.ts'
 import { objects } from '../fields.ts'
+import { buildRequest } from './build-request.ts'
+import { FIELDS_OF_BETAS, cloudBetas, losesBetas } from './cloud-betas.ts'
+import { cloudConversation } from './cloud-conversation.ts'
 
-/** Fields that the clouds refuse, mostly those of first-party services; what a beta adds is told apart by its flag. */
+/** Fields that the clouds refuse, mostly those of first-party services; of some see also `FIELDS_OF_BETAS`. */
 const FIRST_PARTY = new Set([
   'service_tier',
   'cache_control',
@@ -16,45 +20,53 @@ const FIRST_PARTY = new Set([
   'diagnostics',
 ])
 const FIRST_PARTY_OF_TOOLS = new Set(['defer_loading', 'eager_input_streaming'])
+/** How the clouds' own clients write the flags of the header; here it is said anew. */
+const BETAS = 'anthropic_beta'
 
-/** Flags that the clouds know; any other fails the whole request. */
-const KNOWN_BETAS = new Set([
-  'computer-use-2025-01-24',
-  'token-efficient-tools-2025-02-19',
-  'interleaved-thinking-2025-05-14',
-  'output-128k-2025-02-19',
-  'dev-full-thinking-2025-05-14',
-  'context-1m-2025-08-07',
-])
-
-/** Of the flags in `anthropic-beta`, those that a cloud may be given. */
-export function cloudBetas(header: string | null): readonly string[] {
-  if (header === null) return []
-  return header
-    .split(',')
-    .map((flag) => flag.trim())
-    .filter((flag) => KNOWN_BETAS.has(flag))
+export interface Cloud {
+  /** Of the dialect, as the body says it. */
+  readonly version: string
+  /** What the path says already. */
+  readonly inPath: readonly string[]
+  /** Where flags are set. */
+  readonly betasIn: 'body' | 'header'
 }
 
-/** A messages body as a cloud takes it: `version` in it, the members of `removed` not. */
-export function cloudBody(built: BuiltRequest, version: string, removed: readonly string[]): BuiltRequest {
-  const dropped = new Set(built.dropped)
-  const body: Record<string, unknown> = { anthropic_version: version }
+/** A conversation as a messages body that a cloud takes. */
+export function buildCloudRequest(conversation: Conversation, target: Target, cloud: Cloud): BuiltRequest {
+  const dropped = new Set<string>()
+  const built = buildRequest(cloudConversation(conversation, dropped), target)
+  for (const name of built.dropped) dropped.add(name)
+  const asked = [...(target.betas ?? []), ...betasOfBody(built.body[BETAS])]
+  const betas = cloudBetas(asked)
+  if (losesBetas(asked)) dropped.add('anthropic-beta')
+
+  const body: Record<string, unknown> = { anthropic_version: cloud.version }
+  if (cloud.betasIn === 'body' && betas.length > 0) body[BETAS] = betas
   for (const name in built.body) {
-    if (removed.includes(name)) continue
-    if (FIRST_PARTY.has(name)) dropped.add(name)
+    if (name === BETAS || cloud.inPath.includes(name)) continue
+    if (FIRST_PARTY.has(name) && !isAllowedBy(betas, name)) dropped.add(name)
     else body[name] = built.body[name]
   }
   if (Array.isArray(body['tools'])) {
-    body['tools'] = objects(body['tools']).map((tool) => withoutFirstParty(tool, dropped))
+    body['tools'] = objects(body['tools']).map((tool) => withoutFirstParty(tool, betas, dropped))
   }
   return { body, dropped: [...dropped], restoration: built.restoration }
 }
 
-function withoutFirstParty(tool: JsonObject, dropped: Set<string>): JsonObject {
+function betasOfBody(value: unknown): readonly string[] {
+  return Array.isArray(value) ? value.filter((flag) => typeof flag === 'string') : []
+}
+
+function isAllowedBy(betas: readonly string[], field: string): boolean {
+  return FIELDS_OF_BETAS[field]?.some((flag) => betas.includes(flag)) === true
+}
+
+function withoutFirstParty(tool: JsonObject, betas: readonly string[], dropped: Set<string>): JsonObject {
   const kept: Record<string, unknown> = {}
   for (const name in tool) {
-    if (FIRST_PARTY_OF_TOOLS.has(name)) dropped.add(`tools.${name}`)
+    const field = `tools.${name}`
+    if (FIRST_PARTY_OF_TOOLS.has(name) && !isAllowedBy(betas, field)) dropped.add(field)
     else kept[name] = tool[name]
   }
   return kept

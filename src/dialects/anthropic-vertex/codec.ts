@@ -1,12 +1,17 @@
 import type { UpstreamCodec } from '../../core/codec.ts'
-import { cloudBody } from '../anthropic-messages/cloud-body.ts'
+import { buildCloudRequest } from '../anthropic-messages/cloud-body.ts'
+import type { Cloud } from '../anthropic-messages/cloud-body.ts'
 import { messagesCodec } from '../anthropic-messages/codec.ts'
 
-const VERSION = 'vertex-2023-10-16'
+/** Flags are set by a header, which the caller writes. */
+const VERTEX: Cloud = { version: 'vertex-2023-10-16', inPath: ['model'], betasIn: 'header' }
 
 /** Messages through Vertex AI: the model is told by the path. */
 export const vertexMessagesCodec: UpstreamCodec = {
-  ...messagesCodec,
-  buildRequest: (conversation, target) =>
-    cloudBody(messagesCodec.buildRequest(conversation, target), VERSION, ['model']),
+  name: 'anthropic-vertex',
+  defaultTarget: messagesCodec.defaultTarget,
+  framing: 'sse',
+  buildRequest: (conversation, target) => buildCloudRequest(conversation, target, VERTEX),
+  parseAnswer: (body) => messagesCodec.parseAnswer(body),
+  createDecoder: () => messagesCodec.createDecoder(),
 }

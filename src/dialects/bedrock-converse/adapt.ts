@@ -3,6 +3,7 @@ import type { Block, CacheMark } from '../../core/content.ts'
 import { BlockAdapter } from '../anthropic-messages/adapt.ts'
 import type { LossReport } from '../losses.ts'
 import { SIGNED_FORMAT } from '../signed-thinking.ts'
+import { unsealSignature } from '../thought-signature.ts'
 import type { ToolNames } from '../tool-names.ts'
 import type { Family } from './family.ts'
 
@@ -27,7 +28,8 @@ export class ConverseAdapter {
       case 'thinking':
       case 'redacted-thinking': {
         const signed = block.type === 'redacted-thinking' || block.signature !== null
-        const ours = block.format === null || block.format === SIGNED_FORMAT
+        const isOfOthers = unsealSignature(block) !== null
+        const ours = !isOfOthers && (block.format === null || block.format === SIGNED_FORMAT)
         if (this.#family === 'anthropic' && signed && ours) return block
         this.#losses.lose('content.thinking')
         return null

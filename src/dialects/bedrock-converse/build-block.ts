@@ -1,4 +1,5 @@
 import type { Block, CacheMark, SearchResultBlock, ToolResultBlock } from '../../core/content.ts'
+import type { WireDialect } from '../../core/conversation.ts'
 import type { JsonObject } from '../../core/json-object.ts'
 import { inputObject } from '../tool-input.ts'
 import { DocumentWriter, writeImage } from './build-media.ts'
@@ -13,9 +14,12 @@ const ABOUT_DOCUMENT = 'See the document.'
 export class BlockWriter {
   readonly #documents = new DocumentWriter()
   readonly #family: Family
+  readonly #from: WireDialect
 
-  constructor(family: Family) {
+  /** @param from the client's dialect, in whose words refusals name fields */
+  constructor(family: Family, from: WireDialect) {
     this.#family = family
+    this.#from = from
   }
 
   /** Content of a turn. A mark for the cache stands behind what it marks. */
@@ -37,9 +41,9 @@ export class BlockWriter {
       case 'refusal':
         return { text: block.text }
       case 'image':
-        return writeImage(block)
+        return writeImage(block, this.#from)
       case 'document':
-        return this.#documents.write(block)
+        return this.#documents.write(block, this.#from)
       case 'search-result':
         return this.#searchResult(block)
       case 'tool-call':

@@ -1,7 +1,9 @@
 import type { DocumentBlock, ImageBlock, MediaSource } from '../../core/content.ts'
+import type { WireDialect } from '../../core/conversation.ts'
 import type { JsonObject } from '../../core/json-object.ts'
 import { plainMediaType } from '../data-url.ts'
 import { unsupported } from '../losses.ts'
+import { remoteMedia } from '../remote-media.ts'
 
 const IMAGE_FORMATS: Readonly<Record<string, string>> = {
   'image/png': 'png',
@@ -24,14 +26,14 @@ const S3 = 's3://'
 const MAX_NAME_LENGTH = 200
 
 /** Images come with the request or from storage: the service fetches no URL. */
-export function writeImage({ source }: ImageBlock): JsonObject {
+export function writeImage({ source }: ImageBlock, from: WireDialect): JsonObject {
   if (source.kind === 'base64') {
     const format = IMAGE_FORMATS[plainMediaType(source.mediaType)]
     if (format === undefined) throw unsupported('messages.content.image')
     return { image: { format, source: { bytes: source.data } } }
   }
   const stored = storedAt(source)
-  if (stored === null) throw unsupported('messages.content.image.url')
+  if (stored === null) throw remoteMedia('image', source.kind === 'file' ? 'file' : 'url', from)
   const ending = stored.slice(stored.lastIndexOf('.') + 1).toLowerCase()
   const format = IMAGE_FORMATS[plainMediaType(`image/${ending}`)]
   if (format === undefined) throw unsupported('messages.content.image')
@@ -42,8 +44,8 @@ export function writeImage({ source }: ImageBlock): JsonObject {
 export class DocumentWriter {
   readonly #names = new Set<string>()
 
-  write(block: DocumentBlock): JsonObject {
-    const document: Record<string, unknown> = { ...contentOf(block), name: this.#name(block.title) }
+  write(block: DocumentBlock, from: WireDialect): JsonObject {
+    const document: Record<string, unknown> = { ...contentOf(block, from), name: this.#name(block.title) }
     if (block.context !== null) document['context'] = block.context
     if (block.citations !== null) document['citations'] = { enabled: block.citations }
     return { document }
@@ -60,7 +62,7 @@ export class DocumentWriter {
 }
 
 /** Only text that is given as such can be cited from; models that cite nothing know it as bytes. */
-function contentOf({ source, citations }: DocumentBlock): JsonObject {
+function contentOf({ source, citations }: DocumentBlock, from: WireDialect): JsonObject {
   switch (source.kind) {
     case 'base64': {
       const format = DOCUMENT_FORMATS[plainMediaType(source.mediaType)]
@@ -79,7 +81,7 @@ function contentOf({ source, citations }: DocumentBlock): JsonObject {
     }
     default: {
       const stored = storedAt(source)
-      if (stored === null) throw unsupported('messages.content.document.url')
+      if (stored === null) throw remoteMedia('document', source.kind === 'file' ? 'file' : 'url', from)
       const ending = stored.slice(stored.lastIndexOf('.') + 1).toLowerCase()
       const format = Object.values(DOCUMENT_FORMATS).find((known) => known === ending) ?? 'txt'
       return { format, source: { s3Location: { uri: stored } } }

@@ -4,6 +4,7 @@ import type { JsonObject } from '../../core/json-object.ts'
 import { answerToolFits, buildFormat } from '../anthropic-messages/build-format.ts'
 import { buildSampling } from '../anthropic-messages/build-sampling.ts'
 import { buildThinking } from '../anthropic-messages/build-thinking.ts'
+import { cloudBetas, losesBetas } from '../anthropic-messages/cloud-betas.ts'
 import { isBillingHeader } from '../billing-header.ts'
 import { put } from '../fields.ts'
 import { asObject, valueAt } from '../json-value.ts'
@@ -29,6 +30,7 @@ export function buildRequest(conversation: Conversation, target: Target): BuiltR
   const extra = losses.loseExtra(conversation, target.passFields)
   if (conversation.choices !== null && conversation.choices > 1) losses.lose('n')
   const fields: Record<string, unknown> = { ...extra }
+  if (family === 'anthropic') addBetas(fields, target.betas ?? [], losses)
   const thinking = addReasoning(fields, conversation, target, family, losses)
   const answerTool = answerToolFits(conversation, target) ? conversation.format : null
   const format = buildFormat(conversation.format, target, answerTool, losses)
@@ -37,7 +39,7 @@ export function buildRequest(conversation: Conversation, target: Target): BuiltR
   const body: Record<string, unknown> = {}
   const system = buildSystem(conversation.system, adapter, losses, format.instruction)
   const turns = buildTurns(conversation, target, adapter, losses)
-  const writer = new BlockWriter(family)
+  const writer = new BlockWriter(family, conversation.from)
   const messages = turns.map(({ role, content }) => ({ role, content: writer.write(content) }))
   const mark = adapter.mark(conversation.cache)
   if (mark !== null) messages.at(-1)?.content.push(cachePoint(mark))
@@ -59,6 +61,13 @@ export function buildRequest(conversation: Conversation, target: Target): BuiltR
     body['additionalModelResponseFieldPaths'] = ['/stop_sequence']
   }
   return { body, dropped: losses.dropped, restoration: names.restoration }
+}
+
+/** Flags are the model's, not the service's. */
+function addBetas(fields: Record<string, unknown>, asked: readonly string[], losses: LossReport): void {
+  const betas = cloudBetas(asked)
+  if (betas.length > 0) fields['anthropic_beta'] = betas
+  if (losesBetas(asked)) losses.drop('anthropic-beta')
 }
 
 interface Reasons {

@@ -24,10 +24,13 @@ export function failureOfFrame(frame: AwsFrame): UpstreamFailure {
   return { message: original === '' || original === message ? message : `${message}: ${original}`, type: frame.type }
 }
 
-/** An answer that is not a 200. The type of its error is in a header. */
-export function readFailure(body: Buffer, headers: Readonly<Record<string, string>>): UpstreamFailure {
+/** The header that holds the type of an error. */
+export const ERROR_TYPE_HEADER = 'x-amzn-errortype'
+
+/** An answer that is not a 200. @param errorType what the header says; undefined: nothing */
+export function readFailure(body: Buffer, errorType: string | undefined): UpstreamFailure {
   const failure = readFailureBody(body)
   // `ThrottlingException:http://internal.amazon.com/coral/com.amazon.bedrock/`
-  const type = headers['x-amzn-errortype']?.split(':', 1)[0] ?? ''
+  const type = errorType?.split(':', 1)[0] ?? ''
   return type === '' ? { ...failure, type: failure.type.replace(/^.*#/, '') } : { ...failure, type }
 }

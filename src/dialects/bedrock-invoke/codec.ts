@@ -1,17 +1,17 @@
 import type { UpstreamCodec } from '../../core/codec.ts'
-import { cloudBody } from '../anthropic-messages/cloud-body.ts'
+import { buildCloudRequest } from '../anthropic-messages/cloud-body.ts'
+import type { Cloud } from '../anthropic-messages/cloud-body.ts'
 import { messagesCodec } from '../anthropic-messages/codec.ts'
 import { InvokeDecoder } from './decoder.ts'
 
-const VERSION = 'bedrock-2023-05-31'
+const BEDROCK: Cloud = { version: 'bedrock-2023-05-31', inPath: ['model', 'stream'], betasIn: 'body' }
 
 /** Messages through InvokeModel: model and stream are told by the path. */
 export const invokeCodec: UpstreamCodec = {
-  name: 'anthropic-messages',
+  name: 'bedrock-invoke',
   defaultTarget: messagesCodec.defaultTarget,
   framing: 'aws-event-stream',
-  buildRequest: (conversation, target) =>
-    cloudBody(messagesCodec.buildRequest(conversation, target), VERSION, ['model', 'stream']),
+  buildRequest: (conversation, target) => buildCloudRequest(conversation, target, BEDROCK),
   parseAnswer: (body) => messagesCodec.parseAnswer(body),
   createDecoder: () => new InvokeDecoder(),
 }

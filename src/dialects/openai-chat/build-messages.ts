@@ -3,6 +3,7 @@ import { textBlock } from '../../core/content.ts'
 import type { Block, ToolCallBlock, ToolResultBlock } from '../../core/content.ts'
 import type { Conversation, Message } from '../../core/conversation.ts'
 import type { JsonObject } from '../../core/json-object.ts'
+import { isBillingHeader } from '../billing-header.ts'
 import { plainMediaType } from '../data-url.ts'
 import type { LossReport } from '../losses.ts'
 import { upstreamToolId } from '../tool-ids.ts'
@@ -10,8 +11,6 @@ import { inputText } from '../tool-input.ts'
 import type { ToolNames } from '../tool-names.ts'
 import { writeCall, writePart } from './build-part.ts'
 
-/** A line of a coding agent's that changes from request to request and would defeat every prompt cache. */
-const BILLING_HEADER = 'x-anthropic-billing-header:'
 const BETWEEN_BLOCKS = '\n\n'
 const MEDIA_BELOW = '[attached below]'
 
@@ -50,8 +49,7 @@ class MessageWriter {
     const blocks: Block[] = []
     for (const block of content) {
       const adapted = this.#adapt(block)
-      if (adapted?.type === 'text' && !adapted.text.startsWith(BILLING_HEADER) && adapted.text !== '')
-        blocks.push(adapted)
+      if (adapted?.type === 'text' && !isBillingHeader(adapted.text) && adapted.text !== '') blocks.push(adapted)
     }
     if (blocks.length === 0) return
     const known = role === 'developer' && this.#target.takesDeveloperRole ? 'developer' : 'system'

@@ -6,6 +6,7 @@ import { arrivals, call, chat, expectRow, steering, uniqueMark } from '../../sup
 import type { Answer } from '../../support/ai-calls.ts'
 import type { TestGateway } from '../../support/gateway.ts'
 import { startGateway } from '../../support/gateway.ts'
+import { FORM_NAMES, UPSTREAM_FORMS, upstreamsOfAllForms } from '../../support/upstream-forms.ts'
 import { loadFixtures } from '../../support/recorded-fixtures.ts'
 
 type ResponseInput = OpenAI.Responses.ResponseInput
@@ -14,15 +15,6 @@ type ResponseStreamEvent = OpenAI.Responses.ResponseStreamEvent
 const PIXEL = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=='
 const parameters = { type: 'object', properties: { city: { type: 'string' } }, required: ['city'] }
 const tools = [{ type: 'function' as const, name: 'get_weather', parameters, strict: false }]
-/** Upstream dialects, each behind a model of its name. */
-const UPSTREAMS = ['openai-chat', 'anthropic-messages', 'gemini', 'bedrock-converse', 'cohere-chat'] as const
-const BASES = {
-  'openai-chat': '/v1',
-  'anthropic-messages': '/v1',
-  gemini: '',
-  'bedrock-converse': '',
-  'cohere-chat': '',
-} as const
 /** A stream that thinks, then calls a tool; and an answer that calls a custom tool. */
 const THINKS = 'anthropic-messages/anthropic-claude-agent-sdk-v1-messages-beta-true-post-ea8af730'
 const CALLS_CUSTOM = 'openai-chat/openai-chat-completion-custom-tool-call'
@@ -39,7 +31,7 @@ beforeAll(async () => {
     simulator.record({ id, status: 200, headers: { 'content-type': type }, body: response, splits: null })
   }
   gateway = await startGateway({
-    upstreams: UPSTREAMS.map((dialect) => ({ dialect, baseUrl: simulator.origin + BASES[dialect], models: [dialect] })),
+    upstreams: upstreamsOfAllForms(simulator.origin),
   })
   openai = new OpenAI({ apiKey: gateway.apiKey, baseURL: `${gateway.url}/v1`, maxRetries: 0 })
 })
@@ -53,13 +45,17 @@ function responses(body: Record<string, unknown>): Promise<Answer> {
   return call(gateway, { path: '/v1/responses', body: { input: 'Hello there', ...body } })
 }
 
+function speaksChat(form: keyof typeof UPSTREAM_FORMS): boolean {
+  return UPSTREAM_FORMS[form].dialect === 'openai-chat'
+}
+
 /** Types of a stream's events, each once where it is repeated. */
 function orderOf(events: readonly ResponseStreamEvent[]): string[] {
   const types = events.map(({ type }) => type.replace('response.', ''))
   return types.filter((type, at) => type !== types[at - 1])
 }
 
-describe.each(UPSTREAMS)('over an upstream of %s', (model) => {
+describe.each(FORM_NAMES)('over an upstream of %s', (model) => {
   it.each(['whole', 'streamed'])('a client looks at a picture, calls a tool and reads its result, %s', async (how) => {
     const ask = (input: ResponseInput): Promise<OpenAI.Responses.Response> => {
       const request = { model, input, tools, instructions: 'Be brief.', store: false }
@@ -245,7 +241,7 @@ it.each([
 })
 
 // Last: so many failures open the circuit of a key.
-describe.each(UPSTREAMS)('over an upstream of %s', (model) => {
+describe.each(FORM_NAMES)('over an upstream of %s', (model) => {
   it.each(['error-event-mid', 'close-mid-stream', 'reset-mid-stream', 'no-terminal', 'truncated-json'] as const)(
     'never completes a stream with %s',
     async (fault) => {
@@ -256,7 +252,7 @@ describe.each(UPSTREAMS)('over an upstream of %s', (model) => {
         .filter((event) => event !== '')
         .map((event) => JSON.parse(event.slice(event.indexOf('data: ') + 6)))
       // The chat protocol's own end is its finish reason.
-      const whole = fault === 'no-terminal' && model === 'openai-chat'
+      const whole = fault === 'no-terminal' && speaksChat(model)
       expect(events.map(({ sequence_number: number }) => number)).toEqual(events.map((_, at) => at))
       expect(events.filter(({ type }) => type === 'response.created')).toHaveLength(1)
       expect(events.filter(({ type }) => type === 'response.completed')).toHaveLength(whole ? 1 : 0)

@@ -7,30 +7,16 @@ import type { Simulator } from '../../../src/simulator/simulator.ts'
 import { startSimulator } from '../../../src/simulator/simulator.ts'
 import type { TestGateway } from '../../support/gateway.ts'
 import { startGateway } from '../../support/gateway.ts'
+import { FORM_NAMES, upstreamsOfAllForms } from '../../support/upstream-forms.ts'
 
 const PIXEL = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=='
-/** Upstream dialects, each behind a model of its name, and where the simulator speaks them. */
-const UPSTREAMS = {
-  'openai-chat': '/v1',
-  'anthropic-messages': '/v1',
-  gemini: '',
-  'bedrock-converse': '',
-  'cohere-chat': '',
-} as const
-type Upstream = keyof typeof UPSTREAMS
 
 let simulator: Simulator
 let gateway: TestGateway
 
 beforeAll(async () => {
   simulator = await startSimulator()
-  gateway = await startGateway({
-    upstreams: (Object.keys(UPSTREAMS) as Upstream[]).map((dialect) => ({
-      dialect,
-      baseUrl: simulator.origin + UPSTREAMS[dialect],
-      models: [dialect],
-    })),
-  })
+  gateway = await startGateway({ upstreams: upstreamsOfAllForms(simulator.origin) })
 })
 
 afterAll(async () => {
@@ -82,7 +68,7 @@ describe.each(Object.keys(CLIENTS))('the ai package over %s', (client) => {
     providerOptions: { openai: { store: false } },
   })
 
-  it.each(Object.keys(UPSTREAMS))('looks at a picture, calls a tool and answers, through %s', async (upstream) => {
+  it.each(FORM_NAMES)('looks at a picture, calls a tool and answers, through %s', async (upstream) => {
     asked.length = 0
     const result = await generateText(request(upstream))
     expect(asked).toEqual([{ city: 'example' }])
@@ -91,7 +77,7 @@ describe.each(Object.keys(CLIENTS))('the ai package over %s', (client) => {
     expect(result.totalUsage.outputTokens).toBeGreaterThan(0)
   })
 
-  it.each(Object.keys(UPSTREAMS))('the same, streamed, through %s', async (upstream) => {
+  it.each(FORM_NAMES)('the same, streamed, through %s', async (upstream) => {
     asked.length = 0
     const errors: unknown[] = []
     const result = streamText({ ...request(upstream), onError: ({ error }) => void errors.push(error) })

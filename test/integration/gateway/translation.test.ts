@@ -7,19 +7,10 @@ import { call, chat, expectRow, jsonOf, steering } from '../../support/ai-calls.
 import type { TestGateway } from '../../support/gateway.ts'
 import { eventually } from '../../support/eventually.ts'
 import { startGateway } from '../../support/gateway.ts'
+import { FORM_NAMES, upstreamsOfAllForms } from '../../support/upstream-forms.ts'
 
 const PIXEL = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=='
 const schema = { type: 'object' as const, properties: { city: { type: 'string' } }, required: ['city'] }
-/** Upstream dialects, each behind a model of its name. */
-const UPSTREAMS = ['openai-chat', 'anthropic-messages', 'gemini', 'bedrock-converse', 'cohere-chat'] as const
-
-const BASES = {
-  'openai-chat': '/v1',
-  'anthropic-messages': '/v1',
-  gemini: '',
-  'bedrock-converse': '',
-  'cohere-chat': '',
-} as const
 
 let simulator: Simulator
 let gateway: TestGateway
@@ -29,7 +20,7 @@ let anthropic: Anthropic
 beforeAll(async () => {
   simulator = await startSimulator()
   gateway = await startGateway({
-    upstreams: UPSTREAMS.map((dialect) => ({ dialect, baseUrl: simulator.origin + BASES[dialect], models: [dialect] })),
+    upstreams: upstreamsOfAllForms(simulator.origin),
     config: { workers: { inline_max_bytes: 20_000 } },
   })
   openai = new OpenAI({ apiKey: gateway.apiKey, baseURL: `${gateway.url}/v1`, maxRetries: 0 })
@@ -41,7 +32,7 @@ afterAll(async () => {
   await simulator.close()
 })
 
-describe.each(UPSTREAMS)('over an upstream of %s', (model) => {
+describe.each(FORM_NAMES)('over an upstream of %s', (model) => {
   it('an openai client looks at a picture, calls a tool and reads its result, whole', async () => {
     const tools = [{ type: 'function' as const, function: { name: 'get_weather', parameters: schema } }]
     const messages: OpenAI.ChatCompletionMessageParam[] = [
@@ -203,25 +194,22 @@ it('bug 16: an error inside a stream tells nothing of the inside', async () => {
   expect(text).not.toMatch(/upstream-credential|\bat .+:\d+:\d+|node:internal|\.ts\b/)
 })
 
-it.each(['anthropic-messages', 'gemini', 'bedrock-converse', 'cohere-chat'])(
-  'bug 34: a client that leaves ends the call of %s, and no other is made for it',
-  async (model) => {
-    const leaving = new AbortController()
-    const before = simulator.ledger.totals.started
-    const answer = await fetch(`${gateway.url}/v1/chat/completions`, {
-      method: 'POST',
-      headers: { authorization: `Bearer ${gateway.apiKey}`, 'content-type': 'application/json' },
-      body: JSON.stringify({ model, stream: true, messages: steering({ tokens: 1_000, eventsPerSecond: 20 }) }),
-      signal: leaving.signal,
-    })
-    await answer.body?.getReader().read()
-    leaving.abort()
-    await eventually(() => {
-      expect(simulator.ledger.totals.aborted).toBeGreaterThan(0)
-      expect(simulator.ledger.totals.inFlight).toBe(0)
-    })
-    expect(simulator.ledger.totals.started).toBe(before + 1)
-    const id = answer.headers.get('x-request-id') ?? ''
-    await expectRow(gateway, { id }, { status: 200, aborted: true })
-  },
-)
+it.each(FORM_NAMES)('bug 34: a client that leaves ends the call of %s, and no other is made for it', async (model) => {
+  const leaving = new AbortController()
+  const before = simulator.ledger.totals.started
+  const answer = await fetch(`${gateway.url}/v1/chat/completions`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${gateway.apiKey}`, 'content-type': 'application/json' },
+    body: JSON.stringify({ model, stream: true, messages: steering({ tokens: 1_000, eventsPerSecond: 20 }) }),
+    signal: leaving.signal,
+  })
+  await answer.body?.getReader().read()
+  leaving.abort()
+  await eventually(() => {
+    expect(simulator.ledger.totals.aborted).toBeGreaterThan(0)
+    expect(simulator.ledger.totals.inFlight).toBe(0)
+  })
+  expect(simulator.ledger.totals.started).toBe(before + 1)
+  const id = answer.headers.get('x-request-id') ?? ''
+  await expectRow(gateway, { id }, { status: 200, aborted: true })
+})

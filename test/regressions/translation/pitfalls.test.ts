@@ -3,7 +3,6 @@ import { ENDPOINTS } from '../../../src/core/endpoint.ts'
 import type { UpstreamDialectName } from '../../../src/core/endpoint.ts'
 import { GatewayError } from '../../../src/core/errors.ts'
 import type { StreamEvent } from '../../../src/core/stream-event.ts'
-import { cloudBetas } from '../../../src/dialects/anthropic-messages/cloud-body.ts'
 import { clientCodec, upstreamCodec } from '../../../src/dialects/codecs.ts'
 import { dialectOf } from '../../../src/dialects/index.ts'
 import { errorHeaders } from '../../../src/gateway/answer-headers.ts'
@@ -173,6 +172,7 @@ function betasSentTo(dialect: UpstreamDialectName, client: 'chat' | 'messages'):
   } as const
   const { headers } = buildUpstreamRequest({
     deployment: { provider, key, upstreamModel: 'm', weight: 1 },
+    credential: key.credential,
     endpoint: ENDPOINTS[client],
     vendor: 'anthropic',
     request: {
@@ -195,10 +195,11 @@ function betasSentTo(dialect: UpstreamDialectName, client: 'chat' | 'messages'):
 it('pitfall 17: beta flags go to the first party whole, to clouds by a list, and to no other dialect', () => {
   expect(betasSentTo('anthropic-messages', 'messages')).toBe(BETAS)
   expect(betasSentTo('anthropic-messages', 'chat')).toBeUndefined()
-  for (const dialect of ['openai-chat', 'gemini', 'bedrock-converse'] as const) {
+  for (const dialect of ['openai-chat', 'gemini', 'bedrock-converse', 'bedrock-invoke'] as const) {
     expect(betasSentTo(dialect, 'messages'), dialect).toBeUndefined()
   }
-  expect(cloudBetas(BETAS)).toEqual(['context-1m-2025-08-07'])
+  expect(betasSentTo('anthropic-vertex', 'messages')).toBe('context-1m-2025-08-07')
+  expect(betasSentTo('anthropic-vertex', 'chat')).toBeUndefined()
 
   const messages = [
     { role: 'user', content: 'go' },

@@ -49,7 +49,7 @@ const cases: ReadonlyArray<readonly [what: string, setting: Setting, message: st
   [
     'a missing key',
     { yaml: 'upstreams:\n  - id: a\n    base_url: http://a\n    models: [m]\n' },
-    'sluice.yaml:2:5: upstreams[0].dialect is missing; it must be openai-chat or anthropic-messages or gemini or bedrock-converse or cohere-chat, or give a provider',
+    'sluice.yaml:2:5: upstreams[0].dialect is missing; it must be openai-chat or anthropic-messages or anthropic-vertex or gemini or bedrock-converse or bedrock-invoke or cohere-chat, or give a provider',
   ],
   [
     'a wrong member of a union',
@@ -97,7 +97,7 @@ const cases: ReadonlyArray<readonly [what: string, setting: Setting, message: st
   [
     'a section made by a variable alone that lacks a key',
     { yaml: 'log: {}', env: { SLUICE__UPSTREAMS__0__ID: 'a' } },
-    'SLUICE__UPSTREAMS__0__ID: upstreams[0].dialect is missing; it must be openai-chat or anthropic-messages or gemini or bedrock-converse or cohere-chat, or give a provider',
+    'SLUICE__UPSTREAMS__0__ID: upstreams[0].dialect is missing; it must be openai-chat or anthropic-messages or anthropic-vertex or gemini or bedrock-converse or bedrock-invoke or cohere-chat, or give a provider',
   ],
   [
     'a configuration file that is not there',

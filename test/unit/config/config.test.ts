@@ -159,6 +159,12 @@ it('accepts the example file, which says the defaults', () => {
   ])
 })
 
+const SERVICE_ACCOUNT = {
+  type: 'service_account',
+  client_email: 'sluice@my-project.iam.gserviceaccount.com',
+  private_key: '-----BEGIN PRIVATE KEY-----\nMIIE\n-----END PRIVATE KEY-----\n',
+}
+
 it('accepts every example of the example file', () => {
   const yaml = readFileSync(new URL('../../../config/sluice.example.yaml', import.meta.url), 'utf8')
   const uncommented = yaml
@@ -167,10 +173,18 @@ it('accepts every example of the example file', () => {
     .replace(/^( *)# (?=( *)(- |[a-z_]+:))/gm, '$1')
     .replace('/run/secrets/demo-key', 'demo-key')
     .replace('/run/secrets/metrics-token', 'metrics-token')
+    .replace('/run/secrets/service-account.json', 'service-account.json')
     .replaceAll('/etc/sluice/', './')
 
-  const files = { 'demo-key': generateApiKey(), 'metrics-token': 'm'.repeat(16), 'cert.pem': '', 'key.pem': '' }
-  const config = read({ yaml: uncommented, env: { MY_OPENAI_KEY: 'x', MY_GROQ_KEY: 'y' }, files })
+  const files = {
+    'demo-key': generateApiKey(),
+    'metrics-token': 'm'.repeat(16),
+    'cert.pem': '',
+    'key.pem': '',
+    'service-account.json': JSON.stringify(SERVICE_ACCOUNT),
+  }
+  const cloud = { MY_AZURE_KEY: 'a', MY_AWS_KEY_ID: 'b', MY_AWS_SECRET: 'c' }
+  const config = read({ yaml: uncommented, env: { MY_OPENAI_KEY: 'x', MY_GROQ_KEY: 'y', ...cloud }, files })
   expect(config.upstreams[0]?.models.map((model) => model.upstreamModel)).toEqual(['gpt-4o', 'gpt-*', 'gpt-4o-mini'])
   expect(config.models[0]).toMatchObject({ id: 'gpt-4o', aliases: ['smart'], prices: { cachedInput: 1_250_000 } })
   expect(config.keys[0]).toMatchObject({ name: 'demo', limits: { requestsPerMinute: 600 }, addresses: ['10.0.0.0/8'] })

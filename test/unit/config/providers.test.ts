@@ -25,7 +25,7 @@ it('names all of them in the example', () => {
 
 describe.each(KNOWN_PROVIDERS)(
   '$id',
-  ({ id, name, prefix, baseUrl, basePath, models, quirks, selfHosted, ...rest }) => {
+  ({ id, name, prefix, baseUrl, basePath, models, quirks, selfHosted, apiVersions, ...rest }) => {
     it('is a provider that the file can name', () => {
       const file = {
         upstreams: [{ id, provider: id, headers: {}, keys: [], priority: 0, bills_after_disconnect: false }],

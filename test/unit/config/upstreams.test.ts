@@ -70,7 +70,7 @@ upstreams: [{id: a, dialect: openai-chat, base_url: "http://a", headers: {X-A: b
 })
 
 it.each(KNOWN_PROVIDERS)('makes an upstream of $prefix_API_KEY', (provider) => {
-  const address = provider.baseUrl ?? 'https://customer.test/v1'
+  const address = provider.baseUrl ?? 'https://customer.test/v1/projects/p/locations/l'
   const env = { [`${provider.prefix}_API_KEY`]: 'one, two,,one' }
   const config = read({
     env: provider.baseUrl === null ? { ...env, [`${provider.prefix}_BASE_URL`]: address } : env,
@@ -199,4 +199,60 @@ keys:
   expect(second).toMatchObject({ enabled: true, expiresAtMs: null, models: null, addresses: null, clients: null })
   expect(second?.limits).toEqual({ requestsPerMinute: null, tokensPerMinute: null, concurrency: null })
   expect(inspect(first)).not.toContain(key)
+})
+
+const ACCOUNT = {
+  type: 'service_account',
+  project_id: 'p',
+  private_key_id: 'key-1',
+  private_key: '-----BEGIN PRIVATE KEY-----\nMIIE\n-----END PRIVATE KEY-----\n',
+  client_email: 'sluice@p.iam.gserviceaccount.com',
+  token_uri: 'https://oauth2.googleapis.com/token',
+}
+const VERTEX = 'https://us-east5-aiplatform.googleapis.com/v1/projects/p/locations/us-east5'
+
+it('takes clouds by name: Azure with a version, Bedrock with a key pair, Vertex with the file of a service account', () => {
+  const yaml = `
+upstreams:
+  - {id: a, provider: azure-openai, base_url: "https://a.openai.azure.com", api_version: 2024-10-21, keys: [{credential: k}]}
+  - {id: b, provider: bedrock-anthropic, base_url: "https://bedrock-runtime.eu-west-1.amazonaws.com", keys: [{credential: "AKID:secret"}]}
+  - {id: c, dialect: anthropic-vertex, base_url: "${VERTEX}", models: [m], keys: [{credential: "\${file:account.json}"}, {credential: ya29.token}]}`
+  const { upstreams } = read({ yaml, files: { 'account.json': JSON.stringify(ACCOUNT, null, 2) } })
+
+  expect(upstreams).toMatchObject([
+    { dialect: 'openai-chat', auth: 'api-key', apiVersion: '2024-10-21' },
+    { dialect: 'bedrock-invoke', auth: 'aws' },
+    { dialect: 'anthropic-vertex', auth: 'google', baseUrl: VERTEX, keys: [{}, { credential: 'ya29.token' }] },
+  ])
+  const { client_email, private_key, private_key_id, token_uri } = ACCOUNT
+  const credential: unknown = JSON.parse(upstreams[2]?.keys[0]?.credential ?? '')
+  expect(credential).toEqual({ client_email, private_key, private_key_id, token_uri })
+  expect(inspect(upstreams)).not.toContain('PRIVATE KEY')
+})
+
+it('takes clouds from the environment, with addresses of their own', () => {
+  const env = {
+    AZURE_OPENAI_API_KEY: 'k',
+    AZURE_OPENAI_BASE_URL: 'https://a.openai.azure.com',
+    AZURE_OPENAI_API_VERSION: '2024-10-21',
+    VERTEX_ANTHROPIC_API_KEY: JSON.stringify(ACCOUNT),
+    VERTEX_ANTHROPIC_BASE_URL: VERTEX,
+    BEDROCK_API_KEY: 'AKID:secret',
+  }
+  expect(read({ env }).upstreams).toMatchObject([
+    { id: 'azure-openai', apiVersion: '2024-10-21', auth: 'api-key' },
+    { id: 'vertex-anthropic', auth: 'google', keys: [{ credential: expect.stringContaining(ACCOUNT.client_email) }] },
+  ])
+})
+
+it.each([
+  ['{', 'is not JSON'],
+  [JSON.stringify({ ...ACCOUNT, type: 'authorized_user' }), 'must have the type "service_account"'],
+  [JSON.stringify({ ...ACCOUNT, client_email: 7 }), 'has no client_email'],
+  [JSON.stringify({ ...ACCOUNT, private_key: 'secret' }), 'has no private_key in PEM'],
+  [JSON.stringify({ ...ACCOUNT, token_uri: 'ftp://x' }), 'has a token_uri that is no address'],
+])('refuses a service account that is none, without showing it: %#', (json, reason) => {
+  const yaml = `upstreams:\n  - {id: a, dialect: anthropic-vertex, base_url: "${VERTEX}", models: [m], keys: [{credential: "\${ACCOUNT}"}]}`
+  expect(() => read({ yaml, env: { ACCOUNT: json } })).toThrow(`the JSON of a service account ${reason}`)
+  expect(() => read({ env: { VERTEX_API_KEY: json, VERTEX_BASE_URL: VERTEX } })).toThrow(reason)
 })

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { cloudBetas } from '../../../src/dialects/anthropic-messages/cloud-body.ts'
-import { vertexMessagesAuth, vertexMessagesPath } from '../../../src/dialects/anthropic-vertex/address.ts'
+import { cloudBetas, losesBetas, readBetas } from '../../../src/dialects/anthropic-messages/cloud-betas.ts'
+import { vertexMessagesPath } from '../../../src/dialects/anthropic-vertex/address.ts'
 import { vertexMessagesCodec } from '../../../src/dialects/anthropic-vertex/codec.ts'
 import { invokeCodec } from '../../../src/dialects/bedrock-invoke/codec.ts'
 import { clientCodec } from '../../../src/dialects/codecs.ts'
@@ -39,15 +39,16 @@ describe('messages through clouds', () => {
     expect(vertexMessagesPath('claude-3-7-sonnet@20250219', true, { project: 'p', location: 'us-east5' })).toBe(
       '/v1/projects/p/locations/us-east5/publishers/anthropic/models/claude-3-7-sonnet@20250219:streamRawPredict',
     )
-    expect(vertexMessagesAuth('t')).toEqual(['authorization', 'Bearer t'])
   })
 
   it('are given the flags that clouds know, and no others', () => {
-    expect(cloudBetas('context-1m-2025-08-07, claude-code-20250219,interleaved-thinking-2025-05-14')).toEqual([
-      'context-1m-2025-08-07',
-      'interleaved-thinking-2025-05-14',
+    const flags = readBetas('context-1m-2025-08-07, claude-code-20250219,,interleaved-thinking-2025-05-14')
+    expect(cloudBetas(flags)).toEqual(['context-1m-2025-08-07', 'interleaved-thinking-2025-05-14'])
+    expect([losesBetas(flags), losesBetas(cloudBetas(flags))]).toEqual([true, false])
+    expect(cloudBetas(readBetas('advanced-tool-use-2025-11-20,tool-search-tool-2025-10-19'))).toEqual([
+      'tool-search-tool-2025-10-19',
     ])
-    expect(cloudBetas(null)).toEqual([])
+    expect(readBetas(undefined)).toEqual([])
   })
 
   it.each([

@@ -8,6 +8,7 @@ import { RetryBudget } from '../../../src/scheduling/retry-budget.ts'
 import type { UpstreamClient } from '../../../src/upstream/upstream-client.ts'
 import { provider, SchedulingWorld, settled, upstreamKey } from '../../support/scheduling-world.ts'
 import { makeContext } from './context.ts'
+import { noTokens } from '../../support/no-tokens.ts'
 import { noTranslator } from '../../support/no-translator.ts'
 
 /** Each model has a provider of its own. */
@@ -69,6 +70,7 @@ function setUp(
     deadlines: world.deadlines,
     upstream,
     translator: noTranslator,
+    tokens: noTokens,
     readAnswer: () => ({ usage: null, observedTextBytes: 0, failure: null, body: null }),
     maxAnswerBytes: 1_000,
     vendor: 'anthropic',

@@ -32,6 +32,7 @@ function sent(
 ): Record<string, string> {
   const { headers: flat, path } = buildUpstreamRequest({
     deployment: deploymentOf(dialect),
+    credential: 'the-credential',
     endpoint: dialect === 'openai-chat' ? ENDPOINTS.chat : ENDPOINTS.messages,
     vendor,
     request: { method: 'POST', path: '/', query: '', headers, address: '127.0.0.1', params: [] },

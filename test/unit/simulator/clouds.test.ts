@@ -192,7 +192,7 @@ describe('Azure', () => {
 
   it('begins its streams with what the filter says of the prompt', async () => {
     const response = await post(
-      url(azurePath(api, 'our-gpt', 'chat/completions')),
+      url(azurePath(api, 'our-gpt', '/chat/completions')),
       { ...body, stream: true },
       { 'api-key': 'secret' },
     )
@@ -205,7 +205,7 @@ describe('Azure', () => {
   })
 
   it('takes the model from the body under its newer paths', async () => {
-    const response = await post(url(azurePath({ kind: 'v1' }, 'our-gpt', 'chat/completions')), {
+    const response = await post(url('/openai/v1/chat/completions'), {
       ...body,
       model: 'our-gpt',
     })

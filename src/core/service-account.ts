@@ -1,0 +1,13 @@
+/** A key of a Google service account, as far as it is needed to get access tokens. */
+export interface ServiceAccount {
+  readonly client_email: string
+  /** PKCS #8 in PEM. */
+  readonly private_key: string
+  readonly private_key_id: string | null
+  readonly token_uri: string
+}
+
+/** A credential that is the JSON of a service account, not a token. */
+export function isServiceAccount(credential: string): boolean {
+  return credential.startsWith('{')
+}

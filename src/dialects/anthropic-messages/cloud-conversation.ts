@@ -1,0 +1,61 @@
+import type { Block, MediaSource } from '../../core/content.ts'
+import type { Conversation, Message } from '../../core/conversation.ts'
+import { isBillingHeader } from '../billing-header.ts'
+import { remoteMedia } from '../remote-media.ts'
+import { unsealSignature } from '../thought-signature.ts'
+
+/**
+ * A conversation without what only the first-party service reads, or other providers than these. Throws UNSUPPORTED_FIELD
+ * for what would have to be fetched: the clouds fetch nothing.
+ */
+export function cloudConversation(conversation: Conversation, dropped: Set<string>): Conversation {
+  const { from, system, messages } = conversation
+  const kept = messages.map((message) => rewritten(message, (block) => keptBlock(block, from, dropped)))
+  return {
+    ...conversation,
+    system: system.map((message) => rewritten(message, withoutBilling)).filter(({ content }) => content.length > 0),
+    // A turn of nothing is refused as well.
+    messages: kept.filter((message, at) => message.content.length > 0 || messages[at]?.content.length === 0),
+  }
+}
+
+function rewritten(message: Message, rewrite: (block: Block) => Block | null): Message {
+  let changed = false
+  const content: Block[] = []
+  for (const block of message.content) {
+    const kept = rewrite(block)
+    if (kept !== block) changed = true
+    if (kept !== null) content.push(kept)
+  }
+  return changed ? { ...message, content } : message
+}
+
+function withoutBilling(block: Block): Block | null {
+  return block.type === 'text' && isBillingHeader(block.text) ? null : block
+}
+
+function keptBlock(block: Block, from: Conversation['from'], dropped: Set<string>): Block | null {
+  switch (block.type) {
+    case 'image':
+    case 'document':
+      checkSource(block.source, block.type, from)
+      return block
+    case 'tool-result':
+      for (const inner of block.content) keptBlock(inner, from, dropped)
+      return block
+    case 'thinking':
+    case 'redacted-thinking': {
+      if (from !== 'anthropic-messages') return block
+      const isSigned = block.type === 'redacted-thinking' || block.signature !== null
+      if (isSigned && unsealSignature(block) === null) return block
+      dropped.add('content.thinking')
+      return null
+    }
+    default:
+      return block
+  }
+}
+
+function checkSource(source: MediaSource, type: 'image' | 'document', from: Conversation['from']): void {
+  if (source.kind === 'url' || source.kind === 'file') throw remoteMedia(type, source.kind, from)
+}

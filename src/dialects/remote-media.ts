@@ -1,0 +1,32 @@
+import type { WireDialect } from '../core/conversation.ts'
+import type { GatewayError } from '../core/errors.ts'
+import { unsupported } from './losses.ts'
+
+type Media = 'image' | 'document'
+type Place = 'url' | 'file'
+
+const FIELDS: Readonly<Partial<Record<WireDialect, Readonly<Record<Media, Readonly<Record<Place, string>>>>>>> = {
+  'openai-chat': {
+    image: { url: 'messages.content.image_url.url', file: 'messages.content.file.file_id' },
+    document: { url: 'messages.content.file.file_data', file: 'messages.content.file.file_id' },
+  },
+  'openai-responses': {
+    image: { url: 'input.content.image_url', file: 'input.content.file_id' },
+    document: { url: 'input.content.file_url', file: 'input.content.file_id' },
+  },
+}
+const FIELDS_OF_MESSAGES: Readonly<Record<Place, string>> = {
+  url: 'messages.content.source.url',
+  file: 'messages.content.source.file_id',
+}
+const FIXES: Readonly<Partial<Record<WireDialect, string>>> = {
+  'openai-chat': 'as a data URL (data:TYPE;base64,…)',
+  'openai-responses': 'as a data URL (data:TYPE;base64,…)',
+}
+
+/** What is given by an address or an id alone, for a service that fetches nothing. Names the client's field and the way out. */
+export function remoteMedia(media: Media, place: Place, from: WireDialect): GatewayError {
+  const field = FIELDS[from]?.[media][place] ?? FIELDS_OF_MESSAGES[place]
+  const how = FIXES[from] ?? 'as a source of type "base64"'
+  return unsupported(field, `It fetches nothing: send the ${media} itself, ${how}.`)
+}

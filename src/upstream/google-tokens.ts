@@ -1,0 +1,158 @@
+import { SignJWT, importPKCS8 } from 'jose'
+import type { Clock } from '../core/clock.ts'
+import { GatewayError } from '../core/errors.ts'
+import { isServiceAccount } from '../core/service-account.ts'
+import type { ServiceAccount } from '../core/service-account.ts'
+import type { UpstreamTimeouts } from '../core/snapshot.ts'
+import type { UpstreamCall, UpstreamClient, UpstreamListener } from './upstream-client.ts'
+
+const GRANT = 'urn:ietf:params:oauth:grant-type:jwt-bearer'
+const SCOPE = 'https://www.googleapis.com/auth/cloud-platform'
+const ASSERTION_SECONDS = 3600
+/** So long before its end a token is renewed, while it is still used. */
+const RENEW_MS = 300_000
+/** So long before its end it is not used any more: a request takes its way. */
+const LAST_USE_MS = 10_000
+const MAX_ANSWER_BYTES = 65_536
+/** Accounts of configurations that are gone are forgotten some day. */
+const MAX_ACCOUNTS = 1_000
+const TIMEOUTS: UpstreamTimeouts = { connectMs: 5_000, firstByteMs: 10_000, idleMs: 10_000, totalMs: 20_000 }
+
+interface Token {
+  readonly value: string
+  readonly untilMs: number
+}
+
+/** Access tokens of Google service accounts: each fetched once, kept, and renewed before it ends. */
+export class GoogleTokens {
+  readonly #client: UpstreamClient
+  readonly #clock: Clock
+  readonly #tokens = new Map<string, Token>()
+  readonly #fetching = new Map<string, Promise<string>>()
+
+  constructor(client: UpstreamClient, clock: Clock) {
+    this.#client = client
+    this.#clock = clock
+  }
+
+  /**
+   * What is sent for a credential: a promise only where a token has to be fetched first. Rejects with UPSTREAM_AUTH when
+   * the account is refused, else with what went wrong on the way.
+   */
+  tokenFor(credential: string): string | Promise<string> {
+    if (!isServiceAccount(credential)) return credential
+    const leftMs = (this.#tokens.get(credential)?.untilMs ?? 0) - this.#clock.now()
+    if (leftMs > RENEW_MS) return this.#tokens.get(credential)?.value ?? ''
+    const fetched = this.#fetching.get(credential) ?? this.#fetch(credential)
+    if (leftMs <= LAST_USE_MS) return fetched
+    // The token at hand is good for some minutes: this request does not wait, and a later one may try again.
+    fetched.catch(() => undefined)
+    return this.#tokens.get(credential)?.value ?? fetched
+  }
+
+  /** The provider refused the token: the next request gets a new one. */
+  forget(credential: string): void {
+    this.#tokens.delete(credential)
+  }
+
+  #fetch(credential: string): Promise<string> {
+    const fetching = this.#exchange(credential).finally(() => {
+      this.#fetching.delete(credential)
+    })
+    this.#fetching.set(credential, fetching)
+    return fetching
+  }
+
+  async #exchange(credential: string): Promise<string> {
+    const account = JSON.parse(credential) as ServiceAccount
+    const answer = await this.#post(account.token_uri, await this.#assertion(account))
+    const { access_token: value, expires_in: seconds } = answer
+    if (typeof value !== 'string' || value === '' || typeof seconds !== 'number') {
+      throw new GatewayError('UPSTREAM_INVALID_ANSWER', { detail: 'no access token in the answer' })
+    }
+    if (this.#tokens.size >= MAX_ACCOUNTS) this.#tokens.clear()
+    this.#tokens.set(credential, { value, untilMs: this.#clock.now() + seconds * 1000 })
+    return value
+  }
+
+  async #assertion(account: ServiceAccount): Promise<string> {
+    const issuedAt = Math.floor(this.#clock.now() / 1000)
+    const keyId = account.private_key_id === null ? null : { kid: account.private_key_id }
+    try {
+      return await new SignJWT({ scope: SCOPE })
+        .setProtectedHeader({ alg: 'RS256', typ: 'JWT', ...keyId })
+        .setIssuer(account.client_email)
+        .setAudience(account.token_uri)
+        .setIssuedAt(issuedAt)
+        .setExpirationTime(issuedAt + ASSERTION_SECONDS)
+        .sign(await importPKCS8(account.private_key, 'RS256'))
+    } catch (cause) {
+      throw new GatewayError('UPSTREAM_AUTH', { cause, detail: 'the private key of the service account is unusable' })
+    }
+  }
+
+  #post(tokenUri: string, assertion: string): Promise<Readonly<Record<string, unknown>>> {
+    const { origin, pathname, search } = new URL(tokenUri)
+    const body = Buffer.from(new URLSearchParams({ grant_type: GRANT, assertion }).toString())
+    const headers = ['content-type', 'application/x-www-form-urlencoded', 'accept', 'application/json']
+    return new Promise((resolve, reject) => {
+      const listener = new TokenListener(resolve, reject)
+      listener.call = this.#client.send(
+        { origin, path: pathname + search, method: 'POST', headers, body, timeouts: TIMEOUTS },
+        listener,
+      )
+    })
+  }
+}
+
+class TokenListener implements UpstreamListener {
+  call: UpstreamCall | null = null
+  readonly #resolve: (answer: Readonly<Record<string, unknown>>) => void
+  readonly #reject: (error: GatewayError) => void
+  readonly #chunks: Buffer[] = []
+  #bytes = 0
+  #status = 0
+
+  constructor(resolve: (answer: Readonly<Record<string, unknown>>) => void, reject: (error: GatewayError) => void) {
+    this.#resolve = resolve
+    this.#reject = reject
+  }
+
+  onHead(status: number): void {
+    this.#status = status
+  }
+
+  onData(chunk: Buffer): void {
+    this.#bytes += chunk.length
+    this.#chunks.push(Buffer.from(chunk))
+    if (this.#bytes <= MAX_ANSWER_BYTES) return
+    this.#chunks.length = 0
+    this.call?.abort()
+    this.onError(new GatewayError('UPSTREAM_INVALID_ANSWER', { detail: 'the answer to a token request is too large' }))
+  }
+
+  onEnd(): void {
+    if (this.#status !== 200) {
+      this.onError(refusal(this.#status))
+      return
+    }
+    try {
+      const value: unknown = JSON.parse(Buffer.concat(this.#chunks).toString('utf8'))
+      this.#resolve(typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : {})
+    } catch (cause) {
+      this.onError(new GatewayError('UPSTREAM_INVALID_ANSWER', { cause, detail: 'the answer holds no token' }))
+    }
+  }
+
+  onError(error: GatewayError): void {
+    this.#reject(error)
+  }
+}
+
+/** The answer's text may name the account: the status has to do. */
+function refusal(status: number): GatewayError {
+  const isRefused = status >= 400 && status < 500 && status !== 408 && status !== 429
+  return new GatewayError(isRefused ? 'UPSTREAM_AUTH' : 'UPSTREAM_ERROR', {
+    detail: `HTTP ${status} to a request for an access token`,
+  })
+}

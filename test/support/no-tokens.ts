@@ -1,0 +1,11 @@
+import { GoogleTokens } from '../../src/upstream/google-tokens.ts'
+
+const client = {
+  send: (): never => {
+    throw new Error('no token is to be fetched here')
+  },
+  close: (): Promise<void> => Promise.resolve(),
+}
+
+/** For tests in which no key is a service account. */
+export const noTokens = new GoogleTokens(client, { now: () => 0, monotonicUs: () => 0 })

@@ -31,8 +31,9 @@ class Collector {
     return true
   }
 
-  concat(): Buffer {
-    return Buffer.concat(this.#chunks)
+  whole(): Buffer {
+    const [first] = this.#chunks
+    return first !== undefined && this.#chunks.length === 1 ? first : Buffer.concat(this.#chunks)
   }
 }
 
@@ -66,7 +67,7 @@ export class BufferedRelay implements AnswerReceiver {
 
   end(): void {
     if (this.#over) return
-    const body = this.#collected.concat()
+    const body = this.#collected.whole()
     try {
       const read = this.#read(this.#answer, body)
       if (read instanceof Promise) {
@@ -146,7 +147,7 @@ export class FailureReader implements AnswerReceiver {
     if (this.#over) return
     this.#over = true
     const { dialect, status, headers, redact } = this.#answer
-    const body = isEncoded(headers) ? NOTHING : this.#collected.concat()
+    const body = isEncoded(headers) ? NOTHING : this.#collected.whole()
     const errorType = headers[ERROR_TYPE_HEADER]
     // Told by the header alone, whoever's dialect the client speaks.
     const failure = typeof errorType === 'string' ? readAwsFailure(body, errorType) : dialect.readFailure(status, body)

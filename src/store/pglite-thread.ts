@@ -1,5 +1,5 @@
-import { setPriority } from 'node:os'
 import { parentPort, workerData } from 'node:worker_threads'
+import { yieldTo } from '../core/thread-priority.ts'
 import type { Database, Queryable } from './database.ts'
 import { DatabaseError } from './database.ts'
 import { openPglite } from './pglite-database.ts'
@@ -10,7 +10,7 @@ import type { FromThread, ThreadRequest } from './pglite-thread-messages.ts'
  * `pglite-threaded.ts`, which talks to it.
  */
 
-const LOW_PRIORITY = 10
+const NICENESS = 10
 
 interface OpenTransaction {
   readonly queryable: Queryable
@@ -115,8 +115,7 @@ async function listen(database: Database, channel: string): Promise<number> {
 }
 
 const { directory } = workerData as { directory: string }
-// Of this thread alone: the number 0 is the caller.
-setPriority(0, LOW_PRIORITY)
+yieldTo(NICENESS)
 const database = await openPglite(directory, {
   onFault: ({ message, cause }) => {
     send({ kind: 'fault', message: `${message}: ${cause instanceof Error ? cause.message : String(cause)}` })

@@ -67,7 +67,7 @@ export class WorkerPool {
   async readAnswer(dialect: BodyDialectName, request: AnswerRequest, bytes: Buffer): Promise<BufferedAnswer> {
     const { expected, estimatedPromptTokens } = request
     const plain = { expected, estimatedPromptTokens }
-    const result = await this.#run({ kind: 'read-answer', dialect, request: plain, bytes: Uint8Array.from(bytes) })
+    const result = await this.#run({ kind: 'read-answer', dialect, request: plain, bytes: new Uint8Array(bytes) })
     if (result.kind !== 'answer') throw failureOf(result)
     // What was written anew comes back in the place of what was sent.
     return { ...result.answer, body: result.isNew ? asBuffer(result.bytes) : null }
@@ -75,26 +75,26 @@ export class WorkerPool {
 
   /** As `translateRequest` of the dialects, for large bodies; leaves `bytes` as they are. */
   async translateRequest(bytes: Buffer, pair: Pair, edits: TargetEdits): Promise<TranslatedRequest> {
-    const result = await this.#run({ kind: 'translate-request', pair, edits, bytes: Uint8Array.from(bytes) })
+    const result = await this.#run({ kind: 'translate-request', pair, edits, bytes: new Uint8Array(bytes) })
     if (result.kind !== 'translated') throw failureOf(result)
     return { ...result.request, body: asBuffer(result.bytes) }
   }
 
   /** As `translateAnswer` of the dialects, for large answers; leaves `bytes` as they are. */
   async translateAnswer(bytes: Buffer, translation: AnswerTranslation): Promise<TranslatedAnswer> {
-    const result = await this.#run({ kind: 'translate-answer', translation, bytes: Uint8Array.from(bytes) })
+    const result = await this.#run({ kind: 'translate-answer', translation, bytes: new Uint8Array(bytes) })
     if (result.kind !== 'translated-answer') throw failureOf(result)
     return { ...result.answer, body: result.isNew ? asBuffer(result.bytes) : null }
   }
 
   /** Tokens of a prompt as the model's family would count them; leaves `bytes` as they are. */
   countPrompt(bytes: Buffer, dialect: DialectName, model: string): Promise<number> {
-    return this.#count({ kind: 'count-prompt', dialect, model, bytes: Uint8Array.from(bytes) })
+    return this.#count({ kind: 'count-prompt', dialect, model, bytes: new Uint8Array(bytes) })
   }
 
   /** The same of a whole answer. */
   countAnswer(bytes: Buffer, dialect: DialectName, model: string): Promise<number> {
-    return this.#count({ kind: 'count-answer', dialect, model, bytes: Uint8Array.from(bytes) })
+    return this.#count({ kind: 'count-answer', dialect, model, bytes: new Uint8Array(bytes) })
   }
 
   async close(): Promise<void> {
@@ -127,7 +127,7 @@ export class WorkerPool {
 /** A view that has its memory to itself: Node's small buffers share theirs, and transferring it would take all of them. */
 function owned(bytes: Buffer): Uint8Array {
   const whole = bytes.byteOffset === 0 && bytes.byteLength === bytes.buffer.byteLength
-  return whole ? new Uint8Array(bytes.buffer) : Uint8Array.from(bytes)
+  return whole ? new Uint8Array(bytes.buffer) : new Uint8Array(bytes)
 }
 
 function asBuffer({ buffer, byteOffset, byteLength }: Uint8Array): Buffer {

@@ -1,10 +1,16 @@
 import { move, transferableSymbol, valueSymbol } from 'piscina'
 import { GatewayError } from '../core/errors.ts'
+import { yieldTo } from '../core/thread-priority.ts'
 import { dialectOf } from '../dialects/index.ts'
 import { translateAnswer, translateRequest } from '../dialects/translate.ts'
 import { createValidator } from '../validation/validate.ts'
 import type { Validator } from '../validation/validate.ts'
 import type { BodyLimits, CountTask, Task, TaskResult } from './protocol.ts'
+
+/** Below the thread that serves: a large body may take longer, but not the time of small ones. */
+const NICENESS = 5
+
+yieldTo(NICENESS)
 
 let validator: { readonly limits: BodyLimits; readonly validator: Validator } | null = null
 
@@ -58,7 +64,7 @@ function refused(error: GatewayError, bytes: Uint8Array): TaskResult {
 
 /** Node's small buffers share their memory: transferring it would take all of them. */
 function owned(bytes: Buffer): Uint8Array {
-  return bytes.byteLength === bytes.buffer.byteLength ? bytes : Uint8Array.from(bytes)
+  return bytes.byteLength === bytes.buffer.byteLength ? bytes : new Uint8Array(bytes)
 }
 
 /** Piscina looks for what it may transfer at the result itself, not inside of it. */

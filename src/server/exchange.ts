@@ -10,6 +10,11 @@ export interface BodyLimits {
   readonly timeoutMs: number
 }
 
+/** Bodies from here on are not to exist twice while they come. */
+const LARGE_BYTES = 262_144
+/** What of a body must have come before memory for all of it is taken: a length is quickly said. */
+const PART_HERE = 0.25
+
 /** Collects the body as it arrives; the route may ask for it at any time, or never. */
 export class UwsExchange implements Exchange {
   readonly request: IncomingRequest
@@ -18,6 +23,9 @@ export class UwsExchange implements Exchange {
   readonly #deadlines: DeadlineClock
   readonly #deadline: Deadline
   #pieces: Buffer[] = []
+  /** The whole body, as far as it has come, in place of pieces. */
+  #whole: Buffer | null = null
+  #contentLength: number | null = null
   #received = 0
   #complete = false
   #closed = false
@@ -37,6 +45,7 @@ export class UwsExchange implements Exchange {
   /** Starts to collect. Without this call there is no body. */
   listen(res: HttpResponse, contentLength: number | null): void {
     if (contentLength !== null && contentLength > this.#limits.maxBytes) this.#fail(this.#tooLarge())
+    this.#contentLength = contentLength
     res.onData((bytes, isLast) => {
       this.#take(bytes, isLast)
     })
@@ -56,7 +65,7 @@ export class UwsExchange implements Exchange {
   close(): void {
     this.#closed = true
     this.#deadlines.forget(this.#deadline)
-    this.#pieces = []
+    this.#letGo()
     this.#settle()
   }
 
@@ -69,17 +78,33 @@ export class UwsExchange implements Exchange {
       this.#fail(this.#tooLarge())
       return
     }
-    // The server empties its buffer when this returns.
-    if (bytes.byteLength > 0) this.#pieces.push(Buffer.from(new Uint8Array(bytes)))
+    if (bytes.byteLength > 0) this.#keep(new Uint8Array(bytes))
     if (!isLast) return
     this.#complete = true
     this.#deadlines.forget(this.#deadline)
     this.#settle()
   }
 
+  /** The server empties its buffer when this returns. */
+  #keep(bytes: Uint8Array): void {
+    if (this.#whole === null && isWorthMaking(this.#contentLength, this.#received)) {
+      this.#whole = Buffer.allocUnsafeSlow(this.#contentLength)
+      let at = 0
+      for (const piece of this.#pieces) at += piece.copy(this.#whole, at)
+      this.#pieces = []
+    }
+    if (this.#whole === null) this.#pieces.push(Buffer.from(bytes))
+    else this.#whole.set(bytes, this.#received - bytes.length)
+  }
+
+  #letGo(): void {
+    this.#pieces = []
+    this.#whole = null
+  }
+
   #fail(failure: GatewayError): void {
     this.#failure ??= failure
-    this.#pieces = []
+    this.#letGo()
     this.#deadlines.forget(this.#deadline)
     // What is still coming cannot be told from a next request by everyone on the way.
     if (!this.#complete) this.response.closeAfterBody()
@@ -97,13 +122,22 @@ export class UwsExchange implements Exchange {
     } else if (this.#complete) {
       this.#waiting = null
       const [only] = this.#pieces
-      const body = this.#pieces.length === 1 && only !== undefined ? only : Buffer.concat(this.#pieces, this.#received)
-      this.#pieces = []
-      resolve(body)
+      const body = this.#whole ?? (this.#pieces.length === 1 ? only : undefined)
+      resolve(body ?? Buffer.concat(this.#pieces, this.#received))
+      this.#letGo()
     }
   }
 
   #tooLarge(): GatewayError {
     return new GatewayError('BODY_TOO_LARGE', { message: `The body is larger than ${this.#limits.maxBytes} bytes.` })
   }
+}
+
+function isWorthMaking(contentLength: number | null, received: number): contentLength is number {
+  return (
+    contentLength !== null &&
+    contentLength >= LARGE_BYTES &&
+    received < contentLength &&
+    received >= contentLength * PART_HERE
+  )
 }

@@ -2,7 +2,16 @@ import { readFileSync } from 'node:fs'
 
 /** Resident memory of a process, in bytes. */
 export function residentBytes(pid: number): number {
-  const kilobytes = /^VmRSS:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]
+  return statusBytes(pid, 'VmRSS')
+}
+
+/** The most that it ever was, in bytes. */
+export function peakResidentBytes(pid: number): number {
+  return statusBytes(pid, 'VmHWM')
+}
+
+function statusBytes(pid: number, field: 'VmRSS' | 'VmHWM'): number {
+  const kilobytes = new RegExp(`^${field}:\\s+(\\d+) kB$`, 'm').exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]
   if (kilobytes === undefined) throw new Error(`no memory of process ${pid}`)
   return Number(kilobytes) * 1024
 }

@@ -11,6 +11,7 @@ import { controlSamples } from './control/control-samples.ts'
 import { declaredEntryKey } from './control/declared-keys.ts'
 import { firstRun } from './control/first-run.ts'
 import { JobClaims } from './control/job-claims.ts'
+import { JournalWatch } from './control/journal-watch.ts'
 import { KeyNewsBoard } from './control/key-news-board.ts'
 import { MetricsListener } from './control/metrics-listener.ts'
 import { SnapshotPublisher } from './control/snapshot-publisher.ts'
@@ -23,10 +24,12 @@ import type { StoreHealth } from './core/health.ts'
 import { ControlLink } from './link/control-link.ts'
 import type { ControlToFront } from './link/messages.ts'
 import { authRoutes } from './management/auth-routes.ts'
+import { journalRoutes } from './management/journal-routes.ts'
 import { logRoutes } from './management/log-routes.ts'
 import { metricsRoutes } from './management/metrics-route.ts'
 import { ManagementRouter } from './management/router.ts'
 import { Tokens } from './management/tokens.ts'
+import { LogKeeper } from './settlement/log-keeper.ts'
 import { createSettler } from './settlement/settler.ts'
 import { isAlive } from './store/data-directory.ts'
 import type { Database } from './store/database.ts'
@@ -92,7 +95,18 @@ async function runControl(setup: ChildSetup): Promise<void> {
       : openRedis(config.redis.url, (error) => {
           logger.warn({ err: error }, 'the Redis connection broke')
         })
-  const monitor = new StoreMonitor(database, redis, clock)
+  const journalWatch = new JournalWatch({
+    directory: journalDirectory,
+    measure: () => settler.measure(),
+    alertLagMs: config.journal.alertLagMs,
+    onBehind: (state) => {
+      logger.warn({ ...state }, 'the database is far behind the journal')
+    },
+    onCaughtUp: (state) => {
+      logger.warn({ ...state }, 'the database has caught up with the journal')
+    },
+  })
+  const monitor = new StoreMonitor(database, redis, journalWatch, clock)
   const tokens = new Tokens(secrets.jwtKeys)
   const onFault = (cause: unknown): void => {
     logger.error({ err: cause }, 'the control process met an error')
@@ -120,7 +134,12 @@ async function runControl(setup: ChildSetup): Promise<void> {
     return registry.render([...processSamples.take(), ...state], clock.now())
   }
   const router = new ManagementRouter(
-    [...authRoutes(database, tokens), ...logRoutes(database), ...metricsRoutes(renderMetrics, config.metrics.token)],
+    [
+      ...authRoutes(database, tokens),
+      ...logRoutes(database),
+      ...journalRoutes(database, () => journalWatch.health),
+      ...metricsRoutes(renderMetrics, config.metrics.token),
+    ],
     tokens,
     onFault,
   )
@@ -171,13 +190,22 @@ async function runControl(setup: ChildSetup): Promise<void> {
   }, RESUME_GRACE_MS).unref()
   await metricsListener?.listen()
   settler.start()
+  const logKeeper = new LogKeeper({
+    database,
+    clock,
+    retentionDays: config.log.retentionDays,
+    logger: logger.child('log-keeper'),
+  })
   let checking = false
   const checkHealth = async (): Promise<void> => {
     if (checking) return
     checking = true
-    stores = await monitor.check()
-    health = { type: 'health', ...stores, cacheShare: monitor.cacheShare() }
-    checking = false
+    try {
+      stores = await monitor.check()
+      health = { type: 'health', ...stores, cacheShare: monitor.cacheShare() }
+    } finally {
+      checking = false
+    }
     link.broadcast(health)
   }
   await checkHealth()
@@ -196,6 +224,7 @@ async function runControl(setup: ChildSetup): Promise<void> {
     // The fronts have ended before: what they wrote is settled, so that the next start has nothing to catch up with.
     if (announce) await Promise.race([settler.drain(), elapsed(config.server.drainTimeoutMs)])
     await settler.stop()
+    await logKeeper.stop()
     await publisher.stop()
     redis?.close()
     await database.close()

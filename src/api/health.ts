@@ -7,12 +7,22 @@ const Percentage = (description: string) => Type.String({ description, pattern: 
 export const Health = Type.Object(
   {
     status: Type.Enum(['healthy', 'degraded', 'unhealthy'], {
-      description: 'degraded: some upstream key or store is impaired.',
+      description: 'degraded: some upstream key or store is impaired, or the database far behind the journal.',
     }),
     available_keys: Type.Integer({ description: 'Upstream keys enabled and not cooling.', minimum: 0 }),
     total_concurrency: Type.Integer({ description: 'Slots of those keys.', minimum: 0 }),
     cache_hit_rate: Percentage('Prompt tokens served from prompt caches over five minutes, e.g. 12.5%.'),
     response_cache_hit_rate: Type.Optional(Percentage('Answers served from our own cache over five minutes.')),
+    journal: Type.Optional(
+      Type.Object(
+        {
+          status: Type.Literal('behind'),
+          lag_seconds: Type.Integer({ minimum: 0 }),
+          unsettled_bytes: Type.Integer({ minimum: 0 }),
+        },
+        { description: 'Only while the database is far behind the journal.' },
+      ),
+    ),
   },
   { description: 'Overall health.' },
 )

@@ -82,9 +82,14 @@ export function resolveConfig(raw: ConfigFile, { file, env, cwd, cores, fail }: 
       segmentMaxBytes: journal.segment_max_bytes,
       segmentMaxAgeMs: journal.segment_max_age_ms,
       reserveBytes: journal.reserve_bytes,
+      alertLagMs: journal.alert_lag_ms,
     },
     dataDir: resolve(cwd, raw.data_dir),
-    log: { level: log.level, file: log.file === undefined ? null : resolve(cwd, log.file) },
+    log: {
+      level: log.level,
+      file: log.file === undefined ? null : resolve(cwd, log.file),
+      retentionDays: log.retention_days,
+    },
     overload: {
       loopDelayMs: raw.overload.loop_delay_ms,
       minConcurrency: raw.overload.min_concurrency,

@@ -366,6 +366,10 @@ const journal = section('Records of requests on their way to the database.', {
     maximum: 4_294_967_296,
     default: 16_777_216,
   }),
+  alert_lag_ms: milliseconds(
+    'How long records may wait for the database until the log and /health say that it is behind.',
+    60_000,
+  ),
 })
 
 const overload = section('When a front has more to do than it can: what is refused with 503, and when.', {
@@ -451,12 +455,18 @@ export const configSchema = Type.Object(
       minLength: 1,
       default: './data',
     }),
-    log: section('The log of the processes.', {
+    log: section('The log of the processes, and how long that of the requests is kept.', {
       level: Type.Enum(['debug', 'info', 'warn', 'error', 'silent'], {
         description: 'Least level written.',
         default: 'info',
       }),
       file: Type.Optional(text('File to append to. Default: standard output.')),
+      retention_days: Type.Integer({
+        description: 'Days after which requests leave the request log; their hourly sums are kept. 0: never.',
+        minimum: 0,
+        maximum: 36_500,
+        default: 90,
+      }),
     }),
     overload,
     metrics,

@@ -136,12 +136,15 @@ export interface JournalConfig {
   readonly segmentMaxAgeMs: number
   /** Of each front; 0: none. */
   readonly reserveBytes: number
+  readonly alertLagMs: number
 }
 
 export interface LogConfig {
   readonly level: 'debug' | 'info' | 'warn' | 'error' | 'silent'
   /** Absolute; null: standard output. */
   readonly file: string | null
+  /** Of the request log; 0: for ever. */
+  readonly retentionDays: number
 }
 
 export interface MetricsConfig {

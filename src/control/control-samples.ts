@@ -7,7 +7,7 @@ export interface ControlState {
   readonly lag: { readonly bytes: number; readonly ageMs: number }
   readonly snapshotVersion: number
   /** As of the last look; null before there was one. */
-  readonly stores: Pick<StoreHealth, 'database' | 'cache'> | null
+  readonly stores: Pick<StoreHealth, 'database' | 'cache' | 'journal'> | null
 }
 
 export function controlSamples({ fronts, lag, snapshotVersion, stores }: ControlState): Sample[] {
@@ -23,6 +23,9 @@ export function controlSamples({ fronts, lag, snapshotVersion, stores }: Control
   if (stores !== null) {
     add('database', stores.database)
     add('cache', stores.cache)
+    const { diskFreeBytes, isBehind } = stores.journal
+    if (diskFreeBytes !== null) samples.push(['journalDiskFree', [], diskFreeBytes])
+    samples.push(['journalBehind', [], isBehind ? 1 : 0])
   }
   return samples
 }

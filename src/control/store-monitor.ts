@@ -1,5 +1,5 @@
 import type { Clock } from '../core/clock.ts'
-import type { CacheShare, Check, StoreHealth } from '../core/health.ts'
+import type { CacheShare, Check, JournalHealth, StoreHealth } from '../core/health.ts'
 
 const WINDOW_MS = 5 * 60_000
 const PING_TIMEOUT_MS = 2_000
@@ -14,13 +14,15 @@ export interface Pingable {
 export class StoreMonitor {
   readonly #database: Pingable
   readonly #cache: Pingable | null
+  readonly #journal: { check(): Promise<JournalHealth> }
   readonly #clock: Clock
   #shares: Array<CacheShare & { readonly atMs: number }> = []
 
   /** @param cache null when the gateway runs without one */
-  constructor(database: Pingable, cache: Pingable | null, clock: Clock) {
+  constructor(database: Pingable, cache: Pingable | null, journal: { check(): Promise<JournalHealth> }, clock: Clock) {
     this.#database = database
     this.#cache = cache
+    this.#journal = journal
     this.#clock = clock
   }
 
@@ -41,8 +43,12 @@ export class StoreMonitor {
   }
 
   async check(): Promise<StoreHealth> {
-    const [database, cache] = await Promise.all([ask(this.#database), this.#cache === null ? UNUSED : ask(this.#cache)])
-    return { database, cache, atMs: this.#clock.now() }
+    const [database, cache, journal] = await Promise.all([
+      ask(this.#database),
+      this.#cache === null ? UNUSED : ask(this.#cache),
+      this.#journal.check(),
+    ])
+    return { database, cache, journal, atMs: this.#clock.now() }
   }
 }
 

@@ -5,10 +5,22 @@ export interface Check {
   readonly message?: string
 }
 
+/** How far the database is behind the journal. */
+export interface JournalHealth {
+  /** Too far: someone should look. */
+  readonly isBehind: boolean
+  /** Since the journal was last in the database whole; 0 while it is. */
+  readonly lagMs: number
+  readonly unsettledBytes: number
+  /** Null when the system does not say. */
+  readonly diskFreeBytes: number | null
+}
+
 /** The stores as the control process sees them. */
 export interface StoreHealth {
   readonly database: Check
   readonly cache: Check
+  readonly journal: JournalHealth
   readonly atMs: number
 }
 

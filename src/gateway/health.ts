@@ -1,7 +1,7 @@
 import type { Health as HealthBody, Liveness, Readiness, ReadinessCheck } from '../api/health.ts'
 import type { Clock } from '../core/clock.ts'
 import type { Exchange } from '../core/exchange.ts'
-import type { CacheShare, Check, StoreHealth } from '../core/health.ts'
+import type { CacheShare, Check, JournalHealth, StoreHealth } from '../core/health.ts'
 import { newRequestId } from '../core/request-id.ts'
 import type { Scheduler } from '../scheduling/scheduler.ts'
 
@@ -39,8 +39,9 @@ export class Health {
   readonly overall = (exchange: Exchange): void => {
     const { clock, scheduler, isReady } = this.#parts
     const { availableKeys, totalConcurrency, keys } = scheduler.capacity(clock.now())
-    const { database, cache } = this.#checks()
-    const impaired = availableKeys < keys || database.status === 'down' || cache.status === 'down'
+    const { database, cache, journal } = this.#checks()
+    const isBehind = journal?.isBehind === true
+    const impaired = availableKeys < keys || database.status === 'down' || cache.status === 'down' || isBehind
     const able = isReady() && availableKeys > 0
     const { promptTokens, cachedTokens } = this.#cacheShare
     this.#answer(exchange, able ? 200 : 503, {
@@ -49,6 +50,7 @@ export class Health {
       total_concurrency: totalConcurrency,
       cache_hit_rate: percentage(cachedTokens, promptTokens),
       response_cache_hit_rate: percentage(0, 0),
+      ...(isBehind ? { journal: behind(journal) } : {}),
     })
   }
 
@@ -72,11 +74,11 @@ export class Health {
     })
   }
 
-  #checks(): Pick<StoreHealth, 'database' | 'cache'> {
+  #checks(): Pick<StoreHealth, 'database' | 'cache'> & { readonly journal: JournalHealth | null } {
     const stores = this.#stores
     if (stores !== null && this.#parts.clock.now() - stores.atMs <= STALE_MS) return stores
     const unknown: Check = { status: 'down', latencyMs: 0, message: 'no news from the control process' }
-    return { database: unknown, cache: unknown }
+    return { database: unknown, cache: unknown, journal: null }
   }
 
   #answer(exchange: Exchange, status: number, value: HealthBody | Liveness | Readiness): void {
@@ -95,6 +97,10 @@ export class Health {
 function rendered(check: Check): ReadinessCheck {
   const { status, latencyMs, message } = check
   return { status, latency_ms: latencyMs, ...(message === undefined ? {} : { message }) }
+}
+
+function behind({ lagMs, unsettledBytes }: JournalHealth): NonNullable<HealthBody['journal']> {
+  return { status: 'behind', lag_seconds: Math.round(lagMs / 1000), unsettled_bytes: unsettledBytes }
 }
 
 function percentage(part: number, whole: number): string {

@@ -56,6 +56,11 @@ export class JournalReader {
     return listSegments(this.#options.directory)
   }
 
+  /** In all segments together, as the files are now. */
+  async unsettledBytes(offsets: KnownOffsets): Promise<number> {
+    return unsettledBytes(await this.writers(), offsets)
+  }
+
   /** Offsets of segments met for the first time are added to `offsets`; what was read is not: that is for the commit. */
   async read(offsets: KnownOffsets, limit: number): Promise<JournalBatch> {
     // The order matters: a writer found dead before the directory is listed has no segment that the listing lacks, and no

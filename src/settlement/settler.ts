@@ -43,7 +43,7 @@ export interface SettlerOptions {
 }
 
 export interface SettlerLag {
-  /** In the journal and not committed, as of the last look. */
+  /** In the journal and not committed, as of the last look of settling or of `measure`. */
   readonly bytes: number
   /** Estimated from the mean size of the records so far. */
   readonly records: number
@@ -59,6 +59,8 @@ export interface Settler {
   /** Resolves when the transaction under way has ended. Pending `drain` calls reject. */
   stop(): Promise<void>
   lag(): SettlerLag
+  /** The lag as the journal is now: also when the database says nothing, and settling with it. */
+  measure(): Promise<SettlerLag>
 }
 
 interface Round {
@@ -82,6 +84,8 @@ class JournalSettler implements Settler {
   readonly #stopping = new AbortController()
   /** By segment; null when the database must be asked. */
   #offsets: KnownOffsets | null = null
+  /** Where things stood when the database was last heard of. */
+  #lastOffsets: KnownOffsets = new Map()
   #rounds: Promise<unknown> = Promise.resolve()
   #loop: Promise<void> | null = null
   #lagBytes = 0
@@ -137,6 +141,11 @@ class JournalSettler implements Settler {
     return { bytes, records: Math.ceil(bytes / recordBytes), ageMs }
   }
 
+  async measure(): Promise<SettlerLag> {
+    this.#lagBytes = await this.#reader.unsettledBytes(this.#lastOffsets)
+    return this.lag()
+  }
+
   async #run(): Promise<void> {
     const pollMs = this.#options.pollMs ?? 400
     const { signal } = this.#stopping
@@ -178,6 +187,7 @@ class JournalSettler implements Settler {
 
   async #round(): Promise<Round> {
     const offsets = (this.#offsets ??= await this.#loadOffsets())
+    this.#lastOffsets = offsets
     const batch = await this.#reader.read(offsets, this.#batchRows)
     this.#lagBytes = batch.unsettledBytes
     await settleEntries(this.#target, batch.entries, offsets)

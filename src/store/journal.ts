@@ -30,6 +30,11 @@ export interface DeadLetter {
   readonly bytes: Buffer
 }
 
+export interface DeadLetterRow extends DeadLetter {
+  readonly node: string
+  readonly atMs: number
+}
+
 const MOVE_OFFSETS: PreparedStatement = {
   name: 'journal-offsets-move',
   text: `UPDATE journal_offsets o SET position = m.position
@@ -160,4 +165,23 @@ export async function addDeadLetters(
       letters.map(({ bytes }) => bytes),
     ],
   )
+}
+
+/** By their place in the journal. */
+export function listDeadLetters(
+  queryable: Queryable,
+  limit: number,
+  after: readonly [node: string, segment: string, position: number] | null,
+): Promise<DeadLetterRow[]> {
+  return queryable.query(
+    `SELECT node, segment, position, reason, bytes, (extract(epoch FROM at) * 1000)::int8 AS "atMs"
+      FROM journal_dead_letters WHERE $1::text IS NULL OR (node, segment, position) > ($1::text, $2::text, $3::int8)
+      ORDER BY node, segment, position LIMIT $4`,
+    [...(after ?? [null, null, null]), limit],
+  )
+}
+
+export async function countDeadLetters(queryable: Queryable): Promise<number> {
+  const [row] = await queryable.query<{ count: number }>('SELECT count(*)::int8 AS count FROM journal_dead_letters')
+  return row?.count ?? 0
 }

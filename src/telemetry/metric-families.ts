@@ -85,6 +85,12 @@ export const METRIC_FAMILIES = {
   journalRecords: counter('sluice_journal_records_total', 'Records written to the journal.', ['process']),
   unsettledBytes: gauge('sluice_journal_unsettled_bytes', 'Bytes of the journal that are not in the database yet.', []),
   unsettledAge: gauge('sluice_journal_unsettled_age_seconds', 'Since the journal was last in the database whole.', []),
+  journalBehind: gauge(
+    'sluice_journal_behind',
+    'Whether the database is further behind the journal than journal.alert_lag_ms (1) or not (0).',
+    [],
+  ),
+  journalDiskFree: gauge('sluice_journal_disk_free_bytes', 'Free space on the disk of the journal.', []),
   settledRows: counter('sluice_settled_rows_total', 'Rows written to the request log.', []),
   deadLetters: counter('sluice_dead_letters_total', 'Journal entries that could not become rows.', []),
   snapshotVersion: gauge('sluice_snapshot_version', 'Version of the configuration in use.', ['process']),

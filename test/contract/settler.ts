@@ -335,6 +335,28 @@ export function settlerContract(open: () => Promise<Database>): void {
       expect(await letters()).toEqual([])
     })
 
+    it('tells how far behind it is while the database is away', async () => {
+      const writer = journal.writer('front-1')
+      writer.write(anEnd('a'))
+      await settler.drain()
+      let isAway = true
+      const gone = () => Promise.reject(new Error('connection refused'))
+      await restart({
+        ...database,
+        query: (...query) => (isAway ? gone() : database.query(...query)),
+        transaction: (work) => (isAway ? gone() : database.transaction(work)),
+      })
+      settler.start()
+      writer.write(anEnd('b'))
+      nowMs += 5_000
+      const lag = await settler.measure()
+      expect(lag.bytes).toBeGreaterThanOrEqual(framesOf(anEnd('b')).length)
+      expect(lag.ageMs).toBeGreaterThanOrEqual(5_000)
+      isAway = false
+      await expect.poll(ids, { interval: 5 }).toEqual(['a', 'b'])
+      await expect.poll(() => settler.measure(), { interval: 5 }).toEqual({ bytes: 0, records: 0, ageMs: 0 })
+    })
+
     it('refuses to settle beside another settler of the node', async () => {
       const writer = journal.writer('front-1')
       writer.write(anEnd('a'))

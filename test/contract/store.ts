@@ -2,6 +2,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { newRequestId } from '../../src/core/request-id.ts'
 import { NO_LIMITS } from '../../src/core/snapshot.ts'
 import type { EntryKey } from '../../src/core/snapshot.ts'
+import { LogKeeper } from '../../src/settlement/log-keeper.ts'
 import { rowOfEnd } from '../../src/settlement/rows.ts'
 import type { Database } from '../../src/store/database.ts'
 import {
@@ -11,11 +12,14 @@ import {
   snapshotVersion,
   upsertEntryKeyByDigest,
 } from '../../src/store/entry-keys.ts'
+import { addDeadLetters, countDeadLetters, listDeadLetters } from '../../src/store/journal.ts'
 import { LogRows } from '../../src/store/log-rows.ts'
 import { migrate } from '../../src/store/migrate.ts'
 import { DAY_MS, LogPartitions } from '../../src/store/partitions.ts'
 import type { LogFilter, LogScope, RequestLogRow } from '../../src/store/request-log.ts'
 import { findLogRow, listLogRows } from '../../src/store/request-log.ts'
+import { listLogDays } from '../../src/store/retention.ts'
+import { Rollups } from '../../src/store/rollups.ts'
 import { initialiseSetting, readSetting, writeSetting } from '../../src/store/settings.ts'
 import type { User } from '../../src/store/users.ts'
 import { countUsers, findUserByPhone, insertUser } from '../../src/store/users.ts'
@@ -49,6 +53,7 @@ const KEY: EntryKey = {
   clients: null,
 }
 
+const TRUNCATED = 'TRUNCATE entry_keys, users, settings, request_log, request_rollup_hourly, journal_dead_letters'
 const EVERYONE: LogScope = { kind: 'everyone' }
 
 /** Schema and queries, on either database. */
@@ -60,7 +65,7 @@ export function storeContract(open: () => Promise<Database>): void {
       database = await open()
       await migrate(database)
     })
-    beforeEach(() => database.script('TRUNCATE entry_keys, users, settings, request_log'))
+    beforeEach(() => database.script(TRUNCATED))
     afterAll(() => database.close())
 
     it('is migrated once', async () => {
@@ -223,6 +228,63 @@ export function storeContract(open: () => Promise<Database>): void {
       await new LogPartitions(database).ensure([day])
       await insertRows([row('late', { atMs: day * DAY_MS }), row('last', { atMs: (day + 2) * DAY_MS - 1 })])
       expect(await ids(EVERYONE)).toEqual(['last', 'late'])
+    })
+
+    it('drops days past their retention whole, also half dropped ones, and keeps the hourly sums', async () => {
+      const today = Math.floor(Date.UTC(2031, 4, 20, 12) / DAY_MS)
+      const at = (day: number): { atMs: number } => ({ atMs: (today + day) * DAY_MS + 1_000 })
+      const rows = [row('old', at(-31)), row('apart', at(-32)), row('kept', at(-30)), row('new', at(0))]
+      await insert(rows)
+      const sums = new Rollups()
+      for (const one of rows) sums.add(one)
+      await sums.addTo(database)
+      await addDeadLetters(database, 'node', [
+        { segment: 's', position: 1, reason: 'old', bytes: Buffer.from('x') },
+        { segment: 's', position: 2, reason: 'new', bytes: Buffer.from('y') },
+      ])
+      const dated = 'UPDATE journal_dead_letters SET at = $1 WHERE reason = $2'
+      await database.query(dated, [new Date(at(-40).atMs), 'old'])
+      await database.query(dated, [new Date(at(-1).atMs), 'new'])
+      await database.script('ALTER TABLE request_log DETACH PARTITION request_log_20310418')
+
+      const logger = { info: () => undefined, warn: () => undefined, error: () => undefined }
+      const clock = { now: () => at(0).atMs, monotonicUs: () => 0 }
+      const keeper = new LogKeeper({ database, clock, retentionDays: 30, logger })
+      await expect
+        .poll(async () =>
+          (await listLogDays(database)).map(({ table }) => table).filter((name) => name < 'request_log_20310420'),
+        )
+        .toEqual([])
+      await keeper.stop()
+
+      expect(await ids(EVERYONE)).toEqual(['new', 'kept'])
+      const tables = (await listLogDays(database)).map(({ table }) => table)
+      expect(tables).toContain('request_log_20310521')
+      expect(await database.query('SELECT sum(requests)::int8 AS requests FROM request_rollup_hourly')).toEqual([
+        { requests: 4 },
+      ])
+      expect((await listDeadLetters(database, 10, null)).map(({ reason }) => reason)).toEqual(['new'])
+    })
+
+    it('lists dead letters page by page, by their place in the journal', async () => {
+      const letter = (segment: string, position: number) => ({
+        segment,
+        position,
+        reason: 'r',
+        bytes: Buffer.from([0, 255]),
+      })
+      await addDeadLetters(database, 'node-a', [letter('s2', 5), letter('s1', 30), letter('s1', 4)])
+      await addDeadLetters(database, 'node-b', [letter('s1', 1)])
+      const first = await listDeadLetters(database, 3, null)
+      expect(first.map(({ node, segment, position }) => [node, segment, position])).toEqual([
+        ['node-a', 's1', 4],
+        ['node-a', 's1', 30],
+        ['node-a', 's2', 5],
+      ])
+      expect(first[0]?.bytes).toEqual(Buffer.from([0, 255]))
+      const rest = await listDeadLetters(database, 3, ['node-a', 's2', 5])
+      expect(rest.map(({ node, position }) => [node, position])).toEqual([['node-b', 1]])
+      expect(await countDeadLetters(database)).toBe(4)
     })
 
     function row(id: string, changes: Parameters<typeof anEnd>[1] = {}) {

@@ -110,11 +110,12 @@ function behaviourOf(n: number): object {
 
 async function killAt(point: FailPoint, random: () => number, number: number): Promise<Kill> {
   const kind = FAIL_POINTS[point]
-  // A front that came back may have no connections: the clients keep theirs, and it would never come to the point.
-  const children = gateway
+  // A front that came back may have no clients: they keep their connections, and it would never come to the point.
+  const [victim] = gateway
     .children()
-    .filter((child) => child.kind === kind && (kind === 'control' || connectionsOf(child.pid, gateway.port).length > 0))
-  const victim = children[Math.floor(random() * children.length)]
+    .filter((child) => child.kind === kind)
+    .map(({ pid }) => ({ pid, connections: connectionsOf(pid, gateway.port).length }))
+    .sort((a, b) => b.connections - a.connections)
   if (victim === undefined) throw new Error(`no ${kind} to end`)
   const skip = Math.floor(random() * (kind === 'front' && !point.startsWith('segment') ? MAX_SKIPPED : 2))
   rmSync(died, { force: true })

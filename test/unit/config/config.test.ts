@@ -22,8 +22,9 @@ it('needs no file: the defaults are a whole configuration with the simulator on'
       segmentMaxBytes: 67_108_864,
       segmentMaxAgeMs: 600_000,
       reserveBytes: 16_777_216,
+      alertLagMs: 60_000,
     },
-    log: { level: 'info', file: null },
+    log: { level: 'info', file: null, retentionDays: 90 },
     simulator: { enabled: true },
     file: null,
   })

@@ -17,6 +17,7 @@ export const HEALTH = {
   type: 'health',
   database: { status: 'ok', latencyMs: 1 },
   cache: { status: 'unused', latencyMs: 0 },
+  journal: { isBehind: false, lagMs: 0, unsettledBytes: 0, diskFreeBytes: null },
   atMs: 1,
   cacheShare: { promptTokens: 0, cachedTokens: 0 },
 } as const

@@ -1,0 +1,67 @@
+import type { Clock } from '../core/clock.ts'
+import type { Database } from '../store/database.ts'
+import { DAY_MS, LogPartitions } from '../store/partitions.ts'
+import { dropLogDay, listLogDays, removeDeadLettersBefore } from '../store/retention.ts'
+import type { SettlerLogger } from './settler.ts'
+
+export interface LogKeeperOptions {
+  readonly database: Database
+  readonly clock: Clock
+  /** Days of the request log and of dead letters that are kept; 0: all. */
+  readonly retentionDays: number
+  readonly logger: SettlerLogger
+}
+
+const EVERY_MS = 3_600_000
+
+/**
+ * Keeps the request log as long as it is to be: what is older goes day by day, whole tables, never row by row; the hourly
+ * sums stay. Makes the table of the next day ahead of time, lest midnight waits for it.
+ */
+export class LogKeeper {
+  readonly #options: LogKeeperOptions
+  readonly #timer: NodeJS.Timeout
+  #isStopped = false
+  #running: Promise<void> = Promise.resolve()
+
+  /** Works for the first time at once. */
+  constructor(options: LogKeeperOptions) {
+    this.#options = options
+    this.#timer = setInterval(() => {
+      this.#schedule()
+    }, EVERY_MS)
+    this.#timer.unref()
+    this.#schedule()
+  }
+
+  /** Resolves when the statement under way has ended. */
+  async stop(): Promise<void> {
+    this.#isStopped = true
+    clearInterval(this.#timer)
+    await this.#running
+  }
+
+  #schedule(): void {
+    this.#running = this.#running
+      .then(() => this.#work())
+      .catch((cause: unknown) => {
+        this.#options.logger.warn({ err: cause }, 'the request log could not be looked after; trying again later')
+      })
+  }
+
+  async #work(): Promise<void> {
+    const { database, clock, retentionDays, logger } = this.#options
+    if (this.#isStopped) return
+    const today = Math.floor(clock.now() / DAY_MS)
+    await new LogPartitions(database).ensure([today, today + 1])
+    if (retentionDays === 0) return
+    const oldestDay = today - retentionDays
+    for (const day of await listLogDays(database)) {
+      if (this.#isStopped) return
+      if (day.day >= oldestDay) continue
+      await dropLogDay(database, day)
+      logger.info({ table: day.table }, 'a day of the request log is past its retention and was dropped')
+    }
+    await removeDeadLettersBefore(database, oldestDay * DAY_MS)
+  }
+}

@@ -1,0 +1,51 @@
+import type { Database, Queryable } from './database.ts'
+import { DAY_MS } from './partitions.ts'
+
+/** The table of one day of the request log. */
+export interface LogDay {
+  readonly table: string
+  /** Unix day, UTC. */
+  readonly day: number
+  /** Whether its rows are seen; `leaving`: it was being taken out when something broke. */
+  readonly state: 'attached' | 'leaving' | 'apart'
+}
+
+const NAME = /^request_log_(\d{4})(\d{2})(\d{2})$/
+
+/** All days there are tables of, the oldest first. */
+export async function listLogDays(queryable: Queryable): Promise<LogDay[]> {
+  const rows = await queryable.query<{ table: string; leaving: boolean | null }>(
+    `SELECT c.relname AS "table", i.inhdetachpending AS leaving
+      FROM pg_class c LEFT JOIN pg_inherits i ON i.inhrelid = c.oid AND i.inhparent = 'request_log'::regclass
+      WHERE c.relkind = 'r' AND c.relnamespace = current_schema()::regnamespace AND c.relname LIKE 'request\\_log\\_________'
+      ORDER BY c.relname`,
+  )
+  return rows.flatMap(({ table, leaving }) => {
+    const match = NAME.exec(table)
+    if (match === null) return []
+    const day = Date.UTC(Number(match[1]), Number(match[2]) - 1, Number(match[3])) / DAY_MS
+    return [{ table, day, state: leaving === null ? 'apart' : leaving ? 'leaving' : 'attached' }]
+  })
+}
+
+/**
+ * Drops a day of the request log, whole. On Postgres it is taken out of the log first, by a way that lets everybody read and
+ * write meanwhile; may be repeated when it failed.
+ */
+export async function dropLogDay(database: Database, { table, state }: LogDay): Promise<void> {
+  if (!NAME.test(table)) throw new RangeError(`no day of the log: ${table}`)
+  // The embedded database has one connection: nobody waits for a lock.
+  if (database.kind === 'postgres' && state !== 'apart') {
+    const how = state === 'leaving' ? 'FINALIZE' : 'CONCURRENTLY'
+    await database.script(`ALTER TABLE request_log DETACH PARTITION ${table} ${how}`)
+  }
+  await database.script(`DROP TABLE IF EXISTS ${table}`)
+}
+
+/** Resolves to how many there were. */
+export async function removeDeadLettersBefore(queryable: Queryable, beforeMs: number): Promise<number> {
+  const rows = await queryable.query('DELETE FROM journal_dead_letters WHERE at < $1 RETURNING position', [
+    new Date(beforeMs),
+  ])
+  return rows.length
+}

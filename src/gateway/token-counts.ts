@@ -18,7 +18,11 @@ interface Parts {
   readonly clock: Clock
   readonly routes: { route(model: string, servedBy: 'any' | 'anthropic-messages'): Route | null }
   readonly onFault: (cause: unknown) => void
+  /** How long an answer may wait for its tokens to be counted; 1 000 unless given. */
+  readonly patienceMs?: number
 }
+
+const PATIENCE_MS = 1_000
 
 /** Counts tokens where no upstream does: in place of count_tokens, and for usage that was not reported. */
 export class TokenCounts {
@@ -45,7 +49,7 @@ export class TokenCounts {
 
   /**
    * Puts counted tokens in the place of estimated ones, where the upstream reported none and a worker has nothing else to do.
-   * Never fails: the estimates stand.
+   * Never fails: where the count does not come in time, the estimates stand. The end of the answer waits for it.
    */
   async countUnreported(ctx: RequestContext): Promise<void> {
     const { unreported } = ctx
@@ -54,12 +58,15 @@ export class TokenCounts {
     const { dialect } = ctx.endpoint
     const model = ctx.servedModel ?? ''
     const { answer } = unreported
-    const [promptTokens, completionTokens] = await Promise.all([
+    const counting = Promise.all([
       this.#countPrompt(ctx, model),
       answer === null
         ? ctx.usage.completionTokens
         : this.#counted(pool.countAnswer(answer, dialect, model), ctx.usage.completionTokens),
     ])
+    const counted = await within(counting, this.#parts.patienceMs ?? PATIENCE_MS)
+    if (counted === null) return
+    const [promptTokens, completionTokens] = counted
     ctx.usage = { ...ctx.usage, promptTokens, completionTokens }
   }
 
@@ -77,5 +84,18 @@ export class TokenCounts {
       if (GatewayError.from(cause).code !== 'WORKERS_BUSY') this.#parts.onFault(cause)
       return estimate
     }
+  }
+}
+
+/** Null when it takes longer. `work` never fails. */
+async function within<Result>(work: Promise<Result>, patienceMs: number): Promise<Result | null> {
+  let timer: NodeJS.Timeout | undefined
+  const late = new Promise<null>((resolve) => {
+    timer = setTimeout(resolve, patienceMs, null)
+  })
+  try {
+    return await Promise.race([work, late])
+  } finally {
+    clearTimeout(timer)
   }
 }

@@ -3,6 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { Simulator } from '../../../src/simulator/simulator.ts'
 import { startSimulator } from '../../../src/simulator/simulator.ts'
 import { call, chat, expectMessagesError, expectRow, steering } from '../../support/ai-calls.ts'
+import { eventually } from '../../support/eventually.ts'
 import type { TestGateway } from '../../support/gateway.ts'
 import { startGateway } from '../../support/gateway.ts'
 
@@ -81,18 +82,23 @@ describe('an answer whose upstream reports no usage', () => {
   // 500 tokens, the directions for the simulator, and what is around a message.
   const messages = steering({ usage: 'absent', text: TEXT.repeat(20) }, TEXT.repeat(50))
 
+  // On a busy machine a count may come too late for one answer, and its estimate stands.
   it('is booked with a counted prompt and a counted answer when it is whole', async () => {
-    const answer = await chat(gateway, { model: 'gpt-4o', messages })
-    const row = await expectRow(gateway, answer, { status: 200, settlement: 'observed', completion_tokens: 202 })
-    expect(row.prompt_tokens).toBeGreaterThan(700)
-    expect(row.prompt_tokens).toBeLessThan(760)
+    await eventually(async () => {
+      const answer = await chat(gateway, { model: 'gpt-4o', messages })
+      const row = await expectRow(gateway, answer, { status: 200, settlement: 'observed', completion_tokens: 202 })
+      expect(row.prompt_tokens).toBeGreaterThan(700)
+      expect(row.prompt_tokens).toBeLessThan(760)
+    })
   })
 
   it('is booked with a counted prompt and an answer by its bytes when it is streamed', async () => {
-    const answer = await chat(gateway, { model: 'gpt-4o', stream: true, messages })
-    const row = await expectRow(gateway, answer, { status: 200, settlement: 'observed' })
-    expect(row.prompt_tokens).toBeGreaterThan(700)
-    expect(row.prompt_tokens).toBeLessThan(760)
-    expect(row.completion_tokens).toBe(Math.ceil((20 * TEXT.length) / 4.1))
+    await eventually(async () => {
+      const answer = await chat(gateway, { model: 'gpt-4o', stream: true, messages })
+      const row = await expectRow(gateway, answer, { status: 200, settlement: 'observed' })
+      expect(row.prompt_tokens).toBeGreaterThan(700)
+      expect(row.prompt_tokens).toBeLessThan(760)
+      expect(row.completion_tokens).toBe(Math.ceil((20 * TEXT.length) / 4.1))
+    })
   })
 })

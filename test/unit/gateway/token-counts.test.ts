@@ -21,6 +21,7 @@ function countsOver(pool: CountingPool): { counts: TokenCounts; faults: unknown[
     pool,
     clock,
     routes: { route: () => null },
+    patienceMs: 10,
     onFault: (cause) => {
       faults.push(cause)
     },
@@ -44,6 +45,16 @@ it('keeps the estimates when the worker dies, and says so', async () => {
   await counts.countUnreported(ctx)
   expect(ctx.usage).toEqual(estimated)
   expect(faults).toHaveLength(2)
+})
+
+it('keeps the estimates when the count takes longer than an answer may wait', async () => {
+  const { ctx } = makeContext(ENDPOINTS.chat)
+  settleUsage(ctx, NOTHING_TOLD)
+  const estimated = { ...ctx.usage }
+  const { counts, faults } = countsOver(counting(() => new Promise<number>(() => undefined)))
+  await counts.countUnreported(ctx)
+  expect(ctx.usage).toEqual(estimated)
+  expect(faults).toEqual([])
 })
 
 it('keeps the estimates without a word when the workers have no room', async () => {

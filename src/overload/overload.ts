@@ -120,7 +120,7 @@ export class Overload {
     if (this.#turnStartUs === null) {
       this.#turnStartUs = nowUs
       setImmediate(this.#endTurn)
-    } else if (this.#inFlight >= minConcurrency && nowUs - this.#turnStartUs > 2_000 * loopDelayTargetMs) return 'turn'
+    } else if (this.#inFlight >= minConcurrency && nowUs - this.#turnStartUs > 1_000 * loopDelayTargetMs) return 'turn'
     return null
   }
 

@@ -15,6 +15,7 @@ import { TokenCounts } from './gateway/token-counts.ts'
 import { RequestMetrics } from './gateway/request-metrics.ts'
 import { Translator } from './gateway/translator.ts'
 import { createRefusal, createRoutes } from './gateway/routes.ts'
+import { ServiceWords } from './gateway/services.ts'
 import { Shedding } from './gateway/shedding.ts'
 import { publicBaseUrl } from './gateway/video/base-url.ts'
 import { LocalJobBook } from './gateway/video/job-book.ts'
@@ -183,6 +184,7 @@ async function runFront(setup: ChildSetup): Promise<void> {
     },
   })
   const translator = new Translator(pool, inlineMaxBytes)
+  const services = new ServiceWords(pool, inlineMaxBytes)
   const phases = createPhases({
     clock,
     deadlines,
@@ -201,8 +203,10 @@ async function runFront(setup: ChildSetup): Promise<void> {
       bytes.length > inlineMaxBytes ? pool.checkBody(endpoint, bytes) : validator.validate(endpoint, bytes),
     translator,
     tokens: new GoogleTokens(upstream, clock),
-    readAnswer: ({ dialect, body: request, translation }, body) => {
+    services,
+    readAnswer: ({ dialect, body: request, translation, reading }, body) => {
       if (translation !== null) return translator.answer(translation, body)
+      if (reading !== null) return services.answer(reading, body)
       return body.length > inlineMaxBytes
         ? pool.readAnswer(dialect.name, request, body)
         : dialect.readAnswer(body, request)

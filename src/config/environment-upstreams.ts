@@ -7,7 +7,15 @@ import { KNOWN_PROVIDERS } from './providers/known.ts'
 import type { KnownProvider } from './providers/provider.ts'
 import { API_VERSION } from './schema.ts'
 import type { UpstreamConfig } from './shape.ts'
-import { HEADER_VALUE, lackOfAddress, providerModel, targetOf, upstreamKey } from './upstreams.ts'
+import {
+  HEADER_VALUE,
+  conversationsOf,
+  knownServices,
+  lackOfAddress,
+  providerModel,
+  targetOf,
+  upstreamKey,
+} from './upstreams.ts'
 
 /**
  * Upstreams for the credentials of well-known providers in the environment, and for addresses of servers of one's own. Left
@@ -42,6 +50,8 @@ export function environmentUpstreams(
       timeouts,
       billsAfterDisconnect: false,
       profile: provider.id,
+      services: knownServices(provider, baseUrl),
+      ...conversationsOf(provider),
       ...targetOf(provider.quirks ?? {}),
       models: provider.models.map((model) => providerModel(model, provider.id)),
     })

@@ -2,6 +2,7 @@ import { Type, type Static, type TProperties } from 'typebox'
 import { modelEntry } from './catalogue.ts'
 import { KNOWN_PROVIDERS } from './providers/known.ts'
 import { quirksSchema } from './quirks.ts'
+import { servicesSchema } from './services.ts'
 
 /**
  * The configuration file: every key with its meaning, range and default. Members with a default are "required" here, so
@@ -270,6 +271,7 @@ const upstreamEntry = entry('A host that serves models.', {
     }),
   ),
   quirks: Type.Optional(quirksSchema),
+  services: Type.Optional(servicesSchema),
   auth: Type.Optional(
     Type.Enum(['bearer', 'x-api-key', 'api-key', 'x-goog-api-key', 'aws', 'google', 'none'], {
       description:

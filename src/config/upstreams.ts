@@ -1,5 +1,6 @@
 import type { TargetQuirks } from '../core/codec.ts'
 import type { UpstreamDialectName } from '../core/endpoint.ts'
+import type { Services } from '../core/service.ts'
 import type { AuthStyle, Provider, UpstreamKey, UpstreamTimeouts } from '../core/snapshot.ts'
 import { parseBaseUrl } from './address.ts'
 import { pathText, type Path } from './config-error.ts'
@@ -9,6 +10,7 @@ import type { KnownProvider, ProviderModel } from './providers/provider.ts'
 import { quirksOf } from './quirks.ts'
 import { redacting } from './redact.ts'
 import { DEFAULT_TIMEOUTS, DIALECTS, type UpstreamEntry } from './schema.ts'
+import { defaultServices, plainly, servicesOf } from './services.ts'
 import type { UpstreamConfig, UpstreamModel } from './shape.ts'
 
 /** Reports what is wrong at a place of the file; never returns. */
@@ -76,11 +78,13 @@ function resolveUpstream(entry: UpstreamEntry, path: Path, defaults: UpstreamTim
     idleMs: entry.timeouts?.idle_ms ?? defaults.idleMs,
     totalMs: entry.timeouts?.total_ms ?? defaults.totalMs,
   }
+  const baseUrl = upstreamBaseUrl({ entry, known, dialect }, path, fail)
+  const services = isKnownDialect ? knownServices(known, baseUrl) : defaultServices(dialect, baseUrl)
   return {
     id: entry.id,
     name: entry.name ?? entry.id,
     dialect,
-    baseUrl: upstreamBaseUrl({ entry, known, dialect }, path, fail),
+    baseUrl,
     auth,
     headers: resolveHeaders(entry.headers, auth, path, fail),
     ...apiVersionOf(entry, dialect, path, fail),
@@ -88,6 +92,8 @@ function resolveUpstream(entry: UpstreamEntry, path: Path, defaults: UpstreamTim
     timeouts,
     billsAfterDisconnect: entry.bills_after_disconnect,
     ...(known === undefined ? {} : { profile: known.id }),
+    services: servicesOf(entry.services, services),
+    ...conversationsOf(isKnownDialect ? known : undefined),
     ...targetOf({ ...(isKnownDialect ? known.quirks : {}), ...quirksOf(entry.quirks) }),
     models: resolveModels(entry, known, path, fail),
   }
@@ -104,6 +110,15 @@ function apiVersionOf(
     fail([...path, 'api_version'], `${pathText([...path, 'api_version'])} is for upstreams of the dialect openai-chat`)
   }
   return { apiVersion }
+}
+
+/** What a known provider serves at this address. */
+export function knownServices({ dialect, services }: KnownProvider, baseUrl: string): Services {
+  return services ?? (dialect === 'openai-chat' ? {} : defaultServices(dialect, baseUrl))
+}
+
+export function conversationsOf(known: KnownProvider | undefined): Pick<Provider, 'converses'> {
+  return known?.converses === undefined ? {} : { converses: known.converses }
 }
 
 /** A server of one's own asks for a credential when it is given one. */
@@ -251,6 +266,7 @@ export function simulatorUpstreams(port: number): UpstreamConfig[] {
       ...simulator('simulator-chat', ['sim-gpt', 'sim-gpt-mini', 'sim-embed', 'sim-rerank', 'sim-image', 'sim-video']),
       dialect: 'openai-chat',
       auth: 'bearer',
+      services: plainly('embeddings', 'rerank', 'images', 'videos'),
     },
     { ...simulator('simulator-messages', ['sim-claude']), dialect: 'anthropic-messages', auth: 'x-api-key' },
   ]

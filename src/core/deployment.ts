@@ -1,4 +1,5 @@
 import type { TargetQuirks } from './codec.ts'
+import type { Service } from './service.ts'
 import type { Provider, UpstreamKey } from './snapshot.ts'
 
 /** One schedulable provider + model + upstream key. */
@@ -9,6 +10,8 @@ export interface Deployment {
   readonly weight: number
   /** What this model takes there otherwise than the dialect's own service; absent: nothing. */
   readonly target?: TargetQuirks
+  /** How the provider serves what is asked for; absent: it is a conversation. */
+  readonly service?: Service
 }
 
 /** How an attempt ended, as the scheduler learns from it. */

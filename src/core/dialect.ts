@@ -2,6 +2,7 @@ import type { BodyDialectName } from './endpoint.ts'
 import type { GatewayError } from './errors.ts'
 import type { HostQuirks } from './host-quirks.ts'
 import type { RequestBody } from './request-body.ts'
+import type { VideoProtocol } from './service.ts'
 import type { Usage } from './usage.ts'
 
 /** What to do with one event of an upstream's stream. */
@@ -39,6 +40,14 @@ export interface UpstreamFailure {
   readonly type: string
 }
 
+/** A job at a provider. */
+export interface VendorJobName {
+  /** The provider's name for it. */
+  readonly id: string
+  /** The language in which it is looked at. */
+  readonly protocol: VideoProtocol
+}
+
 /** A buffered answer of an upstream. */
 export interface BufferedAnswer {
   readonly usage: Usage | null
@@ -48,8 +57,8 @@ export interface BufferedAnswer {
   readonly failure: UpstreamFailure | null
   /** What the client gets in place of the upstream's bytes; null: those. */
   readonly body: Buffer | null
-  /** The provider's id of the job that was begun in the place of an answer. */
-  readonly job?: string
+  /** The job that was begun in the place of an answer. */
+  readonly job?: VendorJobName
   /** What the client's dialect has no place for. */
   readonly dropped?: readonly string[]
 }

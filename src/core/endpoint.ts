@@ -1,3 +1,5 @@
+import type { ServiceName } from './service.ts'
+
 /** The wire language of a client. */
 export type DialectName = 'openai-chat' | 'openai-responses' | 'anthropic-messages'
 
@@ -8,8 +10,8 @@ export type CommonDialectName = Exclude<DialectName, 'openai-responses'>
 export type UpstreamDialectName =
   CommonDialectName | 'anthropic-vertex' | 'bedrock-converse' | 'bedrock-invoke' | 'cohere-chat' | 'gemini'
 
-/** Upstreams of one dialect, or of any: conversations are translated. */
-export type ServedBy = UpstreamDialectName | 'any'
+/** Upstreams of one dialect, or of any: conversations are translated; or those that have a service besides conversations. */
+export type ServedBy = UpstreamDialectName | 'any' | ServiceName
 
 /** What the bodies of an endpoint are written in: its clients' dialect, or a small language of its own under that one's errors. */
 export type BodyDialectName = DialectName | 'openai-embeddings' | 'rerank' | 'openai-images' | 'openai-videos'
@@ -63,22 +65,22 @@ export const ENDPOINTS = {
   embeddings: {
     name: 'embeddings',
     dialect: 'openai-chat',
-    servedBy: 'openai-chat',
+    servedBy: 'embeddings',
     bodies: 'openai-embeddings',
     streams: false,
   },
-  rerank: { name: 'rerank', dialect: 'openai-chat', servedBy: 'openai-chat', bodies: 'rerank', streams: false },
+  rerank: { name: 'rerank', dialect: 'openai-chat', servedBy: 'rerank', bodies: 'rerank', streams: false },
   images: {
     name: 'images.generations',
     dialect: 'openai-chat',
-    servedBy: 'openai-chat',
+    servedBy: 'images',
     bodies: 'openai-images',
     streams: false,
   },
   video: {
     name: 'video.generations',
     dialect: 'openai-chat',
-    servedBy: 'openai-chat',
+    servedBy: 'videos',
     bodies: 'openai-videos',
     streams: false,
   },

@@ -44,5 +44,5 @@ export type ExpectedAnswer =
       /** Whether results may hold what they rank. */
       readonly showsDocuments: boolean
     }
-  | { readonly kind: 'images'; readonly wantsUrl: boolean }
+  | { readonly kind: 'images'; readonly wantsUrl: boolean; readonly count: number }
   | { readonly kind: 'video'; readonly waits: boolean }

@@ -1,6 +1,7 @@
 import type { Endpoint } from './endpoint.ts'
 import type { GatewayError } from './errors.ts'
 import type { Exchange, HeaderList } from './exchange.ts'
+import type { VendorJobName } from './dialect.ts'
 import type { Principal } from './principal.ts'
 import type { RequestBody } from './request-body.ts'
 import type { AttemptRecord } from './request-record.ts'
@@ -64,8 +65,8 @@ export class RequestContext {
   providerId: string | null = null
   upstreamKeyId: string | null = null
   servedModel: string | null = null
-  /** The provider's id of the job that the request has begun. */
-  jobId: string | null = null
+  /** What the request has begun at the provider. */
+  job: VendorJobName | null = null
   usage: Usage = emptyUsage()
   settlement: Settlement = 'none'
   /** Usage is an estimate, which counting may better; the whole answer where there is one. Null: it was reported. */

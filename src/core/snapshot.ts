@@ -1,6 +1,10 @@
+import type { AuthStyle } from './auth-style.ts'
 import type { TargetQuirks } from './codec.ts'
 import type { UpstreamDialectName } from './endpoint.ts'
 import type { ModelFacts } from './model-facts.ts'
+import type { Services } from './service.ts'
+
+export type { AuthStyle }
 
 /** Per-minute and at-a-time limits; null means the configured default, or none where there is no default. */
 export interface KeyLimits {
@@ -36,9 +40,6 @@ export interface EntryKey {
   readonly clients: readonly string[] | null
 }
 
-/** How a credential is attached to an upstream request. */
-export type AuthStyle = 'bearer' | 'x-api-key' | 'api-key' | 'x-goog-api-key' | 'aws' | 'google' | 'none'
-
 /** A host that speaks one dialect, as data. */
 export interface Provider {
   readonly id: string
@@ -57,6 +58,10 @@ export interface Provider {
   readonly target?: TargetQuirks
   /** The known provider that it is; absent: none. */
   readonly profile?: string
+  /** What it serves besides conversations, and how; absent: nothing. */
+  readonly services?: Services
+  /** False: no conversations. They are served when absent. */
+  readonly converses?: boolean
   /** The provider goes on billing when we hang up: drain within a bound instead of aborting. */
   readonly billsAfterDisconnect: boolean
 }

@@ -2,7 +2,7 @@ import type { BodyEdits } from '../core/dialect.ts'
 import type { MemberSpan, RequestBody } from '../core/request-body.ts'
 
 /** A client must not choose the upstream host or key. */
-const FORBIDDEN_MEMBERS: ReadonlySet<string> = new Set(['api_base', 'api_key', 'base_url'])
+export const FORBIDDEN_MEMBERS: ReadonlySet<string> = new Set(['api_base', 'api_key', 'base_url'])
 
 const COMMA = Buffer.from(',')
 

@@ -1,4 +1,4 @@
-import type { BufferedAnswer } from '../core/dialect.ts'
+import type { BufferedAnswer, UpstreamFailure } from '../core/dialect.ts'
 import type { Usage } from '../core/usage.ts'
 import { failureOf } from './failure.ts'
 import { asObject } from './json-value.ts'
@@ -15,8 +15,15 @@ export function goodAnswer(usage: Usage | null, shaped: unknown): BufferedAnswer
 
 /** What a 200 holds that is not the answer asked for: the provider's error, else whatever it says. */
 export function brokenAnswer(value: unknown, problem: string): BufferedAnswer {
-  const failure = asObject(value)?.['error']
+  return failedAnswer(brokenFailure(value, problem))
+}
+
+export function failedAnswer(failure: UpstreamFailure): BufferedAnswer {
+  return { usage: null, observedTextBytes: 0, failure, body: null }
+}
+
+export function brokenFailure(value: unknown, problem: string): UpstreamFailure {
+  return asObject(value)?.['error']
     ? failureOf(value)
     : { message: failureOf(value).message || problem, type: 'invalid_answer' }
-  return { usage: null, observedTextBytes: 0, failure, body: null }
 }

@@ -3,6 +3,7 @@ import type { Dialect } from '../core/dialect.ts'
 import type { GatewayError } from '../core/errors.ts'
 import type { RequestBody } from '../core/request-body.ts'
 import type { RequestContext } from '../core/request-context.ts'
+import type { ServiceReading } from '../dialects/services/codec.ts'
 import type { AnswerTranslation } from '../dialects/translate.ts'
 import type { UpstreamHeaders } from '../upstream/upstream-client.ts'
 
@@ -35,6 +36,8 @@ export interface Answer {
   readonly dialect: Dialect
   /** How the answer becomes one of the client's dialect; null: it is one. */
   readonly translation: AnswerTranslation | null
+  /** The same of an answer that is no conversation. */
+  readonly reading: ServiceReading | null
   readonly status: number
   readonly headers: UpstreamHeaders
   readonly clock: Clock

@@ -8,18 +8,22 @@ import type { RequestBody } from '../core/request-body.ts'
 import type { RequestContext } from '../core/request-context.ts'
 import type { Provider } from '../core/snapshot.ts'
 import { redactUpstreamText } from '../dialects/redact.ts'
+import type { ServiceReading } from '../dialects/services/codec.ts'
 import type { AnswerTranslation } from '../dialects/translate.ts'
 import type { GoogleTokens } from '../upstream/google-tokens.ts'
 import type { UpstreamCall, UpstreamClient, UpstreamHeaders, UpstreamListener } from '../upstream/upstream-client.ts'
 import type { Answer, AnswerReceiver, AttemptControl } from './answer-receiver.ts'
 import { BufferedRelay, FailureReader, isEncoded } from './buffered-relay.ts'
 import type { AnswerReader } from './buffered-relay.ts'
+import { sendInTurn } from './calls-in-turn.ts'
 import { outcomeOf } from './classify.ts'
 import { readHeadroom } from './headroom.ts'
+import { takesAsItIs } from './services.ts'
+import type { ServiceWords } from './services.ts'
 import { StreamRelay } from './stream-relay.ts'
 import { TranslatedStream } from './translated-stream.ts'
 import { needsTranslation } from './translator.ts'
-import type { TranslatedCall, Translator } from './translator.ts'
+import type { Translator } from './translator.ts'
 import { betasOf, buildUpstreamRequest } from './upstream-request.ts'
 
 export interface AttemptOptions {
@@ -30,6 +34,7 @@ export interface AttemptOptions {
   readonly translator: Translator
   /** For keys that are no credential by themselves. */
   readonly tokens: GoogleTokens
+  readonly services: ServiceWords
   readonly maxAnswerBytes: number
   /** As in the names of the messages protocol's headers. */
   readonly vendor: string
@@ -63,6 +68,7 @@ export class Attempt implements UpstreamListener, AttemptControl {
   #call: UpstreamCall | null = null
   #receiver: AnswerReceiver | null = null
   #translation: AnswerTranslation | null = null
+  #reading: ServiceReading | null = null
   #status = 0
   #slotHeld = true
   #outcome: AttemptOutcome = { kind: 'ok' }
@@ -103,61 +109,65 @@ export class Attempt implements UpstreamListener, AttemptControl {
 
   #send(): void {
     const { deployment } = this.#slot
-    if (!needsTranslation(this.#ctx.endpoint, deployment.provider)) {
-      const edits = editsOf(deployment, this.#body.stream)
-      // Also in the place of what an earlier attempt could not carry.
-      this.#ctx.dropped = this.#dialect.leftOut?.(this.#body, edits) ?? NOTHING
-      this.#dispatch(this.#dialect.prepareBody(this.#body, edits))
+    const { endpoint } = this.#ctx
+    const { service } = deployment
+    if (service !== undefined && !takesAsItIs(service, endpoint, this.#body)) {
+      const built = this.#options.services.request(this.#ctx, this.#body, deployment, service)
+      this.#sendOnce(built, ({ bodies, dropped, reading }) => {
+        this.#reading = reading
+        this.#ctx.dropped = dropped
+        this.#dispatch(bodies)
+      })
       return
     }
-    const { translator, vendor } = this.#options
-    const betas = betasOf(this.#ctx.endpoint, this.#ctx.exchange.request, vendor)
-    const translated = translator.request(this.#ctx, this.#body, deployment, betas)
-    if (translated instanceof Promise) this.#sendOnce(translated)
-    else this.#sendTranslated(translated)
+    if (needsTranslation(endpoint, deployment.provider)) {
+      const { translator, vendor } = this.#options
+      const betas = betasOf(endpoint, this.#ctx.exchange.request, vendor)
+      const translated = translator.request(this.#ctx, this.#body, deployment, betas)
+      this.#sendOnce(translated, ({ body, dropped, answer }) => {
+        this.#translation = answer
+        this.#ctx.dropped = dropped
+        this.#dispatch([body])
+      })
+      return
+    }
+    const edits = editsOf(deployment, this.#body.stream)
+    // Also in the place of what an earlier attempt could not carry.
+    this.#ctx.dropped = this.#dialect.leftOut?.(this.#body, edits) ?? NOTHING
+    this.#dispatch([this.#dialect.prepareBody(this.#body, edits)])
   }
 
-  #sendOnce(translated: Promise<TranslatedCall>): void {
-    translated
+  #sendOnce<Built>(built: Built | Promise<Built>, send: (built: Built) => void): void {
+    if (!(built instanceof Promise)) {
+      send(built)
+      return
+    }
+    built
       .then((call) => {
         // The client may have left while the pool was at it.
-        if (this.#resolve !== null) this.#sendTranslated(call)
+        if (this.#resolve !== null) send(call)
       })
       .catch((cause: unknown) => {
         this.failed(GatewayError.from(cause))
       })
   }
 
-  #sendTranslated({ body, dropped, answer }: TranslatedCall): void {
-    this.#translation = answer
-    this.#ctx.dropped = dropped
-    this.#dispatch(body)
-  }
-
-  #dispatch(body: Buffer): void {
+  #dispatch(bodies: readonly Buffer[]): void {
     this.#ctx.times.translateUs = this.#options.clock.monotonicUs() - this.#startUs
-    const { provider, key } = this.#slot.deployment
-    const credential = provider.auth === 'google' ? this.#options.tokens.tokenFor(key.credential) : key.credential
-    if (typeof credential === 'string') this.#call = this.#sent(body, credential)
-    else this.#dispatchOnce(body, credential)
+    const { provider, key, service } = this.#slot.deployment
+    const isAccount = (service?.auth ?? provider.auth) === 'google'
+    const credential = isAccount ? this.#options.tokens.tokenFor(key.credential) : key.credential
+    // The client may have left while a token was fetched.
+    this.#sendOnce(credential, (told) => {
+      this.#call = this.#sent(bodies, told)
+    })
   }
 
-  /** The client may have left while the token was fetched. */
-  #dispatchOnce(body: Buffer, token: Promise<string>): void {
-    token
-      .then((credential) => {
-        if (this.#resolve !== null) this.#call = this.#sent(body, credential)
-      })
-      .catch((cause: unknown) => {
-        this.failed(GatewayError.from(cause))
-      })
-  }
-
-  #sent(body: Buffer, credential: string): UpstreamCall {
+  #sent(bodies: readonly Buffer[], credential: string): UpstreamCall {
     const { deployment } = this.#slot
     const { request } = this.#ctx.exchange
-    const { clock } = this.#options
-    return this.#options.upstream.send(
+    const { clock, upstream, maxAnswerBytes } = this.#options
+    const requests = bodies.map((body) =>
       buildUpstreamRequest({
         deployment,
         credential,
@@ -169,8 +179,8 @@ export class Attempt implements UpstreamListener, AttemptControl {
         trace: this.#ctx.trace,
         nowMs: clock.now(),
       }),
-      this,
     )
+    return sendInTurn(upstream, requests, this, maxAnswerBytes)
   }
 
   onHead(status: number, headers: UpstreamHeaders): void {
@@ -188,6 +198,7 @@ export class Attempt implements UpstreamListener, AttemptControl {
       body: this.#body,
       dialect: this.#dialect,
       translation: this.#translation,
+      reading: this.#reading,
       status,
       headers,
       clock,

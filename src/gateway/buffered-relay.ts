@@ -111,7 +111,7 @@ export class BufferedRelay implements AnswerReceiver {
     const { usage, observedTextBytes } = read
     settleUsage(ctx, { usage, observedTextBytes, complete: true, answer: read.body ?? body })
     if (!ctx.aborted) ctx.status = 200
-    ctx.jobId = read.job ?? null
+    ctx.job = read.job ?? null
     if (read.dropped !== undefined && read.dropped.length > 0) {
       ctx.dropped = [...new Set([...ctx.dropped, ...read.dropped])]
     }

@@ -1,50 +1,44 @@
-import type { Endpoint, EndpointName } from '../core/endpoint.ts'
+import type { Endpoint } from '../core/endpoint.ts'
 import type { Deployment } from '../core/deployment.ts'
-import type { AuthStyle, Provider } from '../core/snapshot.ts'
+import type { Service } from '../core/service.ts'
+import type { AuthStyle } from '../core/snapshot.ts'
 import { vertexMessagesPath } from '../dialects/anthropic-vertex/address.ts'
 import { azureApi, azurePath } from '../dialects/azure-openai/address.ts'
 import { bedrockPath } from '../dialects/bedrock-converse/address.ts'
 import { COHERE_CHAT_PATH } from '../dialects/cohere-chat/address.ts'
 import { bearer } from '../dialects/credential-header.ts'
 import type { CredentialHeader } from '../dialects/credential-header.ts'
-import { geminiPath } from '../dialects/gemini/address.ts'
-import type { VertexPlace } from '../dialects/gemini/address.ts'
+import { googlePath, vertexPlace } from '../dialects/gemini/address.ts'
+import { serviceCodec } from '../dialects/services/codecs.ts'
 
-/** Where providers of OpenAI's kind serve an endpoint, behind their base URL. */
-const PATHS: Readonly<Partial<Record<EndpointName, string>>> = {
-  'chat.completions': '/chat/completions',
-  'messages.count_tokens': '/messages/count_tokens',
-  embeddings: '/embeddings',
-  rerank: '/rerank',
-  'images.generations': '/images/generations',
-  'video.generations': '/videos',
-}
-
-const VERTEX = /^\/v1\/projects\/([^/]+)\/locations\/([^/]+)/
+/** Behind the base URL of OpenAI's kind. */
+const CHAT_PATH = '/chat/completions'
+/** Behind that of the messages protocol. */
+const COUNT_PATH = '/messages/count_tokens'
 
 /** Origin and path of a call; query included. */
 export function addressOf(
   endpoint: Endpoint,
-  { provider, upstreamModel }: Deployment,
+  { provider, upstreamModel, service }: Deployment,
   stream: boolean,
 ): { readonly origin: string; readonly path: string } {
   const { origin, pathname } = baseOf(provider.baseUrl)
-  const operation = PATHS[endpoint.servedBy === 'any' ? 'chat.completions' : endpoint.name] ?? ''
   if (provider.apiVersion !== undefined) {
     const { prefix, api } = azureApi(pathname, provider.apiVersion)
+    const operation = service === undefined ? CHAT_PATH : serviceCodec(service.protocol).path('', upstreamModel)
     return { origin, path: prefix + azurePath(api, upstreamModel, operation) }
   }
-  if (endpoint.servedBy !== 'any') return { origin, path: pathname + operation }
+  if (service !== undefined) {
+    return { origin, path: serviceCodec(service.protocol).path(serviceBase(service, pathname), upstreamModel) }
+  }
+  if (endpoint.servedBy !== 'any') return { origin, path: pathname + COUNT_PATH }
   switch (provider.dialect) {
     case 'openai-chat':
-      return { origin, path: pathname + operation }
+      return { origin, path: pathname + CHAT_PATH }
     case 'anthropic-messages':
       return { origin, path: `${pathname}/messages` }
-    case 'gemini': {
-      const place = vertexPlace(pathname)
-      const path = geminiPath(upstreamModel, stream ? 'streamGenerateContent' : 'generateContent', place)
-      return { origin, path: place === null ? pathname + path : path }
-    }
+    case 'gemini':
+      return { origin, path: googlePath(pathname, upstreamModel, stream ? 'streamGenerateContent' : 'generateContent') }
     case 'anthropic-vertex': {
       const place = vertexPlace(pathname)
       // The configuration was checked to name a place.
@@ -62,15 +56,14 @@ export function addressOf(
   }
 }
 
-/** A base URL with project and location is one of Vertex AI. */
-function vertexPlace(pathname: string): VertexPlace | null {
-  const [, project, location] = VERTEX.exec(pathname) ?? []
-  if (project === undefined || location === undefined) return null
-  return { project: decodeURIComponent(project), location: decodeURIComponent(location) }
+/** Without a trailing slash. */
+export function serviceBase(service: Service | undefined, pathname: string): string {
+  const base = service?.base
+  return base === undefined ? pathname : base.replace(/\/+$/, '')
 }
 
 /** Null where no header alone lets a call in. @param credential what is sent: of a service account, its access token */
-export function credentialHeader({ auth }: Provider, credential: string): CredentialHeader | null {
+export function credentialHeader(auth: AuthStyle, credential: string): CredentialHeader | null {
   return isSigned(auth, credential) ? null : HEADERS[auth](credential)
 }
 

@@ -3,13 +3,14 @@ import type { Endpoint, UpstreamDialectName } from '../core/endpoint.ts'
 import type { IncomingRequest } from '../core/exchange.ts'
 import { traceparentOf } from '../core/trace-context.ts'
 import type { TraceContext } from '../core/trace-context.ts'
-import type { Provider, UpstreamKey } from '../core/snapshot.ts'
+import type { AuthStyle, Provider, UpstreamKey } from '../core/snapshot.ts'
 import { cloudBetas, readBetas } from '../dialects/anthropic-messages/cloud-betas.ts'
 import { BEDROCK_SERVICE } from '../dialects/bedrock-converse/address.ts'
+import { serviceCodec } from '../dialects/services/codecs.ts'
 import { signAwsRequest } from '../upstream/aws-signature.ts'
 import type { AwsRequest } from '../upstream/aws-signature.ts'
 import type { UpstreamRequest } from '../upstream/upstream-client.ts'
-import { addressOf, baseOf, credentialHeader, isSigned } from './upstream-address.ts'
+import { addressOf, credentialHeader, isSigned } from './upstream-address.ts'
 
 /** Client headers that a provider may see, and what they are called there; `VENDOR` stands for the configured vendor. */
 const FORWARDED: Readonly<Partial<Record<UpstreamDialectName, ReadonlyArray<readonly [from: string, to: string]>>>> = {
@@ -46,7 +47,8 @@ export interface UpstreamRequestParts {
 /** The provider's request: the client's identity as it came, the credential attached last. */
 export function buildUpstreamRequest(parts: UpstreamRequestParts): UpstreamRequest {
   const { deployment, request, body } = parts
-  const { provider, key } = deployment
+  const { provider, key, service } = deployment
+  const auth = service?.auth ?? provider.auth
   const { origin, path } = addressOf(parts.endpoint, deployment, parts.stream)
   const headers: string[] = [
     'content-type',
@@ -73,8 +75,9 @@ export function buildUpstreamRequest(parts: UpstreamRequestParts): UpstreamReque
     headers.push('traceparent', traceparentOf(parts.trace))
     if (parts.trace.state !== null) headers.push('tracestate', parts.trace.state)
   }
-  attachCredential(headers, provider, parts.credential)
-  if (isSigned(provider.auth, key.credential)) sign(headers, { origin, path, body }, key.credential, parts.nowMs)
+  if (service !== undefined) headers.push(...(serviceCodec(service.protocol).headers ?? []))
+  attachCredential(headers, provider, parts.credential, auth)
+  if (isSigned(auth, key.credential)) sign(headers, { origin, path, body }, key.credential, parts.nowMs)
   return {
     origin,
     path,
@@ -86,22 +89,22 @@ export function buildUpstreamRequest(parts: UpstreamRequestParts): UpstreamReque
   }
 }
 
-/** A look at something that a provider keeps, `path` behind its base URL. */
+/** A look at something that a provider keeps. @param auth null: elsewhere, where nothing of the provider's is to be shown */
 export function buildUpstreamLook(
   provider: Provider,
   key: UpstreamKey,
-  path: string,
+  address: { readonly origin: string; readonly path: string; readonly auth: AuthStyle | null },
   headers: readonly string[],
 ): UpstreamRequest {
-  const { origin, pathname } = baseOf(provider.baseUrl)
+  const { origin, path, auth } = address
   const all = [...headers, 'accept-encoding', 'identity']
-  attachCredential(all, provider, key.credential)
-  return { origin, path: pathname + path, method: 'GET', headers: all, body: null, timeouts: provider.timeouts }
+  if (auth !== null) attachCredential(all, provider, key.credential, auth)
+  return { origin, path, method: 'GET', headers: all, body: null, timeouts: provider.timeouts }
 }
 
-function attachCredential(headers: string[], provider: Provider, credential: string): void {
+function attachCredential(headers: string[], provider: Provider, credential: string, auth: AuthStyle): void {
   for (const name in provider.headers) headers.push(name, provider.headers[name] ?? '')
-  const header = credentialHeader(provider, credential)
+  const header = credentialHeader(auth, credential)
   if (header !== null) headers.push(...header)
 }
 

@@ -1,6 +1,8 @@
 import type { TargetQuirks } from '../core/codec.ts'
 import type { Deployment } from '../core/deployment.ts'
 import type { ServedBy } from '../core/endpoint.ts'
+import { SERVICE_NAMES, serviceOf } from '../core/service.ts'
+import type { Service, ServiceName } from '../core/service.ts'
 import { ModelCatalogue, targetQuirks } from '../core/model-facts.ts'
 import type { Model, Provider, Snapshot, UpstreamKey } from '../core/snapshot.ts'
 import type { KeyState } from './key-state.ts'
@@ -61,10 +63,11 @@ export class Catalog {
     if (pattern === undefined || general === undefined) return null
     const rest = model.slice(pattern.prefix.length)
     const targetOf = remembering(this.#targetOf)
-    const route = general.map((candidate) => ({
-      ...candidate,
-      deployment: named(candidate.deployment, rest, targetOf),
-    }))
+    const route = general.flatMap((candidate) => {
+      const deployment = served(named(candidate.deployment, rest, targetOf), servedBy)
+      return deployment === null ? [] : [{ ...candidate, deployment }]
+    })
+    if (route.length === 0) return null
     if (this.#named.size >= MAX_NAMES_OF_PATTERNS) this.#named.clear()
     const known = this.#named.get(model) ?? new Map<ServedBy, Route>()
     this.#named.set(model, known.set(servedBy, route))
@@ -96,10 +99,16 @@ function routesOf(
         priority: (target.priority ?? 0) + (key.priority ?? 0),
         weight,
       }
-      for (const servedBy of [provider.dialect, 'any'] as const) {
+      const add = (servedBy: ServedBy, one: Omit<Candidate, 'share'>): void => {
         const candidates = routes.get(servedBy)
-        if (candidates === undefined) routes.set(servedBy, [candidate])
-        else candidates.push(candidate)
+        if (candidates === undefined) routes.set(servedBy, [one])
+        else candidates.push(one)
+      }
+      if (provider.converses !== false)
+        for (const servedBy of [provider.dialect, 'any'] as const) add(servedBy, candidate)
+      for (const name of SERVICE_NAMES) {
+        const service = possibleService(provider, name, upstreamModel)
+        if (service !== null) add(name, { ...candidate, deployment: { ...candidate.deployment, service } })
       }
     }
   }
@@ -120,6 +129,19 @@ function named(deployment: Deployment, rest: string, targetOf: TargetLookup): De
   // A function: in a text, "$&" and its like would be replaced once more.
   const upstreamModel = deployment.upstreamModel.replace(/\*$/, () => rest)
   return { ...deployment, upstreamModel, target: targetOf(deployment.provider, upstreamModel) }
+}
+
+/** Of a pattern any entry will do: which one it is, is known with the name. */
+function possibleService({ services }: Provider, name: ServiceName, upstreamModel: string): Service | null {
+  return upstreamModel.endsWith('*') ? (services?.[name]?.[0] ?? null) : serviceOf(services, name, upstreamModel)
+}
+
+/** With the service of the model that it is now known to be; null: that one is not served. */
+function served(deployment: Deployment, servedBy: ServedBy): Deployment | null {
+  const name = SERVICE_NAMES.find((one) => one === servedBy)
+  if (name === undefined) return deployment
+  const service = serviceOf(deployment.provider.services, name, deployment.upstreamModel)
+  return service === null ? null : { ...deployment, service }
 }
 
 /** Keys of one provider share what is found for its model. */

@@ -88,7 +88,7 @@ export function imagesFields(request: ImagesRequest): RequestFields {
     // Some models count the picture in tokens, thousands of them.
     maxOutputTokens: null,
     choices: request.n ?? 1,
-    expected: { kind: 'images', wantsUrl: request.response_format !== 'b64_json' },
+    expected: { kind: 'images', wantsUrl: request.response_format !== 'b64_json', count: request.n ?? 1 },
   }
 }
 

@@ -5,6 +5,8 @@ import type { AnswerRequest, BufferedAnswer } from '../core/dialect.ts'
 import type { BodyDialectName, DialectName, EndpointName } from '../core/endpoint.ts'
 import { GatewayError } from '../core/errors.ts'
 import type { RequestBody } from '../core/request-body.ts'
+import type { ServiceCalls } from '../dialects/services/calls.ts'
+import type { ServiceAsk, ServiceReading } from '../dialects/services/codec.ts'
 import type {
   AnswerTranslation,
   Pair,
@@ -84,6 +86,23 @@ export class WorkerPool {
   async translateAnswer(bytes: Buffer, translation: AnswerTranslation): Promise<TranslatedAnswer> {
     const result = await this.#run({ kind: 'translate-answer', translation, bytes: new Uint8Array(bytes) })
     if (result.kind !== 'translated-answer') throw failureOf(result)
+    return { ...result.answer, body: result.isNew ? asBuffer(result.bytes) : null }
+  }
+
+  /** As `buildCalls` of the dialects, for large bodies; leaves `bytes` as they are. */
+  async buildCalls(bytes: Buffer, ask: ServiceAsk): Promise<ServiceCalls> {
+    const result = await this.#run({ kind: 'build-calls', ask, bytes: Uint8Array.from(bytes) })
+    if (result.kind !== 'calls') throw failureOf(result)
+    const whole = asBuffer(result.bytes)
+    let from = 0
+    const bodies = result.lengths.map((length) => whole.subarray(from, (from += length)))
+    return { ...result.calls, bodies }
+  }
+
+  /** As `readCalls` of the dialects, for large answers; leaves `bytes` as they are. */
+  async readCalls(bytes: Buffer, reading: ServiceReading): Promise<BufferedAnswer> {
+    const result = await this.#run({ kind: 'read-calls', reading, bytes: Uint8Array.from(bytes) })
+    if (result.kind !== 'answer') throw failureOf(result)
     return { ...result.answer, body: result.isNew ? asBuffer(result.bytes) : null }
   }
 

@@ -2,6 +2,8 @@ import type { AnswerRequest, BufferedAnswer } from '../core/dialect.ts'
 import type { BodyDialectName, DialectName, EndpointName } from '../core/endpoint.ts'
 import type { ErrorCode } from '../core/errors.ts'
 import type { RequestBody } from '../core/request-body.ts'
+import type { ServiceCalls } from '../dialects/services/calls.ts'
+import type { ServiceAsk, ServiceReading } from '../dialects/services/codec.ts'
 import type {
   AnswerTranslation,
   Pair,
@@ -26,6 +28,8 @@ export type Task =
     }
   | { readonly kind: 'translate-answer'; readonly translation: AnswerTranslation; readonly bytes: Uint8Array }
   | CountTask
+  | { readonly kind: 'build-calls'; readonly ask: ServiceAsk; readonly bytes: Uint8Array }
+  | { readonly kind: 'read-calls'; readonly reading: ServiceReading; readonly bytes: Uint8Array }
   | {
       readonly kind: 'read-answer'
       readonly dialect: BodyDialectName
@@ -66,6 +70,13 @@ export type TaskResult =
       readonly answer: Omit<TranslatedAnswer, 'body'>
       /** False: there is none, `bytes` are the upstream's. */
       readonly isNew: boolean
+      readonly bytes: Uint8Array
+    }
+  | {
+      readonly kind: 'calls'
+      readonly calls: Omit<ServiceCalls, 'bodies'>
+      /** Of the bodies, which `bytes` hold one after the other. */
+      readonly lengths: readonly number[]
       readonly bytes: Uint8Array
     }
   | { readonly kind: 'counted'; readonly tokens: number; readonly bytes: Uint8Array }

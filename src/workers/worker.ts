@@ -2,6 +2,7 @@ import { move, transferableSymbol, valueSymbol } from 'piscina'
 import { GatewayError } from '../core/errors.ts'
 import { yieldTo } from '../core/thread-priority.ts'
 import { dialectOf } from '../dialects/index.ts'
+import { buildCalls, readCalls } from '../dialects/services/calls.ts'
 import { translateAnswer, translateRequest } from '../dialects/translate.ts'
 import { createValidator } from '../validation/validate.ts'
 import type { Validator } from '../validation/validate.ts'
@@ -41,6 +42,15 @@ function perform(task: Task, buffer: Buffer): TaskResult | Promise<TaskResult> {
     case 'translate-answer': {
       const { body, ...answer } = translateAnswer(buffer, task.translation)
       return { kind: 'translated-answer', answer, isNew: body !== null, bytes: body === null ? bytes : owned(body) }
+    }
+    case 'build-calls': {
+      const { bodies, ...calls } = buildCalls(buffer, task.ask)
+      const lengths = bodies.map((body) => body.length)
+      return { kind: 'calls', calls, lengths, bytes: owned(Buffer.concat(bodies)) }
+    }
+    case 'read-calls': {
+      const { body, ...answer } = readCalls(buffer, task.reading)
+      return { kind: 'answer', answer, isNew: body !== null, bytes: body === null ? bytes : owned(body) }
     }
     case 'count-prompt':
     case 'count-answer':

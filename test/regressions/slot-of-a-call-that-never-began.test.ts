@@ -9,6 +9,7 @@ import { dialectOf } from '../../src/dialects/index.ts'
 import { Attempt } from '../../src/gateway/attempt.ts'
 import { BODY, makeContext } from '../unit/gateway/context.ts'
 import { noTokens } from '../support/no-tokens.ts'
+import { noServices } from '../support/no-services.ts'
 import { noTranslator } from '../support/no-translator.ts'
 
 it('gives the slot back and fails the attempt when the call cannot be sent', async () => {
@@ -45,6 +46,7 @@ it('gives the slot back and fails the attempt when the call cannot be sent', asy
     deadlines: new DeadlineClock(systemClock),
     translator: noTranslator,
     tokens: noTokens,
+    services: noServices,
     readAnswer: () => ({ usage: null, observedTextBytes: 0, failure: null, body: null }),
     maxAnswerBytes: 1,
     vendor: 'anthropic',

@@ -1,4 +1,5 @@
 import { compatible, under } from './provider.ts'
+import { plainly } from '../services.ts'
 import type { KnownProvider } from './provider.ts'
 
 /** What chat templates of models refuse, their servers refuse: instructions behind the first message, most of all. */
@@ -12,6 +13,7 @@ export const ENGINES: readonly KnownProvider[] = [
     name: 'vLLM',
     prefix: 'VLLM',
     baseUrl: 'http://127.0.0.1:8000/v1',
+    services: plainly('embeddings', 'rerank'),
     models: [under('vllm')],
   },
   {
@@ -20,6 +22,7 @@ export const ENGINES: readonly KnownProvider[] = [
     name: 'SGLang',
     prefix: 'SGLANG',
     baseUrl: 'http://127.0.0.1:30000/v1',
+    services: plainly('embeddings', 'rerank'),
     models: [under('sglang')],
   },
   {
@@ -28,6 +31,7 @@ export const ENGINES: readonly KnownProvider[] = [
     name: 'Ollama',
     prefix: 'OLLAMA',
     baseUrl: 'http://127.0.0.1:11434/v1',
+    services: plainly('embeddings'),
     basePath: '/v1',
     models: [under('ollama')],
   },
@@ -37,6 +41,7 @@ export const ENGINES: readonly KnownProvider[] = [
     name: 'llama.cpp',
     prefix: 'LLAMACPP',
     baseUrl: 'http://127.0.0.1:8080/v1',
+    services: plainly('embeddings', 'rerank'),
     models: [under('llamacpp')],
   },
   {
@@ -45,6 +50,7 @@ export const ENGINES: readonly KnownProvider[] = [
     name: 'LM Studio',
     prefix: 'LMSTUDIO',
     baseUrl: 'http://127.0.0.1:1234/v1',
+    services: plainly('embeddings'),
     models: [under('lmstudio')],
   },
   {
@@ -53,6 +59,7 @@ export const ENGINES: readonly KnownProvider[] = [
     name: 'LocalAI',
     prefix: 'LOCALAI',
     baseUrl: 'http://127.0.0.1:8080/v1',
+    services: plainly('embeddings', 'rerank', 'images'),
     models: [under('localai')],
   },
   {
@@ -69,6 +76,21 @@ export const ENGINES: readonly KnownProvider[] = [
     name: 'mistral.rs',
     prefix: 'MISTRALRS',
     baseUrl: 'http://127.0.0.1:1234/v1',
+    services: plainly('embeddings', 'images'),
     models: [under('mistralrs')],
+  },
+  {
+    ...engine,
+    id: 'tei',
+    name: 'Text Embeddings Inference',
+    prefix: 'TEI',
+    // The ranking is not below /v1, and takes no name of a model.
+    baseUrl: 'http://127.0.0.1:8080/v1',
+    services: {
+      embeddings: [{ protocol: 'openai-embeddings', maxPerCall: 32 }],
+      rerank: [{ protocol: 'tei-rerank', base: '/' }],
+    },
+    converses: false,
+    models: [under('tei')],
   },
 ]

@@ -1,4 +1,5 @@
 import { chat, compatible, under } from './provider.ts'
+import { plainly } from '../services.ts'
 import type { KnownProvider } from './provider.ts'
 
 /** Those who serve models of others. Where ids are not their own, models are asked for as `<provider>/<model>` too. */
@@ -31,6 +32,7 @@ export const HOSTS: readonly KnownProvider[] = [
     name: 'Together',
     prefix: 'TOGETHER',
     baseUrl: 'https://api.together.xyz/v1',
+    services: { ...plainly('embeddings', 'rerank'), images: [{ protocol: 'together-images' }] },
     models: [
       ...['meta-llama/Llama-3.3-70B-Instruct-Turbo', 'deepseek-ai/DeepSeek-V3', 'Qwen/*', 'meta-llama/*'],
       ...['deepseek-ai/*', under('together')],
@@ -42,6 +44,7 @@ export const HOSTS: readonly KnownProvider[] = [
     name: 'Fireworks',
     prefix: 'FIREWORKS',
     baseUrl: 'https://api.fireworks.ai/inference/v1',
+    services: plainly('embeddings', 'rerank'),
     models: ['accounts/fireworks/models/*'],
   },
   {
@@ -51,6 +54,7 @@ export const HOSTS: readonly KnownProvider[] = [
     name: 'OpenRouter',
     prefix: 'OPENROUTER',
     baseUrl: 'https://openrouter.ai/api/v1',
+    services: { ...plainly('embeddings', 'rerank'), images: [{ protocol: 'openrouter-images' }] },
     models: [
       ...['openrouter/auto', 'openai/*', 'anthropic/*', 'google/*', 'mistralai/*', 'qwen/*', 'x-ai/*', 'deepseek/*'],
       ...['z-ai/*', 'moonshotai/*', 'minimax/*', under('openrouter')],
@@ -63,6 +67,11 @@ export const HOSTS: readonly KnownProvider[] = [
     name: 'SiliconFlow',
     prefix: 'SILICONFLOW',
     baseUrl: 'https://api.siliconflow.com/v1',
+    services: {
+      ...plainly('rerank'),
+      embeddings: [{ protocol: 'openai-embeddings', maxPerCall: 32 }],
+      images: [{ protocol: 'siliconflow-images' }],
+    },
     models: [under('siliconflow')],
   },
   {
@@ -71,6 +80,7 @@ export const HOSTS: readonly KnownProvider[] = [
     name: 'SambaNova',
     prefix: 'SAMBANOVA',
     baseUrl: 'https://api.sambanova.ai/v1',
+    services: plainly('embeddings'),
     models: [under('sambanova')],
   },
   {
@@ -79,6 +89,7 @@ export const HOSTS: readonly KnownProvider[] = [
     name: 'NVIDIA NIM',
     prefix: 'NVIDIA',
     baseUrl: 'https://integrate.api.nvidia.com/v1',
+    services: plainly('embeddings'),
     models: ['nvidia/*', { id: 'nvidia-nim/*', upstreamModel: '*' }],
   },
   {
@@ -87,6 +98,7 @@ export const HOSTS: readonly KnownProvider[] = [
     name: 'DeepInfra',
     prefix: 'DEEPINFRA',
     baseUrl: 'https://api.deepinfra.com/v1/openai',
+    services: plainly('embeddings', 'images'),
     models: [under('deepinfra')],
   },
   {
@@ -95,6 +107,7 @@ export const HOSTS: readonly KnownProvider[] = [
     name: 'Novita',
     prefix: 'NOVITA',
     baseUrl: 'https://api.novita.ai/openai/v1',
+    services: plainly('embeddings', 'rerank'),
     models: [under('novita')],
   },
   {
@@ -111,6 +124,7 @@ export const HOSTS: readonly KnownProvider[] = [
     name: 'Nebius Token Factory',
     prefix: 'NEBIUS',
     baseUrl: 'https://api.tokenfactory.nebius.com/v1',
+    services: plainly('embeddings', 'images'),
     models: [under('nebius')],
   },
   {
@@ -135,6 +149,7 @@ export const HOSTS: readonly KnownProvider[] = [
     name: 'Venice',
     prefix: 'VENICE',
     baseUrl: 'https://api.venice.ai/api/v1',
+    services: plainly('embeddings', 'images'),
     models: [under('venice')],
   },
   {
@@ -159,6 +174,7 @@ export const HOSTS: readonly KnownProvider[] = [
     name: 'GitHub Models',
     prefix: 'GITHUB_MODELS',
     baseUrl: 'https://models.github.ai/inference',
+    services: plainly('embeddings'),
     models: [under('github')],
     quirks: { takesCustomTools: false },
   },
@@ -168,6 +184,7 @@ export const HOSTS: readonly KnownProvider[] = [
     name: 'Vercel AI Gateway',
     prefix: 'AI_GATEWAY',
     baseUrl: 'https://ai-gateway.vercel.sh/v1',
+    services: plainly('embeddings'),
     models: [under('vercel')],
     quirks: { takesCustomTools: false },
   },
@@ -181,6 +198,11 @@ export const HOSTS: readonly KnownProvider[] = [
     // of deployments.
     baseUrl: null,
     apiVersions: true,
+    services: {
+      ...plainly('embeddings', 'videos'),
+      // What a deployment serves cannot be told from its name: the newer models refuse the field.
+      images: [{ protocol: 'openai-images', refusedFields: ['response_format'] }],
+    },
     models: [under('azure-openai')],
     quirks: { maxTokensField: 'max_completion_tokens' },
   },
@@ -234,6 +256,7 @@ export const HOSTS: readonly KnownProvider[] = [
     prefix: 'CLOUDFLARE_AI',
     // https://api.cloudflare.com/client/v4/accounts/ACCOUNT/ai/v1
     baseUrl: null,
+    services: plainly('embeddings'),
     models: ['@cf/*', under('cloudflare')],
   },
   {
@@ -243,6 +266,7 @@ export const HOSTS: readonly KnownProvider[] = [
     prefix: 'DATABRICKS',
     // https://WORKSPACE/serving-endpoints
     baseUrl: null,
+    services: plainly('embeddings'),
     models: ['databricks-*', under('databricks')],
   },
   {

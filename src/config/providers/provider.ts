@@ -1,5 +1,6 @@
 import type { TargetQuirks } from '../../core/codec.ts'
 import type { UpstreamDialectName } from '../../core/endpoint.ts'
+import type { Services } from '../../core/service.ts'
 import type { AuthStyle } from '../../core/snapshot.ts'
 
 /** A host that is known by name: `provider: groq` in the file, or a credential in the environment, is enough to use it. */
@@ -20,6 +21,10 @@ export interface KnownProvider {
   readonly quirks?: TargetQuirks
   /** Calls may name a version, that of `<prefix>_API_VERSION`. */
   readonly apiVersions?: true
+  /** What it serves besides conversations; absent: nothing, or what hosts of its dialect serve where that is not openai-chat. */
+  readonly services?: Services
+  /** False: it holds no conversations. */
+  readonly converses?: false
   /** Runs where its users run it: an address is enough, it needs no credential. */
   readonly selfHosted?: true
 }

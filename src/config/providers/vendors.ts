@@ -1,5 +1,9 @@
 import { chat, compatible, messages } from './provider.ts'
+import { plainly } from '../services.ts'
 import type { KnownProvider } from './provider.ts'
+
+/** Its own interface is at the same host as the one that others share. */
+const NATIVE_GEMINI = { base: '/', auth: 'x-goog-api-key' } as const
 
 /** Those who make the models they serve. */
 export const VENDORS: readonly KnownProvider[] = [
@@ -9,10 +13,18 @@ export const VENDORS: readonly KnownProvider[] = [
     name: 'OpenAI',
     prefix: 'OPENAI',
     baseUrl: 'https://api.openai.com/v1',
+    services: {
+      ...plainly('embeddings', 'videos'),
+      images: [
+        { protocol: 'openai-images', models: ['gpt-image-*', 'chatgpt-image-*'], refusedFields: ['response_format'] },
+        { protocol: 'openai-images', models: ['dall-e-3'], maxPerCall: 1 },
+        { protocol: 'openai-images' },
+      ],
+    },
     models: [
       ...['gpt-6-astra', 'gpt-6.1-sol', 'gpt-6.1-terra', 'gpt-6-luna', 'gpt-5.6', 'gpt-5.5', 'gpt-5.4', 'gpt-5.1'],
       ...['gpt-5', 'gpt-5-mini', 'gpt-5-nano', 'gpt-4.1', 'gpt-4o', 'gpt-4o-mini', 'o3', 'o4-mini'],
-      ...['gpt-*', 'chatgpt-*', 'o1*', 'o3*', 'o4*', 'text-embedding-*'],
+      ...['gpt-*', 'chatgpt-*', 'o1*', 'o3*', 'o4*', 'text-embedding-*', 'dall-e-*', 'sora-*'],
     ],
     // The older name is refused by models that reason.
     quirks: { maxTokensField: 'max_completion_tokens' },
@@ -44,7 +56,23 @@ export const VENDORS: readonly KnownProvider[] = [
     name: 'Google Gemini',
     prefix: 'GEMINI',
     baseUrl: 'https://generativelanguage.googleapis.com/v1beta/openai',
-    models: ['gemini-3.8-flash', 'gemini-3.1-pro-preview', 'gemini-3.5-flash-lite', 'gemini-2.5-pro', 'gemini-*'],
+    services: {
+      embeddings: [{ protocol: 'gemini-embeddings', ...NATIVE_GEMINI }],
+      images: [
+        { protocol: 'imagen', models: ['imagen-*'], ...NATIVE_GEMINI },
+        { protocol: 'gemini-images', ...NATIVE_GEMINI },
+      ],
+      videos: [{ protocol: 'veo', ...NATIVE_GEMINI }],
+    },
+    models: [
+      'gemini-3.8-flash',
+      'gemini-3.1-pro-preview',
+      'gemini-3.5-flash-lite',
+      'gemini-2.5-pro',
+      'gemini-*',
+      'imagen-*',
+      'veo-*',
+    ],
   },
   {
     // Answers 422 to fields that it does not know, reasoning_content in messages among them.
@@ -59,6 +87,15 @@ export const VENDORS: readonly KnownProvider[] = [
     name: 'Mistral',
     prefix: 'MISTRAL',
     baseUrl: 'https://api.mistral.ai/v1',
+    services: {
+      embeddings: [
+        {
+          protocol: 'openai-embeddings',
+          fieldNames: { dimensions: 'output_dimension' },
+          refusedFields: ['encoding_format', 'user'],
+        },
+      ],
+    },
     models: [
       ...['mistral-large-latest', 'mistral-medium-latest', 'mistral-small-latest', 'codestral-latest'],
       ...['mistral-*', 'magistral-*', 'ministral-*', 'codestral-*', 'devstral-*', 'pixtral-*', 'open-mistral-*'],
@@ -70,6 +107,7 @@ export const VENDORS: readonly KnownProvider[] = [
     name: 'xAI',
     prefix: 'XAI',
     baseUrl: 'https://api.x.ai/v1',
+    services: { images: [{ protocol: 'xai-images' }], videos: [{ protocol: 'xai-videos' }] },
     models: ['grok-4.7', 'grok-4.6', 'grok-4.5', 'grok-4.3', 'grok-code-fast-1', 'grok-*'],
   },
   {
@@ -86,7 +124,8 @@ export const VENDORS: readonly KnownProvider[] = [
     name: 'Zhipu (Z.ai)',
     prefix: 'ZHIPU',
     baseUrl: 'https://api.z.ai/api/paas/v4',
-    models: ['glm-5.3', 'glm-5.2', 'glm-5.1', 'glm-5-turbo', 'glm-4.7', 'glm-*'],
+    services: { ...plainly('rerank', 'images'), embeddings: [{ protocol: 'openai-embeddings', maxPerCall: 64 }] },
+    models: ['glm-5.3', 'glm-5.2', 'glm-5.1', 'glm-5-turbo', 'glm-4.7', 'embedding-3', 'glm-*', 'cogview-*'],
   },
   {
     ...compatible(),
@@ -94,7 +133,22 @@ export const VENDORS: readonly KnownProvider[] = [
     name: 'Qwen (Alibaba Model Studio)',
     prefix: 'DASHSCOPE',
     baseUrl: 'https://dashscope-intl.aliyuncs.com/compatible-mode/v1',
-    models: ['qwen3.7-max', 'qwen3.7-plus', 'qwen3-max', 'qwen-plus', 'qwen-flash', 'qwen*', 'qwq-*', 'qvq-*'],
+    services: {
+      embeddings: [{ protocol: 'openai-embeddings', maxPerCall: 10 }],
+      videos: [{ protocol: 'dashscope-videos', base: '/' }],
+    },
+    models: [
+      'qwen3.7-max',
+      'qwen3.7-plus',
+      'qwen3-max',
+      'qwen-plus',
+      'qwen-flash',
+      'qwen*',
+      'qwq-*',
+      'qvq-*',
+      'text-embedding-v*',
+      'wan2*',
+    ],
   },
   {
     ...compatible({ reasoningBack: 'always', takesSystemAnywhere: false, schemaOutput: 'instruction' }),
@@ -111,7 +165,8 @@ export const VENDORS: readonly KnownProvider[] = [
     name: 'Perplexity',
     prefix: 'PERPLEXITY',
     baseUrl: 'https://api.perplexity.ai',
-    models: ['sonar', 'sonar-pro', 'sonar-reasoning-pro', 'sonar-*'],
+    services: plainly('embeddings'),
+    models: ['sonar', 'sonar-pro', 'sonar-reasoning-pro', 'sonar-*', 'pplx-embed-*'],
   },
   {
     ...compatible(),
@@ -135,6 +190,45 @@ export const VENDORS: readonly KnownProvider[] = [
     name: 'Upstage',
     prefix: 'UPSTAGE',
     baseUrl: 'https://api.upstage.ai/v1',
+    services: plainly('embeddings'),
     models: ['solar-pro2', 'solar-*'],
+  },
+  {
+    dialect: 'cohere-chat',
+    auth: 'bearer',
+    id: 'cohere',
+    name: 'Cohere',
+    prefix: 'COHERE',
+    baseUrl: 'https://api.cohere.com',
+    models: ['command-a-03-2025', 'embed-v4.0', 'rerank-v3.5', 'command-*', 'embed-*', 'rerank-*'],
+  },
+  {
+    ...compatible(),
+    id: 'voyage',
+    name: 'Voyage',
+    prefix: 'VOYAGE',
+    baseUrl: 'https://api.voyageai.com/v1',
+    services: { embeddings: [{ protocol: 'voyage-embeddings' }], rerank: [{ protocol: 'voyage-rerank' }] },
+    converses: false,
+    models: ['voyage-4', 'voyage-4-lite', 'voyage-3.5', 'rerank-2.5', 'rerank-2.5-lite', 'voyage-*', 'rerank-2*'],
+  },
+  {
+    ...compatible(),
+    id: 'jina',
+    name: 'Jina',
+    prefix: 'JINA',
+    baseUrl: 'https://api.jina.ai/v1',
+    services: { embeddings: [{ protocol: 'jina-embeddings' }], ...plainly('rerank') },
+    converses: false,
+    models: ['jina-embeddings-v4', 'jina-embeddings-v3', 'jina-reranker-v3', 'jina-*'],
+  },
+  {
+    ...compatible(),
+    id: 'ark',
+    name: 'ByteDance Ark',
+    prefix: 'ARK',
+    baseUrl: 'https://ark.cn-beijing.volces.com/api/v3',
+    services: { ...plainly('embeddings', 'images'), videos: [{ protocol: 'ark-videos' }] },
+    models: ['doubao-*', 'seedance-*', 'seedream-*'],
   },
 ]

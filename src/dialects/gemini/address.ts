@@ -8,7 +8,30 @@ export interface VertexPlace {
 }
 
 export type GeminiOperation =
-  'generateContent' | 'streamGenerateContent' | 'countTokens' | 'embedContent' | 'batchEmbedContents' | 'predict'
+  | 'generateContent'
+  | 'streamGenerateContent'
+  | 'countTokens'
+  | 'embedContent'
+  | 'batchEmbedContents'
+  | 'predict'
+  | 'predictLongRunning'
+  | 'fetchPredictOperation'
+
+const VERTEX = /^\/v1\/projects\/([^/]+)\/locations\/([^/]+)/
+
+/** A base URL with project and location is one of Vertex AI. @param base its path */
+export function vertexPlace(base: string): VertexPlace | null {
+  const [, project, location] = VERTEX.exec(base) ?? []
+  if (project === undefined || location === undefined) return null
+  return { project: decodeURIComponent(project), location: decodeURIComponent(location) }
+}
+
+/** Path and query of a call. @param base path of the base URL, without a trailing slash */
+export function googlePath(base: string, model: string, operation: GeminiOperation): string {
+  const place = vertexPlace(base)
+  const path = geminiPath(model, operation, place)
+  return place === null ? base + path : path
+}
 
 /** Path and query of a call, below the host. */
 export function geminiPath(model: string, operation: GeminiOperation, place: VertexPlace | null): string {

@@ -1,4 +1,4 @@
-import type { BufferedAnswer, UpstreamFailure } from '../../core/dialect.ts'
+import type { UpstreamFailure } from '../../core/dialect.ts'
 import { failureOf } from '../failure.ts'
 import { objects, textOr } from '../fields.ts'
 import { asObject } from '../json-value.ts'
@@ -18,11 +18,6 @@ export function geminiFailure(value: unknown): UpstreamFailure {
   if (error === null) return failure.type === '' ? { ...failure, type: 'invalid_answer' } : failure
   const type = textOr(detailOf(error, ERROR_INFO)?.['reason'], '') || textOr(error['status'], '') || failure.type
   return { message: failure.message, type }
-}
-
-/** What a 200 holds that is no answer. */
-export function failedAnswer(failure: UpstreamFailure): BufferedAnswer {
-  return { usage: null, observedTextBytes: 0, failure, body: null }
 }
 
 /** How long the service asks to wait, in milliseconds; it says so in the body, not in a header. Null: it does not. */

@@ -36,6 +36,11 @@ function countsTokens(usage: unknown): boolean {
   return typeof counts?.['prompt_tokens'] === 'number' && typeof counts['total_tokens'] === 'number'
 }
 
+/** The entries in the order of their inputs; null when one is broken. */
+export function inOrder(data: readonly unknown[]): readonly JsonObject[] | null {
+  return readEntries(data, 'as-is')
+}
+
 /** The entries in order and encoded; the very same array when nothing had to change, null when one is broken. */
 function readEntries(data: readonly unknown[], encoding: Encoding): readonly JsonObject[] | null {
   const entries: JsonObject[] = Array.from({ length: data.length })
@@ -55,7 +60,8 @@ function readEntries(data: readonly unknown[], encoding: Encoding): readonly Jso
   return changed ? entries : (data as readonly JsonObject[])
 }
 
-function encoded(embedding: unknown, encoding: Encoding): unknown {
+/** The vector in the encoding; null when it is none. */
+export function encoded(embedding: unknown, encoding: Encoding): unknown {
   if (typeof embedding === 'string') return encoding === 'float' ? (decodeVector(embedding) ?? embedding) : embedding
   if (!Array.isArray(embedding)) return encoding === 'as-is' ? (asObject(embedding) ?? null) : null
   if (encoding === 'base64') return encodeVector(embedding)

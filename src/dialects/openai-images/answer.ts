@@ -42,10 +42,11 @@ function hasUrl(picture: JsonObject): boolean {
 function withUrl(picture: JsonObject, format: unknown): JsonObject {
   const bytes = picture['b64_json']
   if (hasUrl(picture) || !isText(bytes)) return picture
-  return { ...picture, url: `data:${mediaType(bytes, format)};base64,${bytes}` }
+  return { ...picture, url: `data:${mediaTypeOf(bytes, format)};base64,${bytes}` }
 }
 
-function mediaType(base64: string, format: unknown): string {
+/** Of a picture in base64. @param format the service's word for it, for what cannot be told from the bytes */
+export function mediaTypeOf(base64: string, format: unknown): string {
   const known = BEGINNINGS.find(([beginning]) => base64.startsWith(beginning))
   if (known !== undefined) return known[1]
   return format === 'jpeg' || format === 'webp' ? `image/${format}` : 'image/png'

@@ -3,7 +3,7 @@ import { openaiChat } from '../openai-chat/index.ts'
 import { readAnswer } from './answer.ts'
 import { prepareBody } from './request.ts'
 
-/** The body that begins a video job at POST /videos, and its answer; see `job.ts` for what is read later. */
+/** The body that begins a video job at POST /videos, and its answer; see `videos/` for what is read later. */
 export const openaiVideos: Dialect = {
   ...openaiChat,
   name: 'openai-videos',

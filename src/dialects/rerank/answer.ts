@@ -16,7 +16,15 @@ interface RankedDocument {
  * common range. Throws SyntaxError when it is not JSON.
  */
 export function readAnswer(body: Buffer, request: AnswerRequest): BufferedAnswer {
-  const value: unknown = JSON.parse(body.toString('utf8'))
+  return readRanking(JSON.parse(body.toString('utf8')), request, null)
+}
+
+/** The same of parsed JSON. @param documents texts to show where the service shows none; null: none */
+export function readRanking(
+  value: unknown,
+  request: AnswerRequest,
+  documents: readonly string[] | null,
+): BufferedAnswer {
   const answer = asObject(value)
   const list = Array.isArray(value) ? (value as unknown[]) : (answer?.['results'] ?? answer?.['data'])
   if (answer?.['error'] || !Array.isArray(list)) return brokenAnswer(value, 'no results')
@@ -29,11 +37,18 @@ export function readAnswer(body: Buffer, request: AnswerRequest): BufferedAnswer
   return goodAnswer(usage, {
     ...(typeof id === 'string' ? { id } : {}),
     ...(typeof model === 'string' ? { model } : {}),
-    results: rank(results).slice(0, expected?.topN ?? results.length),
+    results: rank(results)
+      .slice(0, expected?.topN ?? results.length)
+      .map((result) => shown(result, documents)),
     ...(usage === null ? {} : { usage: { prompt_tokens: usage.promptTokens, total_tokens: usage.promptTokens } }),
     // Cohere's clients look here, for search units as well.
     ...(asObject(meta) === null ? {} : { meta }),
   })
+}
+
+function shown(result: RankedDocument, documents: readonly string[] | null): RankedDocument {
+  const text = documents?.[result.index]
+  return text === undefined || result.document !== undefined ? result : { ...result, document: { text } }
 }
 
 function rank(results: readonly RankedDocument[]): readonly RankedDocument[] {

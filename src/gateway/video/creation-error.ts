@@ -11,7 +11,7 @@ const UNCERTAIN = new Set([408, 502, 504])
 export function creationError(ctx: RequestContext, error: GatewayError): GatewayError {
   const status = ctx.attempts.at(-1)?.status ?? 0
   const wasRefused = status >= 300 && !UNCERTAIN.has(status)
-  const wasNotSent = status === 0 && (error.code === 'UPSTREAM_UNREACHABLE' || error.source === 'internal')
+  const wasNotSent = status === 0 && (error.code === 'UPSTREAM_UNREACHABLE' || error.source !== 'upstream')
   if (wasRefused || wasNotSent) return error
   return new GatewayError('VIDEO_CREATION_UNKNOWN', {
     cause: error,

@@ -1,20 +1,25 @@
 import { GatewayError } from '../../core/errors.ts'
-import type { Provider, Snapshot, UpstreamKey } from '../../core/snapshot.ts'
-import { readJob } from '../../dialects/openai-videos/job.ts'
-import type { VendorJob } from '../../dialects/openai-videos/job.ts'
+import type { AuthStyle, Provider, Snapshot, UpstreamKey } from '../../core/snapshot.ts'
 import { readFailureBody } from '../../dialects/failure.ts'
 import { redactUpstreamText } from '../../dialects/redact.ts'
+import type { VideoCodec } from '../../dialects/videos/codec.ts'
+import { videoCodec } from '../../dialects/videos/codecs.ts'
+import type { VendorJob } from '../../dialects/videos/job.ts'
 import type { UpstreamCall, UpstreamClient, UpstreamHeaders, UpstreamListener } from '../../upstream/upstream-client.ts'
 import { classifyStatus } from '../classify.ts'
+import { baseOf, serviceBase } from '../upstream-address.ts'
 import { buildUpstreamLook } from '../upstream-request.ts'
 import type { VideoJob } from './job-seal.ts'
+import { VideoFetch } from './video-fetch.ts'
+import type { FetchParts } from './video-fetch.ts'
 
 const MAX_ANSWER_BYTES = 262_144
 const FIRST_BYTE_MS = 30_000
 
 /** What a look at a job found: how it stands, or why that could not be seen this time. */
 export type Look =
-  { readonly kind: 'seen'; readonly state: JobState } | { readonly kind: 'unseen'; readonly error: GatewayError }
+  | { readonly kind: 'seen'; readonly state: JobState; readonly source: string | null }
+  | { readonly kind: 'unseen'; readonly error: GatewayError }
 
 export interface JobState {
   readonly status: VendorJob['status']
@@ -47,10 +52,11 @@ export class JobReader {
         resolve({ kind: 'unseen', error: new GatewayError('UPSTREAM_NOT_FOUND', { detail: 'the key is gone' }) })
         return
       }
-      const { provider, key } = place
-      const request = buildUpstreamLook(provider, key, pathOf(job), ['accept', 'application/json'])
+      const { provider, key, origin, base, auth, codec } = place
+      const path = codec.lookPath(base, job.vendorId)
+      const request = buildUpstreamLook(provider, key, { origin, path, auth }, ['accept', 'application/json'])
       const timeouts = { ...request.timeouts, firstByteMs: Math.min(FIRST_BYTE_MS, request.timeouts.firstByteMs) }
-      const listener = new LookListener(provider, resolve)
+      const listener = new LookListener(provider, codec, resolve)
       listener.call = this.#upstream.send({ ...request, timeouts }, listener)
     })
   }
@@ -59,29 +65,63 @@ export class JobReader {
   fetch(job: VideoJob, range: string | undefined, listener: UpstreamListener): UpstreamCall {
     const place = this.#placeOf(job)
     if (place === undefined) throw new GatewayError('UPSTREAM_NOT_FOUND', { detail: 'the key is gone' })
+    const { provider, key, origin, base, auth, codec } = place
     const headers = ['accept', 'video/*', ...(range === undefined ? [] : ['range', range])]
-    return this.#upstream.send(
-      buildUpstreamLook(place.provider, place.key, `${pathOf(job)}/content`, headers),
-      listener,
-    )
+    const known = codec.contentPath?.(base, job.vendorId)
+    const parts: FetchParts = {
+      origin,
+      find: () => (known === undefined ? this.#sourceOf(job) : Promise.resolve(origin + known)),
+      send: (url, isProvider, hears) => {
+        const address = { origin: url.origin, path: url.pathname + url.search, auth: isProvider ? auth : null }
+        return this.#upstream.send(buildUpstreamLook(provider, key, address, headers), hears)
+      },
+    }
+    return new VideoFetch(parts, listener)
   }
 
-  #placeOf(job: VideoJob): { readonly provider: Provider; readonly key: UpstreamKey } | undefined {
-    return this.#places.get(placeOf(job.providerId, job.upstreamKeyId))
+  /** Where the provider has the video. Rejects with VIDEO_NOT_FOUND when it has none. */
+  async #sourceOf(job: VideoJob): Promise<string> {
+    const look = await this.look(job)
+    if (look.kind === 'unseen') throw look.error
+    if (look.source === null) throw new GatewayError('VIDEO_NOT_FOUND')
+    return look.source
   }
+
+  #placeOf(job: VideoJob): JobPlace | undefined {
+    const found = this.#places.get(placeOf(job.providerId, job.upstreamKeyId))
+    if (found === undefined) return undefined
+    const { provider, key } = found
+    const { origin, pathname } = baseOf(provider.baseUrl)
+    const service = provider.services?.videos?.find(({ protocol }) => protocol === job.protocol)
+    const auth = service?.auth ?? provider.auth
+    return { provider, key, origin, base: serviceBase(service, pathname), auth, codec: videoCodec(job.protocol) }
+  }
+}
+
+/** Where a job is, and who may look at it. */
+interface JobPlace {
+  readonly provider: Provider
+  readonly key: UpstreamKey
+  readonly origin: string
+  /** Path of the service's base URL. */
+  readonly base: string
+  readonly auth: AuthStyle
+  readonly codec: VideoCodec
 }
 
 class LookListener implements UpstreamListener {
   call: UpstreamCall | null = null
   readonly #provider: Provider
+  readonly #codec: VideoCodec
   readonly #resolve: (look: Look) => void
   readonly #chunks: Buffer[] = []
   #bytes = 0
   #status = 0
   #headers: UpstreamHeaders = {}
 
-  constructor(provider: Provider, resolve: (look: Look) => void) {
+  constructor(provider: Provider, codec: VideoCodec, resolve: (look: Look) => void) {
     this.#provider = provider
+    this.#codec = codec
     this.#resolve = resolve
   }
 
@@ -107,7 +147,8 @@ class LookListener implements UpstreamListener {
       return
     }
     try {
-      const { status, progress, failure, isRefused } = readJob(body)
+      const job = this.#codec.parseLook(JSON.parse(body.toString('utf8')))
+      const { status, progress, failure, isRefused, source } = job
       const message = this.#redact(failure?.message ?? '')
       const code = isRefused ? 'VIDEO_REFUSED' : 'VIDEO_FAILED'
       // Why a provider failed is its own affair; why it refuses is the client's.
@@ -115,6 +156,7 @@ class LookListener implements UpstreamListener {
       this.#resolve({
         kind: 'seen',
         state: { status, progress, error: failure === null ? null : new GatewayError(code, details) },
+        source,
       })
     } catch (cause) {
       this.onError(new GatewayError('UPSTREAM_INVALID_ANSWER', { cause }))
@@ -133,8 +175,4 @@ class LookListener implements UpstreamListener {
 
 function placeOf(providerId: string, keyId: string): string {
   return JSON.stringify([providerId, keyId])
-}
-
-function pathOf(job: VideoJob): string {
-  return `/videos/${encodeURIComponent(job.vendorId)}`
 }

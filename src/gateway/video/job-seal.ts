@@ -1,12 +1,15 @@
 import { createCipheriv, createDecipheriv, createHmac, hkdfSync, randomBytes, timingSafeEqual } from 'node:crypto'
 import type { Principal } from '../../core/principal.ts'
+import { SERVICE_PROTOCOLS } from '../../core/service.ts'
+import type { VideoProtocol } from '../../core/service.ts'
 
 /** A job at a provider, and whose it is. */
 export interface VideoJob {
   readonly providerId: string
   readonly upstreamKeyId: string
-  /** The provider's name for it. */
+  /** The provider's name for it, and the language in which it is looked at. */
   readonly vendorId: string
+  readonly protocol: VideoProtocol
   readonly model: string
   /** Unix seconds. */
   readonly created: number
@@ -37,8 +40,8 @@ export class JobSeal {
   }
 
   seal(job: VideoJob): string {
-    const { providerId, upstreamKeyId, vendorId, model, created, keyId, userId, enterpriseId } = job
-    const fields = [VERSION, providerId, upstreamKeyId, vendorId, model, created, keyId, userId, enterpriseId]
+    const { providerId, upstreamKeyId, vendorId, model, created, keyId, userId, enterpriseId, protocol } = job
+    const fields = [VERSION, providerId, upstreamKeyId, vendorId, model, created, keyId, userId, enterpriseId, protocol]
     const iv = randomBytes(IV_BYTES)
     const cipher = createCipheriv('aes-256-gcm', this.#sealKey, iv)
     const sealed = Buffer.concat([iv, cipher.update(JSON.stringify(fields)), cipher.final(), cipher.getAuthTag()])
@@ -88,12 +91,15 @@ function derive(secret: Buffer, purpose: string): Buffer {
 }
 
 function jobOf(fields: unknown[]): VideoJob | null {
-  const [version, providerId, upstreamKeyId, vendorId, model, created, keyId, userId, enterpriseId] = fields
-  if (version !== VERSION) return null
+  const [version, providerId, upstreamKeyId, vendorId, model, created, keyId, userId, enterpriseId, word] = fields
+  // Jobs that were begun before there was a choice have no word for it.
+  const protocol = SERVICE_PROTOCOLS.videos.find((one) => one === (word ?? 'openai-videos'))
+  if (version !== VERSION || protocol === undefined) return null
   return {
     providerId: String(providerId),
     upstreamKeyId: String(upstreamKeyId),
     vendorId: String(vendorId),
+    protocol,
     model: String(model),
     created: Number(created),
     keyId: String(keyId),

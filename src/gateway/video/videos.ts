@@ -102,8 +102,8 @@ export class Videos {
       else book.release(request)
       throw cause
     }
-    const { jobId, providerId, upstreamKeyId, principal } = ctx
-    if (jobId === null || providerId === null || upstreamKeyId === null || principal === null) {
+    const { job, providerId, upstreamKeyId, principal } = ctx
+    if (job === null || providerId === null || upstreamKeyId === null || principal === null) {
       // The client left first.
       if (mayHaveBegun(ctx)) book.doubt(request)
       else book.release(request)
@@ -113,7 +113,8 @@ export class Videos {
     const id = seal.seal({
       providerId,
       upstreamKeyId,
-      vendorId: jobId,
+      vendorId: job.id,
+      protocol: job.protocol,
       model: ctx.model ?? '',
       created: Math.floor(clock.now() / 1000),
       keyId,

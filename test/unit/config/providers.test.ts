@@ -4,6 +4,8 @@ import { configSchema } from '../../../src/config/schema.ts'
 import { findProblem } from '../../../src/config/check.ts'
 import { parseBaseUrl } from '../../../src/config/address.ts'
 import { quirksSchema } from '../../../src/config/quirks.ts'
+import { servicesOf, servicesSchema } from '../../../src/config/services.ts'
+import { serviceCodec } from '../../../src/dialects/services/codecs.ts'
 import { KNOWN_PROVIDERS } from '../../../src/config/providers/known.ts'
 
 const LOCAL = new Set(['127.0.0.1', 'localhost'])
@@ -25,7 +27,7 @@ it('names all of them in the example', () => {
 
 describe.each(KNOWN_PROVIDERS)(
   '$id',
-  ({ id, name, prefix, baseUrl, basePath, models, quirks, selfHosted, apiVersions, ...rest }) => {
+  ({ id, name, prefix, baseUrl, basePath, models, quirks, selfHosted, apiVersions, services, converses, ...rest }) => {
     it('is a provider that the file can name', () => {
       const file = {
         upstreams: [{ id, provider: id, headers: {}, keys: [], priority: 0, bills_after_disconnect: false }],
@@ -68,8 +70,29 @@ describe.each(KNOWN_PROVIDERS)(
 
       expect(findProblem(quirksSchema, entry)).toBeNull()
     })
+
+    it('has services that the file could have given it, or conversations', () => {
+      const entry = Object.fromEntries(
+        Object.entries(services ?? {}).map(([service, list]) => [service, list.map(inWordsOfTheFile)]),
+      )
+
+      expect(findProblem(servicesSchema, entry)).toBeNull()
+      expect(servicesOf(entry as never, {})).toEqual(services ?? {})
+      expect(converses === false && Object.keys(entry).length === 0).toBe(false)
+      for (const list of Object.values(services ?? {})) {
+        // What stands behind an entry for all models would never be asked.
+        expect(list.findIndex((one) => one.models === undefined)).toBe(list.length - 1)
+        for (const { protocol, base = '/v1' } of list) {
+          expect(serviceCodec(protocol).path(base.replace(/\/$/, ''), 'a/b:c')).toMatch(/^(?:\/[\w.%-]+)+(?::\w+)?$/)
+        }
+      }
+    })
   },
 )
+
+function inWordsOfTheFile(service: object): object {
+  return Object.fromEntries(Object.entries(service).map(([name, value]) => [quirkName(name), value as unknown]))
+}
 
 /** The name in the file of a quirk of the code. */
 function quirkName(name: string): string {

@@ -9,7 +9,7 @@ const dialect = dialectOf('openai-images')
 const json = (value: unknown): Buffer => Buffer.from(JSON.stringify(value))
 
 const asking = (wantsUrl: boolean): AnswerRequest => ({
-  expected: { kind: 'images', wantsUrl },
+  expected: { kind: 'images', wantsUrl, count: 1 },
   estimatedPromptTokens: 9,
 })
 

@@ -1,12 +1,14 @@
 import { describe, expect, it } from 'vitest'
 import { dialectOf } from '../../../src/dialects/index.ts'
-import { readJob } from '../../../src/dialects/openai-videos/job.ts'
+import { videoCodec } from '../../../src/dialects/videos/codecs.ts'
+import type { VendorJob } from '../../../src/dialects/videos/job.ts'
 import { createValidator } from '../../../src/validation/validate.ts'
 import { loadEndpointFixtures } from '../../support/recorded-fixtures.ts'
 
 const dialect = dialectOf('openai-videos')
 const validator = createValidator({ maxDepth: 64, maxElements: 1_000_000 })
 const NO_REQUEST = { expected: null, estimatedPromptTokens: 0 }
+const readJob = (body: Buffer): VendorJob => videoCodec('openai-videos').parseLook(JSON.parse(body.toString()))
 const json = (value: unknown): Buffer => Buffer.from(JSON.stringify(value))
 
 describe('the creation of a job', () => {
@@ -29,11 +31,11 @@ describe('the creation of a job', () => {
   })
 
   it('is answered with its id', () => {
-    const created = loadEndpointFixtures('video').filter(({ id }) => id.includes('post'))
+    const created = loadEndpointFixtures('video').filter(({ id }) => id.includes('openai-video-post'))
     expect(created.length).toBeGreaterThan(0)
     for (const { response } of created) {
       const { job, failure } = dialect.readAnswer(response, NO_REQUEST)
-      expect(job).toMatch(/^video_/)
+      expect(job?.id).toMatch(/^video_/)
       expect(failure).toBeNull()
       expect(readJob(response)).toMatchObject({ status: 'queued', progress: 0 })
     }

@@ -9,6 +9,7 @@ import type { UpstreamClient } from '../../../src/upstream/upstream-client.ts'
 import { provider, SchedulingWorld, settled, upstreamKey } from '../../support/scheduling-world.ts'
 import { makeContext } from './context.ts'
 import { noTokens } from '../../support/no-tokens.ts'
+import { noServices } from '../../support/no-services.ts'
 import { noTranslator } from '../../support/no-translator.ts'
 
 /** Each model has a provider of its own. */
@@ -71,6 +72,7 @@ function setUp(
     upstream,
     translator: noTranslator,
     tokens: noTokens,
+    services: noServices,
     readAnswer: () => ({ usage: null, observedTextBytes: 0, failure: null, body: null }),
     maxAnswerBytes: 1_000,
     vendor: 'anthropic',

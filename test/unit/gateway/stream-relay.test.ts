@@ -197,6 +197,7 @@ function makeRelay(wantsUsage: boolean): StreamRelay {
     body: { ...BODY, wantsUsage },
     dialect: dialectOf('openai-chat'),
     translation: null,
+    reading: null,
     status: 200,
     headers: {},
     clock: { now: () => 1_000, monotonicUs: () => 6_000 },

@@ -22,6 +22,7 @@ const JOB: VideoJob = {
   providerId: 'p',
   upstreamKeyId: 'k',
   vendorId: 'video_1',
+  protocol: 'openai-videos',
   model: 'm',
   created: 1_700_000_000,
   keyId: 'key-1',
@@ -91,6 +92,7 @@ describe('the watch over jobs', () => {
   const seen = (status: 'queued' | 'completed'): Look => ({
     kind: 'seen',
     state: { status, progress: null, error: null },
+    source: null,
   })
   const unseen = (code: ErrorCode, retryAfterSeconds?: number): Look => ({
     kind: 'unseen',

@@ -1,0 +1,40 @@
+import type { UpstreamFailure } from '../../core/dialect.ts'
+import { put } from '../fields.ts'
+import { readInputUsage } from '../input-usage.ts'
+import { unsupported } from '../losses.ts'
+import { valueAt } from '../json-value.ts'
+import { carry } from '../services/fields.ts'
+import { brokenFailure } from '../whole-answer.ts'
+import type { BuiltCall } from '../services/codec.ts'
+import type { EmbeddingsAsk, EmbeddingsCodec, ParsedEmbeddings } from './codec.ts'
+
+const PASSED = { input_type: 'input_type', truncate: 'truncate', max_tokens: 'max_tokens' }
+
+/** The second version of Cohere's service. */
+export const cohereEmbeddings: EmbeddingsCodec = {
+  path: (base) => `${base}/v2/embed`,
+  maxInputs: 96,
+  takesTokens: false,
+  takesObjects: false,
+  buildRequest,
+  parseAnswer,
+}
+
+function buildRequest({ model, inputs, dimensions, encoding, others }: EmbeddingsAsk): BuiltCall {
+  if (encoding === 'as-is') throw unsupported('encoding_format')
+  // The service must be told what the vectors are for; most of them are kept to be searched.
+  const body: Record<string, unknown> = {
+    model,
+    texts: inputs,
+    input_type: 'search_document',
+    embedding_types: ['float'],
+  }
+  put(body, 'output_dimension', dimensions)
+  return { body, dropped: carry(others, body, PASSED) }
+}
+
+function parseAnswer(answer: unknown): ParsedEmbeddings | UpstreamFailure {
+  const vectors = valueAt(answer, 'embeddings', 'float')
+  if (!Array.isArray(vectors)) return brokenFailure(answer, 'no embeddings')
+  return { vectors, promptTokens: readInputUsage(answer)?.promptTokens ?? null }
+}

@@ -1,0 +1,41 @@
+import type { UpstreamFailure } from '../../core/dialect.ts'
+import { objects, put, textOr } from '../fields.ts'
+import { asObject, valueAt } from '../json-value.ts'
+import { readChatUsage } from '../openai-chat/usage.ts'
+import { brokenFailure } from '../whole-answer.ts'
+import type { ImagesCodec, ParsedImages, Picture } from './codec.ts'
+import { nearestShape } from './shapes.ts'
+
+/** Pictures as answers of a conversation, one at a time. */
+export const openrouterImages: ImagesCodec = {
+  path: (base) => `${base}/chat/completions`,
+  maxImages: 1,
+  buildRequest({ model, prompt, size, others }) {
+    const body: Record<string, unknown> = {
+      ...others,
+      model,
+      messages: [{ role: 'user', content: prompt }],
+      modalities: ['image', 'text'],
+    }
+    const shape = nearestShape(size, ['1:1', '2:3', '3:2', '3:4', '4:3', '4:5', '5:4', '9:16', '16:9', '21:9'])
+    if (shape !== null) put(body, 'image_config', { aspect_ratio: shape.name })
+    return { body, dropped: shape === null || shape.exact ? [] : ['size'] }
+  },
+  parseAnswer,
+}
+
+function parseAnswer(value: unknown): ParsedImages | UpstreamFailure {
+  const answer = asObject(value)
+  if (answer === null || answer['error']) return brokenFailure(value, 'no pictures')
+  const message = asObject(objects(answer['choices'])[0]?.['message'])
+  const pictures = objects(message?.['images']).flatMap((one): Picture[] => {
+    const url = textOr(valueAt(one, 'image_url', 'url'), '')
+    return url === '' ? [] : [{ url }]
+  })
+  // What it says in the place of a picture is why there is none.
+  if (pictures.length === 0) {
+    const said = textOr(message?.['content'], '')
+    return { message: said === '' ? 'no pictures' : said, type: 'invalid_answer' }
+  }
+  return { pictures, usage: readChatUsage(answer['usage']) }
+}

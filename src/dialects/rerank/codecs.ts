@@ -1,0 +1,53 @@
+import { put } from '../fields.ts'
+import { carry } from '../services/fields.ts'
+import type { RerankCodec } from './codec.ts'
+
+/** What Jina, the hosts of open models and their servers have in common. */
+export const commonRerank: RerankCodec = {
+  path: (base) => `${base}/rerank`,
+  takesObjects: true,
+  returnsDocuments: true,
+  buildRequest({ model, query, documents, topN, returnDocuments, others }) {
+    const body: Record<string, unknown> = { ...others, model, query, documents }
+    put(body, 'top_n', topN)
+    put(body, 'return_documents', returnDocuments)
+    return { body, dropped: [] }
+  },
+}
+
+/** The second version of Cohere's service: texts go in, places come out. */
+export const cohereRerank: RerankCodec = {
+  path: (base) => `${base}/v2/rerank`,
+  takesObjects: false,
+  returnsDocuments: false,
+  buildRequest({ model, query, documents, topN, others }) {
+    const body: Record<string, unknown> = { model, query, documents }
+    put(body, 'top_n', topN)
+    const dropped = carry(others, body, { max_tokens_per_doc: 'max_tokens_per_doc', priority: 'priority' })
+    return { body, dropped }
+  },
+}
+
+export const voyageRerank: RerankCodec = {
+  path: (base) => `${base}/rerank`,
+  takesObjects: false,
+  returnsDocuments: true,
+  buildRequest({ model, query, documents, topN, returnDocuments, others }) {
+    const body: Record<string, unknown> = { model, query, documents }
+    put(body, 'top_k', topN)
+    put(body, 'return_documents', returnDocuments)
+    return { body, dropped: carry(others, body, { truncation: 'truncation' }) }
+  },
+}
+
+/** Text Embeddings Inference: one model, no names; all of the list comes back. */
+export const teiRerank: RerankCodec = {
+  path: (base) => `${base}/rerank`,
+  takesObjects: false,
+  returnsDocuments: true,
+  buildRequest({ query, documents, returnDocuments, others }) {
+    const body: Record<string, unknown> = { query, texts: documents }
+    put(body, 'return_text', returnDocuments)
+    return { body, dropped: carry(others, body, { truncate: 'truncate', raw_scores: 'raw_scores' }) }
+  },
+}

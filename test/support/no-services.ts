@@ -1,0 +1,8 @@
+import { ServiceWords } from '../../src/gateway/services.ts'
+
+const refuse = (): never => {
+  throw new Error('no service is to be asked here')
+}
+
+/** For tests in which upstreams are asked as they are by clients. */
+export const noServices = new ServiceWords({ buildCalls: refuse, readCalls: refuse }, 0)

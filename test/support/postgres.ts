@@ -23,6 +23,8 @@ import pg from 'pg'
 export interface TestPostgres {
   readonly port: number
   readonly socketDirectory: string
+  /** Of the server; each connection has a child of its own. */
+  pid(): number
   url(databaseName: string): string
   /** Makes an empty database and resolves to its URL. */
   createDatabase(): Promise<string>
@@ -57,6 +59,7 @@ export async function startPostgres(): Promise<TestPostgres> {
   return {
     port,
     socketDirectory: root,
+    pid: () => server.pid,
     url,
     createDatabase: async () => {
       const name = `test_${randomBytes(6).toString('hex')}`
@@ -87,6 +90,10 @@ class Server {
     this.#root = root
     this.#directory = directory
     this.#port = port
+  }
+
+  get pid(): number {
+    return this.#child?.pid ?? 0
   }
 
   /** After SIGKILL the old backends hold the shared memory for a moment longer, so a start may need several attempts. */

@@ -22,8 +22,10 @@ const MAY_IMPORT = {
   workers: ['core', 'wire', 'telemetry', 'api', 'validation', 'dialects', 'settlement', 'tokens'],
   store: ['core', 'api', 'config', 'telemetry'],
   leases: ['core', 'wire', 'telemetry', 'store', 'workers'],
-  settlement: ['core', 'wire', 'telemetry', 'store', 'workers'],
-  management: ['core', 'api', 'config', 'telemetry', 'store'],
+  // Money: what moves it, and what proves it.
+  ledger: ['core', 'store'],
+  settlement: ['core', 'wire', 'telemetry', 'store', 'workers', 'ledger'],
+  management: ['core', 'api', 'config', 'telemetry', 'store', 'ledger'],
   mcp: ['core', 'api', 'config', 'telemetry', 'store'],
   simulator: ['core', 'api', 'wire', 'server', 'dialects'],
   client: ['api', 'wire'],

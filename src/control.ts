@@ -30,6 +30,7 @@ import { metricsRoutes } from './management/metrics-route.ts'
 import { ManagementRouter } from './management/router.ts'
 import { Tokens } from './management/tokens.ts'
 import { LogKeeper } from './settlement/log-keeper.ts'
+import { BudgetTruth } from './settlement/budget-truth.ts'
 import { createSettler } from './settlement/settler.ts'
 import { isAlive } from './store/data-directory.ts'
 import type { Database } from './store/database.ts'
@@ -75,14 +76,19 @@ async function runControl(setup: ChildSetup): Promise<void> {
   const journalDirectory = join(config.dataDir, 'journal')
   await mkdir(journalDirectory, { recursive: true, mode: 0o700 })
   const prices = new PriceBook()
+  const node = await nodeName(config.dataDir)
   const settler = createSettler({
     database,
     journalDirectory,
-    node: await nodeName(config.dataDir),
+    node,
     clock,
     isWriterAlive: isAlive,
     logger: logger.child('settler'),
     priceOf: (providerId, servedModel, usage) => prices.costOf(providerId, servedModel, usage),
+    tenants: () => publisher.tenants,
+    onWriterEnded: (writer) => {
+      authority.ended(writer)
+    },
     onCommitted: (rows, deadLetters) => {
       metrics.counter('settledRows').at().add(rows)
       metrics.counter('deadLetters').at().add(deadLetters)
@@ -115,11 +121,13 @@ async function runControl(setup: ChildSetup): Promise<void> {
   let health: ControlToFront | null = null
   const keyNews = new KeyNewsBoard(clock)
   const jobClaims = new JobClaims(database, onFault)
+  let onDrained = (): void => undefined
+  const drained = new Promise<void>((resolve) => (onDrained = resolve))
   const authority = new InProcessAuthority({
     clock,
     holders: config.server.fronts,
     closed: setup.isRestart,
-    budgets: { read: () => Promise.resolve(new Map()) },
+    budgets: new BudgetTruth({ database, node, drained, onFault }),
     reply: (front, reply) => {
       link.send(front, reply)
     },
@@ -196,6 +204,7 @@ async function runControl(setup: ChildSetup): Promise<void> {
     retentionDays: config.log.retentionDays,
     logger: logger.child('log-keeper'),
   })
+  settler.catchUp().then(onDrained, () => undefined)
   let checking = false
   const checkHealth = async (): Promise<void> => {
     if (checking) return

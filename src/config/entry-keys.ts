@@ -35,6 +35,7 @@ export function resolveEntryKeys(entries: readonly EntryKeyEntry[], fail: Fail):
           tokensPerMinute: entry.tpm ?? null,
           concurrency: entry.max_concurrency ?? null,
         },
+        budget: { moneyMicro: entry.monthly_budget ?? null, tokens: entry.monthly_tokens ?? null },
         models: entry.models ?? null,
         addresses: entry.ip_allow ?? null,
         clients: entry.client_allow ?? null,

@@ -299,6 +299,8 @@ const upstreamEntry = entry('A host that serves models.', {
   }),
 })
 
+const monthly = (description: string) => Type.Integer({ description, minimum: 0, maximum: Number.MAX_SAFE_INTEGER })
+
 const entryKey = entry('An entry API key that clients use at this gateway.', {
   name: text('For people.'),
   key: secret('"sk-" and 40 characters, as the gateway issues them.'),
@@ -310,6 +312,8 @@ const entryKey = entry('An entry API key that clients use at this gateway.', {
   rpm: Type.Optional(limit('Requests per minute.')),
   tpm: Type.Optional(limit('Tokens per minute.')),
   max_concurrency: Type.Optional(limit('Requests at the same time.')),
+  monthly_budget: Type.Optional(monthly('Money in a calendar month, in millionths of a dollar: 5000000 is $5.')),
+  monthly_tokens: Type.Optional(monthly('Tokens in a calendar month.')),
   models: Type.Optional(Type.Array(modelId, { description: 'Model ids it may use. Default: all.', minItems: 1 })),
   ip_allow: Type.Optional(
     Type.Array(Type.String({ minLength: 1 }), {

@@ -1,3 +1,4 @@
+import type { MonthlyBudget } from '../core/budget.ts'
 import type { ModelFacts } from '../core/model-facts.ts'
 import type { AuthStyle, KeyLimits, Provider, UpstreamTimeouts } from '../core/snapshot.ts'
 
@@ -113,6 +114,7 @@ export interface DeclaredKey {
   readonly enterpriseId: string | null
   readonly expiresAtMs: number | null
   readonly limits: KeyLimits
+  readonly budget: MonthlyBudget
   readonly models: readonly string[] | null
   readonly addresses: readonly string[] | null
   readonly clients: readonly string[] | null

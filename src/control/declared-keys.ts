@@ -20,6 +20,7 @@ export function declaredEntryKey(declared: DeclaredKey, secret: Buffer): EntryKe
     departmentId: null,
     memberId: null,
     limits: declared.limits,
+    budget: declared.budget,
     userLimits: NO_LIMITS,
     enterpriseLimits: NO_LIMITS,
     models: declared.models,

@@ -1,7 +1,10 @@
+import { NO_TENANTS } from '../core/budget.ts'
+import type { Tenants } from '../core/budget.ts'
 import type { ModelFacts } from '../core/model-facts.ts'
 import type { Model, Provider, Snapshot } from '../core/snapshot.ts'
 import type { Database } from '../store/database.ts'
 import { listEntryKeysForSnapshot, snapshotVersion } from '../store/entry-keys.ts'
+import { listTenants } from '../store/tenants.ts'
 
 /** How often the store is asked where its notifications may not come through. */
 const POLL_MS = 500
@@ -20,6 +23,7 @@ export interface SnapshotPublisherOptions {
 export class SnapshotPublisher {
   readonly #options: SnapshotPublisherOptions
   #current: Snapshot | null = null
+  #tenants: Tenants = NO_TENANTS
   #version = -1
   #timer: NodeJS.Timeout | null = null
   #unlisten: (() => Promise<void>) | null = null
@@ -32,6 +36,11 @@ export class SnapshotPublisher {
 
   get current(): Snapshot | null {
     return this.#current
+  }
+
+  /** Who pays for what, as of the current snapshot. */
+  get tenants(): Tenants {
+    return this.#tenants
   }
 
   /** Resolves once the first snapshot has been built. */
@@ -74,8 +83,10 @@ export class SnapshotPublisher {
     const { database, providers, models, facts, publish } = this.#options
     const version = await snapshotVersion(database)
     if (version === this.#version) return
-    const keys = await listEntryKeysForSnapshot(database)
+    const tenants = await listTenants(database)
+    const keys = await listEntryKeysForSnapshot(database, tenants)
     this.#version = version
+    this.#tenants = tenants
     this.#current = { version: version + 1, keys, providers, models, facts }
     publish(this.#current)
   }

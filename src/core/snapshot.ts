@@ -1,4 +1,5 @@
 import type { AuthStyle } from './auth-style.ts'
+import type { BudgetLimit, MonthlyBudget } from './budget.ts'
 import type { TargetQuirks } from './codec.ts'
 import type { UpstreamDialectName } from './endpoint.ts'
 import type { ModelFacts } from './model-facts.ts'
@@ -38,6 +39,12 @@ export interface EntryKey {
   readonly addresses: readonly string[] | null
   /** Prefixes of the User-Agent it may be used by; null: all. */
   readonly clients: readonly string[] | null
+  /** Its own; absent: none. */
+  readonly budget?: MonthlyBudget
+  /** All that it is under, its own among them; absent: none. */
+  readonly budgets?: readonly BudgetLimit[]
+  /** IANA name of the calendar that its budgets follow; absent: UTC. */
+  readonly timeZone?: string
 }
 
 /** A host that speaks one dialect, as data. */

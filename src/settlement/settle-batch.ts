@@ -1,3 +1,5 @@
+import { NO_TENANTS } from '../core/budget.ts'
+import type { Tenants } from '../core/budget.ts'
 import type { JournalRecord } from '../core/request-record.ts'
 import type { Database, Queryable } from '../store/database.ts'
 import { DatabaseError, isDataError } from '../store/database.ts'
@@ -7,6 +9,7 @@ import type { LogPartitions } from '../store/partitions.ts'
 import { LogRows } from '../store/log-rows.ts'
 import { FRAME_HEADER_BYTES } from '../wire/journal-frames.ts'
 import { decodeRecord, idOfBegin } from '../wire/journal-record.ts'
+import { Charges } from './charges.ts'
 import type { KnownOffsets } from './journal-reader.ts'
 import { checkedId, rowOfEnd, rowOfInterrupted } from './rows.ts'
 import type { PriceOf } from './rows.ts'
@@ -22,6 +25,8 @@ export interface SettleTarget {
   readonly transcriber: EndTranscriber
   readonly partitions: LogPartitions
   readonly priceOf: PriceOf
+  /** Who pays, as of now. */
+  readonly tenants: () => Tenants
   /** Called after each commit. */
   readonly onCommitted: (rows: number, deadLetters: number) => void
 }
@@ -29,11 +34,15 @@ export interface SettleTarget {
 /** What a batch does to the tables. */
 interface Changes {
   readonly rows: LogRows
+  readonly charges: Charges
   readonly opened: OpenRequest[]
   /** Ids of requests that ended and had begun in an earlier batch, or never said so. */
   readonly closed: string[]
   readonly deadLetters: DeadLetter[]
 }
+
+/** Interrupted requests cost nothing: nobody knows what they used. */
+const NO_CHARGES = new Charges(NO_TENANTS, '')
 
 /** Somebody else moved the offsets of this node: two settlers are at work. */
 export class OffsetConflict extends Error {
@@ -104,8 +113,9 @@ async function refusalOf(target: SettleTarget, commit: () => Promise<void>): Pro
  * A begin whose end is among the entries too never reaches the table of open requests, and is not read beyond its id. Each
  * end becomes bytes of a row at once, so that few objects live as long as the batch.
  */
-function changesOf(entries: readonly JournalEntry[], { node, priceOf, transcriber }: SettleTarget): Changes {
+function changesOf(entries: readonly JournalEntry[], { node, priceOf, tenants, transcriber }: SettleTarget): Changes {
   const rows = new LogRows(entries.length >>> 1)
+  const charges = new Charges(tenants(), node)
   const deadLetters: DeadLetter[] = []
   const begun = new Map<string, JournalEntry>()
   const closed: string[] = []
@@ -120,6 +130,7 @@ function changesOf(entries: readonly JournalEntry[], { node, priceOf, transcribe
       const written = transcriber.add(rows.binary, entry.chunk, from, to)
       if (written !== null) {
         rows.addWritten(written)
+        charges.add(entry.writer, written)
         if (!begun.delete(written.id)) closed.push(written.id)
         continue
       }
@@ -128,6 +139,7 @@ function changesOf(entries: readonly JournalEntry[], { node, priceOf, transcribe
       if (record?.kind === 'end') {
         const row = rowOfEnd(record, node, priceOf)
         rows.add(row)
+        charges.add(entry.writer, row)
         if (!begun.delete(row.id)) closed.push(row.id)
       } else {
         begun.set(checkedId(begunId ?? record?.id ?? ''), entry)
@@ -144,7 +156,7 @@ function changesOf(entries: readonly JournalEntry[], { node, priceOf, transcribe
       deadLetters.push(deadLetter(entry, messageOf(cause)))
     }
   }
-  return { rows, opened, closed, deadLetters }
+  return { rows, charges, opened, closed, deadLetters }
 }
 
 function changesOfInterrupted(open: readonly OpenRequest[], node: string): Changes {
@@ -157,11 +169,11 @@ function changesOfInterrupted(open: readonly OpenRequest[], node: string): Chang
       deadLetters.push(openDeadLetter(request, messageOf(cause)))
     }
   }
-  return { rows, opened: [], closed: [], deadLetters }
+  return { rows, charges: NO_CHARGES, opened: [], closed: [], deadLetters }
 }
 
 function noRowsBut(deadLetter: DeadLetter): Changes {
-  return { rows: new LogRows(0), opened: [], closed: [], deadLetters: [deadLetter] }
+  return { rows: new LogRows(0), charges: NO_CHARGES, opened: [], closed: [], deadLetters: [deadLetter] }
 }
 
 async function commitEntries(
@@ -180,6 +192,7 @@ async function commitEntries(
     await addOpenRequests(tx, node, changes.opened)
     await removeOpenRequests(tx, node, changes.closed)
     await insertRows(tx, node, changes)
+    await changes.charges.post(tx, batchName(node, moves))
   })
   target.onCommitted(changes.rows.count, changes.deadLetters.length)
   for (const { segment, position, createdAtMs } of moves) {
@@ -217,6 +230,11 @@ async function insertRows(tx: Queryable, node: string, changes: Changes): Promis
   await changes.rows.insert(tx)
   await changes.rows.addToRollups(tx)
   await addDeadLetters(tx, node, changes.deadLetters)
+}
+
+/** Positions only ever grow: no two batches end at the same. */
+function batchName(node: string, moves: readonly OffsetMove[]): string {
+  return `${node}/${moves[0]?.segment ?? ''}@${moves[0]?.position ?? 0}`
 }
 
 function offsetMoves(entries: readonly JournalEntry[], offsets: KnownOffsets): OffsetMove[] {

@@ -1,11 +1,15 @@
 import { rm } from 'node:fs/promises'
 import { setTimeout as sleep } from 'node:timers/promises'
+import type { Tenants } from '../core/budget.ts'
+import { NO_TENANTS } from '../core/budget.ts'
 import type { Clock } from '../core/clock.ts'
+import { closeBudgetWriter, listBudgetWriters } from '../store/budget-use.ts'
 import type { Database } from '../store/database.ts'
 import { listOffsets, listOpenRequests, listOpenWriters, removeOffsets } from '../store/journal.ts'
 import { EndTranscriber } from './transcribe-end.ts'
 import { LogPartitions } from '../store/partitions.ts'
 import type { SegmentHeader } from '../wire/journal-frames.ts'
+import { writerName } from './charges.ts'
 import type { KnownOffsets } from './journal-reader.ts'
 import { JournalReader } from './journal-reader.ts'
 import type { PriceOf } from './rows.ts'
@@ -29,6 +33,10 @@ export interface SettlerOptions {
   readonly isWriterAlive: (header: SegmentHeader) => boolean
   readonly logger: SettlerLogger
   readonly priceOf: PriceOf
+  /** Who pays, as of now; nobody is known unless given. */
+  readonly tenants?: () => Tenants
+  /** Called once all that a dead writer has told is committed. */
+  readonly onWriterEnded?: (writer: string) => void
   /** Called after each commit with what went into the tables. */
   readonly onCommitted?: (rows: number, deadLetters: number) => void
   /** Records per transaction; 8 000 unless given, which is what a chunk of a segment holds. */
@@ -54,8 +62,13 @@ export interface SettlerLag {
 export interface Settler {
   /** Settles in the background until `stop`. */
   start(): void
-  /** Resolves when everything whole in the journal at the time of the call is committed; retries failures until then. */
+  /**
+   * Resolves when the journal is empty, and so everything whole in it at the time of the call is committed; retries failures
+   * until then.
+   */
   drain(): Promise<void>
+  /** Resolves when what was in the journal at the time of the call is committed, however much is written meanwhile. */
+  catchUp(): Promise<void>
   /** Resolves when the transaction under way has ended. Pending `drain` calls reject. */
   stop(): Promise<void>
   lag(): SettlerLag
@@ -95,13 +108,15 @@ class JournalSettler implements Settler {
 
   constructor(options: SettlerOptions) {
     this.#options = options
-    const { database, node, clock, isWriterAlive, logger, priceOf, onCommitted = () => undefined } = options
+    const { database, node, clock, isWriterAlive, logger, priceOf } = options
+    const { tenants = () => NO_TENANTS, onCommitted = () => undefined } = options
     this.#target = {
       database,
       node,
       transcriber: new EndTranscriber(node, priceOf),
       partitions: new LogPartitions(database),
       priceOf,
+      tenants,
       onCommitted,
     }
     this.#reader = new JournalReader({
@@ -128,6 +143,19 @@ class JournalSettler implements Settler {
     }
   }
 
+  async catchUp(): Promise<void> {
+    const goal = await this.#segments()
+    for (;;) {
+      const round = await this.#attempt()
+      if (!round.again && !round.progressed) return
+      const present = await this.#segments()
+      const isBehind = [...goal].some(
+        ([name, bytes]) => present.has(name) && (this.#offsets?.get(name)?.position ?? 0) < bytes,
+      )
+      if (!isBehind) return
+    }
+  }
+
   async stop(): Promise<void> {
     this.#stopping.abort(new Error('the settler was stopped'))
     await this.#loop
@@ -144,6 +172,12 @@ class JournalSettler implements Settler {
   async measure(): Promise<SettlerLag> {
     this.#lagBytes = await this.#reader.unsettledBytes(this.#lastOffsets)
     return this.lag()
+  }
+
+  /** How much there is in each. */
+  async #segments(): Promise<ReadonlyMap<string, number>> {
+    const writers = await this.#reader.writers()
+    return new Map([...writers.values()].flat().map(({ name, sizeBytes }) => [name, sizeBytes]))
   }
 
   async #run(): Promise<void> {
@@ -192,7 +226,7 @@ class JournalSettler implements Settler {
     this.#lagBytes = batch.unsettledBytes
     await settleEntries(this.#target, batch.entries, offsets)
     this.#noteSettled(batch.entries)
-    for (const writer of batch.ended) await this.#interruptOpen(writer)
+    for (const writer of batch.ended) await this.#close(writer)
     await this.#deleteSegments(batch.finished, offsets)
     return { progressed: batch.entries.length > 0 || batch.finished.length > 0, again: batch.hasMore }
   }
@@ -212,7 +246,17 @@ class JournalSettler implements Settler {
     for (const writer of await listOpenWriters(database, node)) {
       if (!writers.has(writer)) await this.#interruptOpen(writer)
     }
+    for (const name of await listBudgetWriters(database, node)) {
+      if (!writers.has(name.slice(node.length + 1))) await closeBudgetWriter(database, name)
+    }
     return offsets
+  }
+
+  async #close(writer: string): Promise<void> {
+    const { database, node } = this.#target
+    await this.#interruptOpen(writer)
+    await closeBudgetWriter(database, writerName(node, writer))
+    this.#options.onWriterEnded?.(writer)
   }
 
   async #interruptOpen(writer: string): Promise<void> {

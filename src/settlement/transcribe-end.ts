@@ -89,7 +89,9 @@ export class EndTranscriber {
     this.#text()
     const enterpriseId = this.#cached()
     this.#text()
+    const departmentId = this.#cached()
     this.#text()
+    const memberId = this.#cached()
     this.#text()
     const model = this.#cached()
     this.#flag()
@@ -130,6 +132,8 @@ export class EndTranscriber {
       keyId,
       userId,
       enterpriseId,
+      departmentId,
+      memberId,
       model,
       providerId,
       status,

@@ -1,3 +1,5 @@
+import { limitsOf, NO_TENANTS, timeZoneOf } from '../core/budget.ts'
+import type { Tenants } from '../core/budget.ts'
 import type { EntryKey } from '../core/snapshot.ts'
 import type { Queryable } from './database.ts'
 
@@ -20,12 +22,15 @@ interface EntryKeyRow {
   readonly ip_allow: string[] | null
   readonly client_allow: string[] | null
   readonly expires_at: Date | null
+  readonly monthly_budget: number | null
+  readonly monthly_tokens: number | null
 }
 
 const COLUMNS = `id, digest, masked, name, status, user_id, enterprise_id, department_id, member_id,
-  rpm, tpm, max_concurrency, models, ip_allow, client_allow, expires_at`
+  rpm, tpm, max_concurrency, models, ip_allow, client_allow, expires_at, monthly_budget, monthly_tokens`
 const PLACEHOLDERS = `$1, $2, $3, $4, $5, $6, $7, $8, $9,
-  $10::int4, $11::int8, $12::int4, $13::text[], $14::text[], $15::text[], $16::timestamptz`
+  $10::int4, $11::int8, $12::int4, $13::text[], $14::text[], $15::text[], $16::timestamptz,
+  $17::int8, $18::int8`
 
 /** What a declaration in the configuration decides. */
 const DECLARED = COLUMNS.split(',')
@@ -69,7 +74,10 @@ interface JoinedRow extends EntryKeyRow {
 }
 
 /** All keys but the deleted ones, as the data plane sees them; disabled ones too, so that the refusal can say so. */
-export async function listEntryKeysForSnapshot(queryable: Queryable): Promise<EntryKey[]> {
+export async function listEntryKeysForSnapshot(
+  queryable: Queryable,
+  tenants: Tenants = NO_TENANTS,
+): Promise<EntryKey[]> {
   const rows = await queryable.query<JoinedRow>(
     `SELECT ${COLUMNS.replace(/\w+/g, 'k.$&')}, u.status IS NULL OR u.status = 'active' AS user_is_active,
         u.rpm AS user_rpm, u.tpm AS user_tpm, u.max_concurrency AS user_concurrency,
@@ -77,7 +85,7 @@ export async function listEntryKeysForSnapshot(queryable: Queryable): Promise<En
       FROM entry_keys k LEFT JOIN users u ON u.id = k.user_id LEFT JOIN enterprises e ON e.id = k.enterprise_id
       WHERE k.status <> 'deleted' ORDER BY k.id`,
   )
-  return rows.map(toEntryKey)
+  return rows.map((row) => withBudgets(toEntryKey(row), row, tenants))
 }
 
 /** False when there is no such key. Deleted keys stay deleted. */
@@ -117,6 +125,8 @@ function toParameters(key: EntryKey): unknown[] {
     key.addresses,
     key.clients,
     key.expiresAtMs === null ? null : new Date(key.expiresAtMs),
+    key.budget?.moneyMicro ?? null,
+    key.budget?.tokens ?? null,
   ]
 }
 
@@ -148,4 +158,13 @@ function toEntryKey(row: JoinedRow): EntryKey {
     addresses: row.ip_allow,
     clients: row.client_allow,
   }
+}
+
+function withBudgets(key: EntryKey, row: EntryKeyRow, tenants: Tenants): EntryKey {
+  const own = { moneyMicro: row.monthly_budget, tokens: row.monthly_tokens }
+  const spender = { ...key, keyId: key.id }
+  const budgets = limitsOf(spender, own, tenants)
+  if (budgets.length === 0) return key
+  const hasOwn = own.moneyMicro !== null || own.tokens !== null
+  return { ...key, ...(hasOwn ? { budget: own } : {}), budgets, timeZone: timeZoneOf(spender, tenants) }
 }

@@ -5,9 +5,10 @@ import { groupLimits } from './migrations/0002-group-limits.ts'
 import { traceId } from './migrations/0003-trace-id.ts'
 import { videoJobs } from './migrations/0004-video-jobs.ts'
 import { lighterLog } from './migrations/0005-lighter-log.ts'
+import { ledger } from './migrations/0006-ledger.ts'
 
 /** In the order they are applied. */
-const MIGRATIONS: readonly Migration[] = [initial, groupLimits, traceId, videoJobs, lighterLog]
+const MIGRATIONS: readonly Migration[] = [initial, groupLimits, traceId, videoJobs, lighterLog, ledger]
 
 // Any number will do, as long as every node takes the same one.
 const LOCK = 7_585_423

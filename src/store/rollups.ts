@@ -12,6 +12,8 @@ export type RollupRow = Pick<
   | 'keyId'
   | 'userId'
   | 'enterpriseId'
+  | 'departmentId'
+  | 'memberId'
   | 'model'
   | 'endpoint'
   | 'status'

@@ -1,6 +1,9 @@
 import { readFileSync, renameSync, writeFileSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import type { Tenants } from '../../src/core/budget.ts'
+import { NO_BUDGET, NO_TENANTS } from '../../src/core/budget.ts'
+import { emptyUsage } from '../../src/core/usage.ts'
 import type { PriceOf } from '../../src/settlement/rows.ts'
 import type { Settler } from '../../src/settlement/settler.ts'
 import { createSettler } from '../../src/settlement/settler.ts'
@@ -15,7 +18,7 @@ import { TestJournal, frameAround, framesOf } from './test-journal.ts'
 const NODE = 'node-1'
 /** Each token of an answer costs as much as its provider's name has letters. */
 const priceOf: PriceOf = (providerId, _, { completionTokens }) => completionTokens * (providerId?.length ?? 0)
-const TABLES = 'request_log, request_rollup_hourly, journal_offsets, journal_open, journal_dead_letters'
+const TABLES = 'request_log, request_rollup_hourly, budget_use, journal_offsets, journal_open, journal_dead_letters'
 
 /** Exactly-once settlement, on either database. */
 export function settlerContract(open: () => Promise<Database>): void {
@@ -25,6 +28,8 @@ export function settlerContract(open: () => Promise<Database>): void {
     let settler: Settler
     let nowMs: number
     const warnings: string[] = []
+    const endedWriters: string[] = []
+    let tenants: Tenants
 
     beforeAll(async () => {
       database = await open()
@@ -35,6 +40,8 @@ export function settlerContract(open: () => Promise<Database>): void {
       await database.script(`TRUNCATE ${TABLES}`)
       journal = new TestJournal()
       warnings.length = 0
+      endedWriters.length = 0
+      tenants = NO_TENANTS
       nowMs = Date.now()
       settler = settlerOn(database)
     })
@@ -49,6 +56,8 @@ export function settlerContract(open: () => Promise<Database>): void {
         journalDirectory: journal.directory,
         node: NODE,
         priceOf,
+        tenants: () => tenants,
+        onWriterEnded: (writer) => endedWriters.push(writer),
         clock: { now: () => nowMs, monotonicUs: () => 0 },
         isWriterAlive: journal.isWriterAlive,
         logger: { info: () => undefined, warn: (_, message) => warnings.push(message), error: () => undefined },
@@ -99,6 +108,79 @@ export function settlerContract(open: () => Promise<Database>): void {
       const priced = await database.query('SELECT id, cost_micro FROM request_log ORDER BY id')
       expect(priced).toEqual(['a', 'b', 'c', 'd'].map((id, index) => ({ id, cost_micro: index === 0 ? 21 : 0 })))
       await expectRollupsToMatch(database)
+    })
+
+    it('charges callers and all above them, in the month of the enterprise, by journal until that is closed', async () => {
+      const acme = { timeZone: 'Asia/Kolkata', budget: NO_BUDGET, creditedMicro: null }
+      tenants = {
+        enterprises: new Map([['acme', acme]]),
+        departments: new Map([
+          ['lab', { parentId: 'research', budget: NO_BUDGET }],
+          ['research', { parentId: null, budget: NO_BUDGET }],
+        ]),
+        members: new Map(),
+      }
+      const usage = { ...anEnd('a').usage, promptTokens: 5, completionTokens: 10 }
+      // Half past six in the evening of the last day of the month in London is the first of the next in India.
+      const atMs = Date.UTC(2025, 0, 31, 18, 30)
+      const caller = { enterpriseId: 'acme', departmentId: 'lab', memberId: 'ada', providerId: 'ten letter', usage }
+      const first = journal.writer('front-1')
+      first.write(anEnd('a', { ...caller, atMs }), anEnd('b', { ...caller, atMs: atMs - 1 }))
+      journal.writer('front-2').write(anEnd('c', { ...caller, atMs, departmentId: 'research', memberId: null }))
+      await settler.drain()
+      first.write(anEnd('d', { ...caller, atMs }), anEnd('e', { ...caller, atMs, usage: emptyUsage() }))
+      journal.endWriter('front-1')
+      await settler.drain()
+
+      expect(endedWriters).toEqual(['front-1'])
+      const uses = await database.query<{ use: string }>(
+        `SELECT concat_ws(' ', budget, writer, cost_micro, tokens) AS use FROM budget_use ORDER BY budget, writer`,
+      )
+      expect(uses.map(({ use }) => use)).toEqual([
+        'department:lab:2025-01  100 15',
+        'department:lab:2025-02  200 30',
+        'department:research:2025-01  100 15',
+        'department:research:2025-02  200 30',
+        'department:research:2025-02 node-1/front-2 100 15',
+        'enterprise:acme:2025-01  100 15',
+        'enterprise:acme:2025-02  200 30',
+        'enterprise:acme:2025-02 node-1/front-2 100 15',
+        'key:key-1:2025-01  100 15',
+        'key:key-1:2025-02  200 30',
+        'key:key-1:2025-02 node-1/front-2 100 15',
+        'member:ada:2025-01  100 15',
+        'member:ada:2025-02  200 30',
+        'wallet:acme  300 45',
+        'wallet:acme node-1/front-2 100 15',
+      ])
+      const posted = await database.query(
+        `SELECT account, sum(amount_micro)::int8 AS amount FROM ledger_entries WHERE enterprise_id = 'acme'
+          GROUP BY account ORDER BY account`,
+      )
+      expect(posted).toEqual([
+        { account: 'usage', amount: 400 },
+        { account: 'wallet', amount: -400 },
+      ])
+      expect(await database.query('SELECT * FROM wallets')).toEqual([
+        { enterprise_id: 'acme', credited_micro: 0, charged_micro: 400 },
+      ])
+    })
+
+    it('catches up with what was there, however much is written meanwhile', async () => {
+      const writer = journal.writer('front-1')
+      for (let i = 0; i < 20; i++) writer.write(anEnd(`before-${i}`))
+      let more = 0
+      const busy: Database = {
+        ...database,
+        transaction: async (work) => {
+          const result = await database.transaction(work)
+          writer.write(anEnd(`meanwhile-${(more += 1)}`))
+          return result
+        },
+      }
+      await restart(busy, 5)
+      await settler.catchUp()
+      expect((await ids()).filter((id) => id.startsWith('before'))).toHaveLength(20)
     })
 
     it('does nothing twice, in one process or after a restart', async () => {
@@ -211,6 +293,8 @@ export function settlerContract(open: () => Promise<Database>): void {
         journalDirectory: journal.directory,
         node: NODE,
         priceOf,
+        tenants: () => tenants,
+        onWriterEnded: (writer) => endedWriters.push(writer),
         clock: { now: () => nowMs, monotonicUs: () => 0 },
         isWriterAlive,
         logger: { info: () => undefined, warn: () => undefined, error: () => undefined },

@@ -53,7 +53,8 @@ const KEY: EntryKey = {
   clients: null,
 }
 
-const TRUNCATED = 'TRUNCATE entry_keys, users, settings, request_log, request_rollup_hourly, journal_dead_letters'
+const TRUNCATED =
+  'TRUNCATE entry_keys, users, members, settings, request_log, request_rollup_hourly, journal_dead_letters'
 const EVERYONE: LogScope = { kind: 'everyone' }
 
 /** Schema and queries, on either database. */

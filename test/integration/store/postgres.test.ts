@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe } from 'vitest'
 import type { Database } from '../../../src/store/database.ts'
 import { openPostgres } from '../../../src/store/postgres-database.ts'
 import { databaseContract } from '../../contract/database.ts'
+import { ledgerContract } from '../../contract/ledger.ts'
 import { settlerContract } from '../../contract/settler.ts'
 import { storeContract } from '../../contract/store.ts'
 import { videoJobsContract } from '../../contract/video-jobs.ts'
@@ -19,6 +20,7 @@ describe('Postgres', () => {
   databaseContract(open)
   storeContract(open)
   videoJobsContract(open)
+  ledgerContract(open)
   settlerContract(open)
 })
 

@@ -1,0 +1,111 @@
+/** What may be used in a calendar month; null: as much as one likes. */
+export interface MonthlyBudget {
+  /** Micro-units of the currency. */
+  readonly moneyMicro: number | null
+  readonly tokens: number | null
+}
+
+export type BudgetOwner = 'key' | 'member' | 'department' | 'enterprise' | 'wallet'
+
+export type BudgetMeasure = 'money' | 'tokens'
+
+/** A limit that a key is under. A wallet knows no months: its limit is all that was ever paid in. */
+export interface BudgetLimit {
+  readonly owner: BudgetOwner
+  readonly id: string
+  readonly measure: BudgetMeasure
+  readonly limit: number
+}
+
+/** Who pays for a request. */
+export interface Spender {
+  readonly keyId: string | null
+  readonly memberId: string | null
+  readonly departmentId: string | null
+  readonly enterpriseId: string | null
+}
+
+/** The enterprises there are, with what of them decides about budgets. */
+export interface Tenants {
+  readonly enterprises: ReadonlyMap<string, Enterprise>
+  readonly departments: ReadonlyMap<string, { readonly parentId: string | null; readonly budget: MonthlyBudget }>
+  readonly members: ReadonlyMap<string, { readonly departmentId: string | null; readonly budget: MonthlyBudget }>
+}
+
+interface Enterprise {
+  /** IANA name. */
+  readonly timeZone: string
+  readonly budget: MonthlyBudget
+  /** All that was ever paid into its wallet; null: it may owe. */
+  readonly creditedMicro: number | null
+}
+
+export const NO_TENANTS: Tenants = { enterprises: new Map(), departments: new Map(), members: new Map() }
+export const NO_BUDGET: MonthlyBudget = { moneyMicro: null, tokens: null }
+
+/** Budgets follow the calendar of the enterprise; those of keys without one follow UTC. */
+export function timeZoneOf({ enterpriseId }: Pick<Spender, 'enterpriseId'>, tenants: Tenants): string {
+  return (enterpriseId === null ? undefined : tenants.enterprises.get(enterpriseId)?.timeZone) ?? 'UTC'
+}
+
+/**
+ * Whose budgets a request counts against: the key, its member, the department of the key (else of the member) and all above it,
+ * the enterprise and its wallet.
+ */
+export function ownersOf(spender: Spender, tenants: Tenants): Array<readonly [owner: BudgetOwner, id: string]> {
+  const { keyId, memberId, enterpriseId } = spender
+  const owners: Array<readonly [BudgetOwner, string]> = []
+  if (keyId !== null) owners.push(['key', keyId])
+  if (memberId !== null) owners.push(['member', memberId])
+  const seen = new Set<string>()
+  let id = spender.departmentId ?? (memberId === null ? null : (tenants.members.get(memberId)?.departmentId ?? null))
+  while (id !== null && !seen.has(id)) {
+    seen.add(id)
+    owners.push(['department', id])
+    id = tenants.departments.get(id)?.parentId ?? null
+  }
+  if (enterpriseId !== null) owners.push(['enterprise', enterpriseId], ['wallet', enterpriseId])
+  return owners
+}
+
+/** The limits that a key is under. */
+export function limitsOf(spender: Spender, own: MonthlyBudget, tenants: Tenants): BudgetLimit[] {
+  return ownersOf(spender, tenants).flatMap(([owner, id]) => {
+    const { moneyMicro, tokens } = budgetOf(owner, id, own, tenants)
+    const limits: BudgetLimit[] = []
+    if (moneyMicro !== null) limits.push({ owner, id, measure: 'money', limit: moneyMicro })
+    if (tokens !== null) limits.push({ owner, id, measure: 'tokens', limit: tokens })
+    return limits
+  })
+}
+
+function budgetOf(owner: BudgetOwner, id: string, own: MonthlyBudget, tenants: Tenants): MonthlyBudget {
+  switch (owner) {
+    case 'key':
+      return own
+    case 'member':
+      return tenants.members.get(id)?.budget ?? NO_BUDGET
+    case 'department':
+      return tenants.departments.get(id)?.budget ?? NO_BUDGET
+    case 'enterprise':
+      return tenants.enterprises.get(id)?.budget ?? NO_BUDGET
+    case 'wallet':
+      return { moneyMicro: tenants.enterprises.get(id)?.creditedMicro ?? null, tokens: null }
+  }
+}
+
+/** By what name the database counts what is used of a budget. */
+export function budgetName(owner: BudgetOwner, id: string, month: string): string {
+  return owner === 'wallet' ? `wallet:${id}` : `${owner}:${id}:${month}`
+}
+
+/** By what name fronts share it. */
+export function budgetAllowance(measure: BudgetMeasure, name: string): string {
+  return `budget:${measure}:${name}`
+}
+
+/** Null for other allowances. */
+export function budgetOfAllowance(allowance: string): { measure: BudgetMeasure; name: string } | null {
+  const match = /^budget:(money|tokens):(.*)$/s.exec(allowance)
+  return match === null ? null : { measure: match[1] as BudgetMeasure, name: match[2] as string }
+}

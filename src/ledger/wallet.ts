@@ -1,0 +1,179 @@
+import type { Database, Queryable } from '../store/database.ts'
+import { DatabaseError } from '../store/database.ts'
+
+export type MovementKind = 'topup' | 'refund' | 'adjustment' | 'usage'
+
+/** A movement of a wallet that somebody asks for. */
+export interface Movement {
+  /** Names the movement for ever: the same one twice is done once. */
+  readonly id: string
+  readonly enterpriseId: string
+  readonly kind: Exclude<MovementKind, 'usage'>
+  /** Micro-units, into the wallet; below 0 out of it. Never 0. */
+  readonly amountMicro: bigint
+  /** Of the payment, or why. */
+  readonly reference: string | null
+  /** Who did it. */
+  readonly actor: string | null
+}
+
+export interface Wallet {
+  readonly currency: string
+  readonly isPrepaid: boolean
+  /** All that was ever paid in, less what was paid back. */
+  readonly creditedMicro: bigint
+  /** All that requests ever cost. */
+  readonly chargedMicro: bigint
+  readonly balanceMicro: bigint
+}
+
+export type MovementResult =
+  | { readonly outcome: 'done' | 'repeated'; readonly wallet: Wallet }
+  /** `conflict`: the id stands for another movement. */
+  | { readonly outcome: 'insufficient' | 'conflict' | 'unknown-enterprise' }
+
+export interface WalletTransaction {
+  readonly id: string
+  readonly kind: MovementKind
+  /** Into the wallet; below 0 out of it. */
+  readonly amountMicro: bigint
+  readonly reference: string | null
+  readonly actor: string | null
+  readonly at: Date
+}
+
+const UNIQUE_VIOLATION = '23505'
+
+/**
+ * Looks and moves in one statement: the wallet's row is locked by it, so that of two that would both fit only one does. The
+ * wallet is never moved below what is in it.
+ */
+const MOVE = `
+  WITH wallet AS (
+    INSERT INTO wallets AS w (enterprise_id, credited_micro)
+    SELECT e.id, greatest($3::int8, 0) FROM enterprises e
+    WHERE e.id = $2 AND ($3::int8 > 0 OR EXISTS (SELECT FROM wallets o WHERE o.enterprise_id = e.id))
+    ON CONFLICT (enterprise_id) DO UPDATE SET credited_micro = w.credited_micro + $3::int8
+      WHERE $3::int8 > 0 OR w.credited_micro - w.charged_micro + $3::int8 >= 0
+    RETURNING enterprise_id
+  )
+  INSERT INTO ledger_transactions (id, enterprise_id, kind, from_account, to_account, amount_micro, reference, actor)
+  SELECT $1, enterprise_id, $4,
+    CASE WHEN $3::int8 > 0 THEN $5 ELSE 'wallet' END, CASE WHEN $3::int8 > 0 THEN 'wallet' ELSE $5 END,
+    abs($3::int8), $6, $7
+  FROM wallet RETURNING id`
+
+/**
+ * Tops a wallet up, pays back from it or sets it right. A movement that was made before is not made again, whoever else makes
+ * it at the same time.
+ *
+ * @note what requests under way have reserved is in no wallet yet: money that is paid back while they run may be missing
+ * for them, and the wallet is then below 0 until it is topped up.
+ */
+export async function moveWallet(database: Database, movement: Movement): Promise<MovementResult> {
+  const { id, enterpriseId, kind, amountMicro, reference, actor } = movement
+  if (amountMicro === 0n || (kind === 'topup' && amountMicro < 0n) || (kind === 'refund' && amountMicro > 0n)) {
+    throw new RangeError(`a ${kind} of ${amountMicro}`)
+  }
+  const other = kind === 'adjustment' ? 'adjustments' : 'payments'
+  try {
+    const values = [id, enterpriseId, amountMicro.toString(), kind, other, reference, actor]
+    const moved = await database.query(MOVE, values)
+    const wallet = await findWallet(database, enterpriseId)
+    if (wallet === null) return { outcome: 'unknown-enterprise' }
+    if (moved.length > 0) return { outcome: 'done', wallet }
+    return await repeated(database, movement, wallet, 'insufficient')
+  } catch (cause) {
+    if (!(cause instanceof DatabaseError) || cause.sqlState !== UNIQUE_VIOLATION) throw cause
+    const wallet = await findWallet(database, enterpriseId)
+    return wallet === null ? { outcome: 'conflict' } : repeated(database, movement, wallet, 'conflict')
+  }
+}
+
+async function repeated(
+  queryable: Queryable,
+  movement: Movement,
+  wallet: Wallet,
+  otherwise: 'insufficient' | 'conflict',
+): Promise<MovementResult> {
+  const known = await transactionOf(queryable, movement.id)
+  if (known === null) return { outcome: otherwise }
+  const isSame =
+    known.enterpriseId === movement.enterpriseId &&
+    known.kind === movement.kind &&
+    known.amountMicro === movement.amountMicro
+  return isSame ? { outcome: 'repeated', wallet } : { outcome: 'conflict' }
+}
+
+/** Null when there is no such enterprise. */
+export async function findWallet(queryable: Queryable, enterpriseId: string): Promise<Wallet | null> {
+  const [row] = await queryable.query<{
+    currency: string
+    is_prepaid: boolean
+    credited_micro: number | bigint
+    charged_micro: number | bigint
+  }>(
+    `SELECT e.currency, e.is_prepaid, coalesce(w.credited_micro, 0) AS credited_micro,
+        coalesce(w.charged_micro, 0) AS charged_micro
+      FROM enterprises e LEFT JOIN wallets w ON w.enterprise_id = e.id WHERE e.id = $1`,
+    [enterpriseId],
+  )
+  if (row === undefined) return null
+  const creditedMicro = BigInt(row.credited_micro)
+  const chargedMicro = BigInt(row.charged_micro)
+  return {
+    currency: row.currency,
+    isPrepaid: row.is_prepaid,
+    creditedMicro,
+    chargedMicro,
+    balanceMicro: creditedMicro - chargedMicro,
+  }
+}
+
+interface TransactionRow {
+  readonly id: string
+  readonly enterprise_id: string
+  readonly kind: MovementKind
+  readonly to_account: string
+  readonly amount_micro: number | bigint
+  readonly reference: string | null
+  readonly actor: string | null
+  readonly at: Date
+}
+
+const SELECT = 'SELECT id, enterprise_id, kind, to_account, amount_micro, reference, actor, at FROM ledger_transactions'
+
+/** The newest first; `before` is the last one of the page before. */
+export async function listWalletTransactions(
+  queryable: Queryable,
+  enterpriseId: string,
+  page: { readonly limit: number; readonly before: Pick<WalletTransaction, 'id' | 'at'> | null },
+): Promise<WalletTransaction[]> {
+  const { before, limit } = page
+  const rows = await queryable.query<TransactionRow>(
+    `${SELECT} WHERE enterprise_id = $1 AND ($2::timestamptz IS NULL OR (at, id) < ($2, $3))
+      ORDER BY at DESC, id DESC LIMIT $4`,
+    [enterpriseId, before?.at ?? null, before?.id ?? null, limit],
+  )
+  return rows.map(walletTransaction)
+}
+
+async function transactionOf(
+  queryable: Queryable,
+  id: string,
+): Promise<(WalletTransaction & { enterpriseId: string }) | null> {
+  const [row] = await queryable.query<TransactionRow>(`${SELECT} WHERE id = $1`, [id])
+  return row === undefined ? null : { ...walletTransaction(row), enterpriseId: row.enterprise_id }
+}
+
+function walletTransaction(row: TransactionRow): WalletTransaction {
+  const amount = BigInt(row.amount_micro)
+  return {
+    id: row.id,
+    kind: row.kind,
+    amountMicro: row.to_account === 'wallet' ? amount : -amount,
+    reference: row.reference,
+    actor: row.actor,
+    at: row.at,
+  }
+}

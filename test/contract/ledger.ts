@@ -1,0 +1,160 @@
+import { randomUUID } from 'node:crypto'
+import fc from 'fast-check'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { postUsage } from '../../src/ledger/post-usage.ts'
+import { findWallet, listWalletTransactions, moveWallet } from '../../src/ledger/wallet.ts'
+import type { Movement } from '../../src/ledger/wallet.ts'
+import type { Database } from '../../src/store/database.ts'
+import { snapshotVersion } from '../../src/store/entry-keys.ts'
+import { migrate } from '../../src/store/migrate.ts'
+import { listTenants } from '../../src/store/tenants.ts'
+
+/** Money, on either database. */
+export function ledgerContract(open: () => Promise<Database>): void {
+  describe('as a ledger', () => {
+    let database: Database
+
+    beforeAll(async () => {
+      database = await open()
+      await migrate(database)
+    })
+    afterAll(() => database.close())
+
+    async function enterprise(): Promise<string> {
+      const id = `e-${randomUUID()}`
+      await database.query(`INSERT INTO enterprises (id, name, is_prepaid) VALUES ($1, 'Acme', true)`, [id])
+      return id
+    }
+
+    const movement = (enterpriseId: string, amountMicro: bigint, changes: Partial<Movement> = {}): Movement => ({
+      id: randomUUID(),
+      enterpriseId,
+      kind: 'adjustment',
+      amountMicro,
+      reference: null,
+      actor: 'user-1',
+      ...changes,
+    })
+
+    const balance = async (id: string) => (await findWallet(database, id))?.balanceMicro
+
+    it('books a top-up once, however often and by how many at a time it is asked for', async () => {
+      const id = await enterprise()
+      const topUp = movement(id, 500n, { kind: 'topup', reference: 'invoice 7' })
+      const results = await Promise.all(Array.from({ length: 8 }, () => moveWallet(database, topUp)))
+
+      const outcomes = results.map(({ outcome }) => outcome).sort()
+      expect(outcomes).toEqual(['done', ...Array.from({ length: 7 }, () => 'repeated')])
+      expect(await balance(id)).toBe(500n)
+      expect(await listWalletTransactions(database, id, { limit: 10, before: null })).toMatchObject([
+        { id: topUp.id, kind: 'topup', amountMicro: 500n, reference: 'invoice 7', actor: 'user-1' },
+      ])
+    })
+
+    it('refuses an id that stands for another movement', async () => {
+      const id = await enterprise()
+      const other = await enterprise()
+      const first = movement(id, 5n)
+      await moveWallet(database, first)
+
+      for (const second of [
+        { ...first, amountMicro: 6n },
+        { ...first, enterpriseId: other },
+      ]) {
+        expect(await moveWallet(database, second)).toEqual({ outcome: 'conflict' })
+      }
+      expect([await balance(id), await balance(other)]).toEqual([5n, 0n])
+    })
+
+    it('never pays out more than there is, whoever asks at the same time', async () => {
+      const id = await enterprise()
+      await moveWallet(database, movement(id, 100n, { kind: 'topup' }))
+      const refunds = Array.from({ length: 12 }, () => movement(id, -30n, { kind: 'refund' }))
+      const results = await Promise.all(refunds.map((refund) => moveWallet(database, refund)))
+
+      expect(results.filter(({ outcome }) => outcome === 'done')).toHaveLength(3)
+      expect(results.filter(({ outcome }) => outcome === 'insufficient')).toHaveLength(9)
+      expect(await balance(id)).toBe(10n)
+    })
+
+    it('pays nothing out of a wallet that never was, and moves none of an enterprise that does not exist', async () => {
+      const id = await enterprise()
+      expect(await moveWallet(database, movement(id, -1n))).toEqual({ outcome: 'insufficient' })
+      expect(await moveWallet(database, movement('nobody', 1n))).toEqual({ outcome: 'unknown-enterprise' })
+      await expect(moveWallet(database, movement(id, 0n))).rejects.toThrow(RangeError)
+      await expect(moveWallet(database, movement(id, -1n, { kind: 'topup' }))).rejects.toThrow(RangeError)
+    })
+
+    it('posts what a batch cost once, and below nothing where it cost more than there was', async () => {
+      const [first, second] = [await enterprise(), await enterprise()]
+      await moveWallet(database, movement(first, 10n, { kind: 'topup' }))
+      const batch = randomUUID()
+      const costs = new Map([
+        [first, 12],
+        [second, 3],
+        ['free', 0],
+      ])
+      await postUsage(database, batch, costs)
+      await expect(postUsage(database, batch, costs)).rejects.toMatchObject({ sqlState: '23505' })
+
+      expect([await balance(first), await balance(second)]).toEqual([-2n, -3n])
+    })
+
+    it('is only ever added to', async () => {
+      await moveWallet(database, movement(await enterprise(), 1n))
+      for (const change of ['UPDATE ledger_transactions SET amount_micro = 2', 'DELETE FROM ledger_transactions']) {
+        await expect(database.script(change)).rejects.toThrow('only ever added to')
+      }
+      await expect(database.script('TRUNCATE ledger_transactions')).rejects.toThrow('only ever added to')
+    })
+
+    it('tells the fronts of money that was paid in, and not of what requests cost', async () => {
+      const id = await enterprise()
+      const before = await snapshotVersion(database)
+      await postUsage(database, randomUUID(), new Map([[id, 5]]))
+      await postUsage(database, randomUUID(), new Map([[id, 5]]))
+      expect(await snapshotVersion(database)).toBe(before)
+      await moveWallet(database, movement(id, 50n))
+      expect(await snapshotVersion(database)).toBeGreaterThan(before)
+      expect((await listTenants(database)).enterprises.get(id)?.creditedMicro).toBe(50)
+    })
+
+    it('balances after any movements at the same time: each one is two entries, and wallets are their sums', async () => {
+      const amounts = fc.bigInt({ min: -100n, max: 100n }).filter((amount) => amount !== 0n)
+      const steps = fc.array(fc.oneof(amounts, fc.record({ cost: fc.nat({ max: 60 }) })), { maxLength: 20 })
+      await fc.assert(
+        fc.asyncProperty(steps, async (moves) => {
+          const id = await enterprise()
+          let expected = 0n
+          const done = moves.map(async (move) => {
+            if (typeof move === 'object') {
+              await postUsage(database, randomUUID(), new Map([[id, move.cost]]))
+              expected -= BigInt(move.cost)
+              return
+            }
+            const { outcome } = await moveWallet(database, movement(id, move))
+            if (outcome === 'done') expected += move
+            else expect([outcome, move < 0n]).toEqual(['insufficient', true])
+          })
+          await Promise.all(done)
+
+          expect(await balance(id)).toBe(expected)
+          const [sums] = await database.query<{ all: string; wallet: string }>(
+            `SELECT coalesce(sum(amount_micro), 0)::text AS all,
+                coalesce(sum(amount_micro) FILTER (WHERE account = 'wallet'), 0)::text AS wallet
+              FROM ledger_entries WHERE enterprise_id = $1`,
+            [id],
+          )
+          expect(sums).toEqual({ all: '0', wallet: expected.toString() })
+          const unbalanced = await database.query(
+            `SELECT transaction_id FROM ledger_entries WHERE enterprise_id = $1
+              GROUP BY transaction_id HAVING sum(amount_micro) <> 0 OR count(*) <> 2`,
+            [id],
+          )
+          expect(unbalanced).toEqual([])
+        }),
+        { numRuns: 25 },
+      )
+    })
+  })
+}

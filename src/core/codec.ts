@@ -119,8 +119,6 @@ export interface StreamDecoder {
   /** A finish reason was seen: a stream that goes on with nothing but usage may be ended by `finish`. */
   readonly finished: boolean
   readonly usage: Usage | null
-  /** Of text, reasoning and inputs of tools, in UTF-16 units. */
-  readonly observedTextLength: number
   readonly failure: UpstreamFailure | null
 }
 

@@ -18,15 +18,12 @@ export class BlockWriter {
   hasCalls = false
   /** Anything but thinking has begun. */
   hasContent = false
-  /** Of text, thinking and inputs of tools, in UTF-16 units. */
-  textLength = 0
   /** The thinking that is open has its signature. */
   #signed = false
 
   text(text: string, out: StreamEvent[]): void {
     if (text === '') return
     this.#turnToText(out)
-    this.textLength += text.length
     out.push({ type: 'text-delta', text })
   }
 
@@ -40,7 +37,6 @@ export class BlockWriter {
     // A signature is of all that stands before it.
     if (this.#signed) this.close(out)
     this.#turnToThinking(format, out)
-    this.textLength += text.length
     out.push({ type: 'thinking-delta', text })
   }
 
@@ -61,14 +57,12 @@ export class BlockWriter {
     this.open = 'tool'
     this.hasCalls = true
     this.hasContent = true
-    this.textLength += name.length
     out.push({ type: 'tool-start', kind: 'function', id, name, signature, extra: null })
   }
 
   /** Of the tool that is open. */
   toolInput(text: string, out: StreamEvent[]): void {
     if (text === '') return
-    this.textLength += text.length
     out.push({ type: 'tool-delta', text })
   }
 

@@ -1,4 +1,5 @@
 import type { AnswerOptions, ClientCodec, Restoration, StreamDecoder, StreamEncoder, Target } from '../core/codec.ts'
+import type { Block } from '../core/content.ts'
 import type { BufferedAnswer } from '../core/dialect.ts'
 import type { DialectName, UpstreamDialectName } from '../core/endpoint.ts'
 import type { GatewayError } from '../core/errors.ts'
@@ -6,6 +7,7 @@ import type { JsonObject } from '../core/json-object.ts'
 import type { StreamEvent } from '../core/stream-event.ts'
 import { clientCodec, upstreamCodec } from './codecs.ts'
 import { StreamRestorer, restoreAnswer } from './restore.ts'
+import { inputText } from './tool-input.ts'
 
 /** A client and an upstream that speak different dialects. Plain: it goes to the pool. */
 export interface Pair {
@@ -56,7 +58,7 @@ export function translateAnswer(bytes: Buffer, translation: AnswerTranslation): 
   const built = clientCodec(translation.client).buildAnswer(answer, translation.options)
   return {
     usage: answer.usage,
-    observedTextBytes: answer.usage === null ? textLength(answer.content) : 0,
+    observedTextBytes: answer.usage === null ? generatedBytes(answer.content) : 0,
     failure: null,
     body: Buffer.from(JSON.stringify(built.body)),
     dropped: built.dropped,
@@ -70,6 +72,7 @@ export class StreamTranslation {
   readonly #restorer: StreamRestorer | null
   readonly #decoded: StreamEvent[] = []
   #ended = false
+  #observedTextBytes = 0
 
   constructor(translation: AnswerTranslation, wantsUsage: boolean) {
     const client: ClientCodec = clientCodec(translation.client)
@@ -82,6 +85,11 @@ export class StreamTranslation {
   /** The upstream's stream was whole, and the text returned last ends the client's. */
   get ended(): boolean {
     return this.#ended
+  }
+
+  /** Of text, reasoning and calls so far, in UTF-8. */
+  get observedTextBytes(): number {
+    return this.#observedTextBytes
   }
 
   /** What of the answer the client's dialect has no place for. */
@@ -116,6 +124,7 @@ export class StreamTranslation {
     let text = ''
     for (const event of events) {
       if (event.type === 'end') this.#ended = true
+      else this.#observedTextBytes += bytesOf(event)
       text += this.#encoder.encode(event)
     }
     decoded.length = 0
@@ -123,8 +132,25 @@ export class StreamTranslation {
   }
 }
 
-function textLength(content: ReadonlyArray<{ readonly type: string; readonly text?: string }>): number {
+/** Of text, reasoning and calls, in UTF-8. */
+function generatedBytes(content: readonly Block[]): number {
   let sum = 0
-  for (const { text } of content) sum += text?.length ?? 0
+  for (const block of content) {
+    if (block.type === 'tool-call') sum += Buffer.byteLength(block.name) + Buffer.byteLength(inputText(block.input))
+    else if ('text' in block) sum += Buffer.byteLength(block.text)
+  }
   return sum
+}
+
+function bytesOf(event: StreamEvent): number {
+  switch (event.type) {
+    case 'text-delta':
+    case 'thinking-delta':
+    case 'tool-delta':
+      return Buffer.byteLength(event.text)
+    case 'tool-start':
+      return Buffer.byteLength(event.name)
+    default:
+      return 0
+  }
 }

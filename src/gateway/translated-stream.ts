@@ -52,12 +52,12 @@ export class TranslatedStream implements AnswerReceiver {
 
   /** What passed so far, for a stream that is given up. */
   settle(complete: boolean): void {
-    const { decoder, dropped } = this.#stream
+    const { decoder, dropped, observedTextBytes } = this.#stream
     const { ctx } = this.#answer
     if (dropped.size > 0) ctx.dropped = [...new Set([...ctx.dropped, ...dropped])]
     settleUsage(ctx, {
       usage: decoder.usage,
-      observedTextBytes: decoder.observedTextLength,
+      observedTextBytes,
       complete: complete || (decoder.finished && decoder.usage !== null),
     })
   }

@@ -26,7 +26,6 @@ type Open = 'none' | 'text' | 'thinking' | 'tool' | 'native' | 'redacted'
 export class MessagesDecoder implements StreamDecoder {
   over = false
   failure: UpstreamFailure | null = null
-  observedTextLength = 0
   readonly #fields = new SseFields()
   readonly #usage = new MessageUsage()
   readonly #template = new TextTemplate()
@@ -251,13 +250,11 @@ export class MessagesDecoder implements StreamDecoder {
 
   #text(text: unknown, out: StreamEvent[]): void {
     if (typeof text !== 'string' || text === '' || this.#open !== 'text') return
-    this.observedTextLength += text.length
     out.push({ type: 'text-delta', text })
   }
 
   #thinking(text: unknown, out: StreamEvent[]): void {
     if (typeof text !== 'string' || text === '' || this.#open !== 'thinking') return
-    this.observedTextLength += text.length
     out.push({ type: 'thinking-delta', text })
   }
 
@@ -268,7 +265,6 @@ export class MessagesDecoder implements StreamDecoder {
 
   #input(text: unknown, out: StreamEvent[]): void {
     if (typeof text !== 'string' || text === '') return
-    this.observedTextLength += text.length
     out.push({ type: 'tool-delta', text })
   }
 

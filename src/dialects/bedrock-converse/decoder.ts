@@ -1,5 +1,6 @@
 import type { StreamDecoder } from '../../core/codec.ts'
 import type { UpstreamFailure } from '../../core/dialect.ts'
+import type { Citation } from '../../core/content.ts'
 import type { JsonObject } from '../../core/json-object.ts'
 import type { StreamEvent } from '../../core/stream-event.ts'
 import type { Usage } from '../../core/usage.ts'
@@ -30,16 +31,16 @@ export class ConverseDecoder implements StreamDecoder {
   #index: unknown = null
   /** Its bytes, which may come in pieces. */
   readonly #redacted: Buffer[] = []
+  /** Its citations, until it is known whether it has a text of its own. */
+  readonly #citations: Citation[] = []
+  /** The text that is open has ended, but citations of it may come in a block of their own. */
+  #textIsOver = false
   /** The payload of `messageStop`. */
   #stop: JsonObject | null = null
   #metadata: JsonObject | null = null
 
   get finished(): boolean {
     return this.#stop !== null && this.failure === null
-  }
-
-  get observedTextLength(): number {
-    return this.#blocks.textLength
   }
 
   decode(bytes: Buffer, start: number, end: number, out: StreamEvent[]): void {
@@ -71,7 +72,7 @@ export class ConverseDecoder implements StreamDecoder {
         this.#takeDelta(payload, out)
         break
       case 'contentBlockStop':
-        this.#closeBlock(out)
+        this.#stopBlock(out)
         break
       case 'messageStop':
         this.#stop = payload
@@ -115,15 +116,25 @@ export class ConverseDecoder implements StreamDecoder {
   #takeDelta(payload: JsonObject, out: StreamEvent[]): void {
     const delta = asObject(payload['delta']) ?? {}
     if (payload['contentBlockIndex'] !== this.#index) {
-      this.#closeBlock(out)
+      this.#stopBlock(out)
       this.#index = payload['contentBlockIndex']
     }
+    const citation = asObject(delta['citation'])
+    if (citation !== null && this.#blocks.open !== 'native') {
+      this.#citations.push(readCitation(citation))
+      if (this.#blocks.open === 'text' && !this.#textIsOver) this.#cite(out)
+      return
+    }
+    // An empty text says nothing, not even that a text is over.
+    if (delta['text'] === '') return
+    if (this.#textIsOver) this.#endText(out)
     if (this.#blocks.open === 'native') {
       this.#blocks.native(delta, out)
       return
     }
     if (typeof delta['text'] === 'string') {
       this.#blocks.text(delta['text'], out)
+      this.#cite(out)
       return
     }
     const input = valueAt(delta, 'toolUse', 'input')
@@ -135,8 +146,6 @@ export class ConverseDecoder implements StreamDecoder {
     }
     const reasoning = asObject(delta['reasoningContent'])
     if (reasoning !== null) this.#takeReasoning(reasoning, out)
-    const citation = asObject(delta['citation'])
-    if (citation !== null) this.#blocks.citation(readCitation(citation), out)
   }
 
   #takeReasoning(reasoning: JsonObject, out: StreamEvent[]): void {
@@ -148,7 +157,33 @@ export class ConverseDecoder implements StreamDecoder {
     if (typeof redacted === 'string') this.#redacted.push(Buffer.from(redacted, 'base64'))
   }
 
+  /** A text stays open for citations of it. */
+  #stopBlock(out: StreamEvent[]): void {
+    if (this.#blocks.open !== 'text') {
+      this.#closeBlock(out)
+      return
+    }
+    this.#cite(out)
+    this.#textIsOver = true
+    this.#index = null
+  }
+
+  #cite(out: StreamEvent[]): void {
+    for (const citation of this.#citations) this.#blocks.citation(citation, out)
+    this.#citations.length = 0
+  }
+
+  /** The block at hand is another one. */
+  #endText(out: StreamEvent[]): void {
+    this.#blocks.close(out)
+    this.#textIsOver = false
+  }
+
   #closeBlock(out: StreamEvent[]): void {
+    if (this.#blocks.open === 'text') this.#cite(out)
+    // Of nothing that was said.
+    this.#citations.length = 0
+    this.#textIsOver = false
     if (this.#redacted.length > 0) {
       this.#blocks.redacted(readRedacted(Buffer.concat(this.#redacted)), SIGNED_FORMAT, out)
       this.#redacted.length = 0

@@ -34,11 +34,21 @@ export function pushBlock(into: Block[], block: JsonObject): void {
   if (cited !== null) {
     const citations = objects(cited['citations']).map(readCitation)
     const text = objects(cited['content']).map((part) => textOr(part['text'], ''))
-    if (citations.length === 0 && text.join('') === '') return
+    if (text.join('') === '') {
+      citeLast(into, citations)
+      return
+    }
     into.push({ ...textBlock(text.join('')), citations: citations.length === 0 ? null : citations })
     return
   }
   into.push(nativeBlock(Object.keys(block)[0] ?? '', block))
+}
+
+/** Citations in a block of their own are of the text ahead of them; without one, of nothing that was said. */
+function citeLast(into: Block[], citations: readonly Citation[]): void {
+  const last = into.at(-1)
+  if (last?.type !== 'text' || citations.length === 0) return
+  into[into.length - 1] = { ...last, citations: [...(last.citations ?? []), ...citations] }
 }
 
 function readCall(call: JsonObject): Block {

@@ -28,10 +28,6 @@ export class InvokeDecoder implements StreamDecoder {
     return this.#messages.usage
   }
 
-  get observedTextLength(): number {
-    return this.#messages.observedTextLength
-  }
-
   get failure(): UpstreamFailure | null {
     return this.#failure ?? this.#messages.failure
   }

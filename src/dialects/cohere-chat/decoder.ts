@@ -29,10 +29,6 @@ export class CohereDecoder implements StreamDecoder {
     return this.over && this.failure === null
   }
 
-  get observedTextLength(): number {
-    return this.#blocks.textLength
-  }
-
   decode(bytes: Buffer, start: number, end: number, out: StreamEvent[]): void {
     if (this.over) return
     const data = joinData(bytes, start, end)

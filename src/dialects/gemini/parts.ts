@@ -26,10 +26,6 @@ export class PartReader {
     return this.#blocks.hasContent
   }
 
-  get textLength(): number {
-    return this.#blocks.textLength
-  }
-
   /** @param answerId tells the calls of this answer from those of others */
   read(part: JsonObject, answerId: string, out: StreamEvent[]): void {
     const call = asObject(part['functionCall'])

@@ -35,10 +35,6 @@ export class ResponseReader {
     return this.#usage.read()
   }
 
-  get textLength(): number {
-    return this.#parts.textLength
-  }
-
   /** Whatever it is: it may report a failure, or be nothing that is known. */
   read(value: unknown, out: StreamEvent[]): void {
     if (this.over) return

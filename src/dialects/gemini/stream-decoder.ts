@@ -32,10 +32,6 @@ export class GeminiStreamDecoder implements StreamDecoder {
     return this.#reader.usage
   }
 
-  get observedTextLength(): number {
-    return this.#reader.textLength
-  }
-
   get failure(): UpstreamFailure | null {
     return this.#reader.failure
   }

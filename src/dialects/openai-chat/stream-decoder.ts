@@ -27,7 +27,6 @@ export class ChatDecoder implements StreamDecoder {
   over = false
   usage: Usage | null = null
   failure: UpstreamFailure | null = null
-  observedTextLength = 0
   readonly #fields = new SseFields()
   readonly #blocks = new BlockOrder()
   readonly #template = new TextTemplate()
@@ -219,13 +218,11 @@ export class ChatDecoder implements StreamDecoder {
 
   #thinking(text: string, format: string, out: StreamEvent[]): void {
     if (text === '') return
-    this.observedTextLength += text.length
     this.#blocks.thinking(text, format, out)
   }
 
   #text(text: string, refusal: boolean, out: StreamEvent[]): void {
     if (text === '') return
-    this.observedTextLength += text.length
     if (refusal) this.#refuses = true
     this.#blocks.text(text, refusal, out)
   }
@@ -267,7 +264,6 @@ export class ChatDecoder implements StreamDecoder {
     const written = inputText(input)
     // Some services write what a tool without parameters is given as null.
     const text = written === 'null' && !call.depth.begun ? '' : written
-    this.observedTextLength += text.length
     this.#blocks.input(call, text, out)
   }
 

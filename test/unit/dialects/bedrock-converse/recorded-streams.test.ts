@@ -6,6 +6,7 @@ import { writeAwsFrame } from '../../../../src/wire/aws-event-stream.ts'
 import { assembleConverse } from '../../../support/assemble-converse.ts'
 import { comparableBlocks } from '../../../support/answer-blocks.ts'
 import { cutsOf, decodeStream } from '../../../support/decode-stream.ts'
+import type { Json } from '../../../support/plain-json.ts'
 import { loadCloudFixtures } from '../../../support/recorded-fixtures.ts'
 import type { CloudFixture } from '../../../support/recorded-fixtures.ts'
 import { SeededRandom } from '../../../support/seeded-random.ts'
@@ -63,18 +64,22 @@ describe('a recorded Converse stream', () => {
   )
 })
 
+function textOf(cited: Json): string {
+  return (cited?.content ?? []).map((part: Json) => part.text).join('')
+}
+
 describe('a recorded answer of Converse', () => {
   it.each(answers.map((fixture) => [fixture.id, fixture] as const))('is read whole: %s', (_id, fixture) => {
     const body = JSON.parse(fixture.response.toString()) as {
-      output: { message: { content: Record<string, never>[] } }
+      output: { message: { content: Json[] } }
       usage: { inputTokens: number; outputTokens: number; totalTokens: number }
     }
     const answer = parseAnswer(body) as Answer
-    const texts = body.output.message.content.flatMap((block) => ('text' in block ? [block['text']] : []))
-    const said = answer.content.flatMap((block) =>
-      block.type === 'text' && block.citations === null ? [block.text] : [],
-    )
-    expect(said).toEqual(texts.filter((text) => text !== ''))
+    const texts = body.output.message.content.map((block) => block['text'] ?? textOf(block['citationsContent']))
+    const said = answer.content.flatMap((block) => (block.type === 'text' ? [block] : []))
+    expect(said.map(({ text }) => text)).toEqual(texts.filter((text) => text !== ''))
+    const cited = body.output.message.content.flatMap((block) => block['citationsContent']?.['citations'] ?? [])
+    expect(said.flatMap(({ citations }) => citations ?? []).map(({ native }) => native)).toEqual(cited)
     expect(answer.usage?.completionTokens).toBe(body.usage.outputTokens)
     expect(answer.usage).toMatchObject({ promptTokens: body.usage.totalTokens - body.usage.outputTokens })
     const calls = body.output.message.content.filter(

@@ -1,37 +1,20 @@
 import { describe, expect, it } from 'vitest'
 import type { Answer } from '../../../../src/core/answer.ts'
-import type { UpstreamCodec } from '../../../../src/core/codec.ts'
-import { vertexMessagesCodec } from '../../../../src/dialects/anthropic-vertex/codec.ts'
-import { invokeCodec } from '../../../../src/dialects/bedrock-invoke/codec.ts'
 import { clientCodec, upstreamCodec } from '../../../../src/dialects/codecs.ts'
-import { writeAwsFrame } from '../../../../src/wire/aws-event-stream.ts'
-import { cutsOf, decodeStream } from '../../../support/decode-stream.ts'
+import { bytesOf, decodeCloudStream, isForeign } from '../../../support/cloud-streams.ts'
+import { cutsOf } from '../../../support/decode-stream.ts'
 import type { Json } from '../../../support/plain-json.ts'
 import { loadCloudFixtures } from '../../../support/recorded-fixtures.ts'
-import type { CloudFixture } from '../../../support/recorded-fixtures.ts'
+import { readResponsesStream } from '../../../support/responses-grammar.ts'
 import { SeededRandom } from '../../../support/seeded-random.ts'
 import { readChatStream, readMessagesStream } from '../../../support/stream-grammar.ts'
+import type { ClientView } from '../../../support/stream-grammar.ts'
 import { readStream } from '../../../support/stream-reader.ts'
 import { OPTIONS, answerOf, collect, encodeStream } from '../../../support/translation.ts'
 
 const RANDOM_CUTS = 10
-const CLIENTS = ['openai-chat', 'anthropic-messages'] as const
-const CODECS: Readonly<Record<CloudFixture['protocol'], UpstreamCodec>> = {
-  'anthropic-vertex': vertexMessagesCodec,
-  'bedrock-converse': upstreamCodec('bedrock-converse'),
-  'bedrock-invoke': invokeCodec,
-  'cohere-chat': upstreamCodec('cohere-chat'),
-}
-
-/** The version before, which nothing here speaks. */
-function isForeign({ protocol, response }: CloudFixture): boolean {
-  return protocol === 'cohere-chat' && response.includes('"response_id"')
-}
-
-function bytesOf(fixture: CloudFixture): Buffer {
-  if (fixture.format !== 'events-only') return fixture.response
-  return Buffer.concat(fixture.decoded.map(({ headers, payload }) => writeAwsFrame(headers, JSON.stringify(payload))))
-}
+const CLIENTS = ['openai-chat', 'anthropic-messages', 'openai-responses'] as const
+type Client = (typeof CLIENTS)[number]
 
 /** What of an answer every client can be shown. */
 function saidBy(answer: Answer): { text: string; calls: { name: string; input: unknown }[] } {
@@ -40,6 +23,14 @@ function saidBy(answer: Answer): { text: string; calls: { name: string; input: u
     text: answer.content.map((block) => (block.type === 'text' || block.type === 'refusal' ? block.text : '')).join(''),
     calls: calls.map(({ name, input }) => ({ name, input: typeof input === 'string' ? parsed(input) : input })),
   }
+}
+
+/** What a client of either dialect makes of its stream. */
+function viewOf(client: Client, stream: string): Pick<ClientView, 'text' | 'calls' | 'stop' | 'usage'> {
+  if (client === 'openai-chat') return readChatStream(stream)
+  if (client === 'anthropic-messages') return readMessagesStream(stream)
+  const { text, refusal, calls, status, response } = readResponsesStream(stream)
+  return { text: text + refusal, calls, stop: status, usage: response.usage }
 }
 
 function parsed(text: string): unknown {
@@ -57,11 +48,10 @@ describe('recorded streams of clouds, translated', () => {
         left.push(fixture.id)
         continue
       }
-      const codec = CODECS[fixture.protocol]
       const random = new SeededRandom(fixture.id.length)
       let first: string | null = null
       for (const cut of cutsOf(bytesOf(fixture), () => random.next(), RANDOM_CUTS)) {
-        const events = decodeStream(codec.createDecoder(), codec.framing, cut)
+        const events = decodeCloudStream(fixture, cut)
         readStream(events)
         const stream = encodeStream(client, events)
         replays++
@@ -71,7 +61,7 @@ describe('recorded streams of clouds, translated', () => {
         }
         first = stream
         const answer = answerOf(collect(events))
-        const view = client === 'openai-chat' ? readChatStream(stream) : readMessagesStream(stream)
+        const view = viewOf(client, stream)
         const said = saidBy(answer)
         expect(view.text, fixture.id).toBe(said.text)
         expect(
@@ -80,8 +70,9 @@ describe('recorded streams of clouds, translated', () => {
         ).toEqual(said.calls)
         expect(new Set(view.calls.map(({ id }) => id)).size, fixture.id).toBe(said.calls.length)
         expect(said.text.length + said.calls.length + answer.content.length, fixture.id).toBeGreaterThan(0)
-        const stops = client === 'openai-chat' ? 'tool_calls' : 'tool_use'
-        expect(view.stop === stops, fixture.id).toBe(answer.stop.reason === 'tool-calls')
+        const toldByStop = { 'openai-chat': 'tool_calls', 'anthropic-messages': 'tool_use', 'openai-responses': null }
+        const stop = toldByStop[client]
+        if (stop !== null) expect(view.stop === stop, fixture.id).toBe(answer.stop.reason === 'tool-calls')
         checkUsage(client, view.usage, answer)
         calls += said.calls.length
       }
@@ -100,7 +91,7 @@ describe('recorded answers of clouds, translated', () => {
     const left: string[] = []
     let cases = 0
     for (const fixture of loadCloudFixtures().filter(({ kind }) => kind === 'response')) {
-      const read = CODECS[fixture.protocol].parseAnswer(JSON.parse(fixture.response.toString()))
+      const read = upstreamCodec(fixture.protocol).parseAnswer(JSON.parse(fixture.response.toString()))
       if (isForeign(fixture)) {
         expect(read, fixture.id).toMatchObject({ type: 'invalid_answer' })
         left.push(fixture.id)
@@ -115,6 +106,14 @@ describe('recorded answers of clouds, translated', () => {
         const seen = (message.tool_calls ?? []).map(({ function: call }: Json) => call)
         expect(
           seen.map((call: Json) => ({ name: call.name, input: parsed(call.arguments) })),
+          fixture.id,
+        ).toEqual(said.calls)
+      } else if (client === 'openai-responses') {
+        const texts = body.output.flatMap((item: Json) => item.content ?? [])
+        expect(texts.map((part: Json) => part.text ?? part.refusal ?? '').join(''), fixture.id).toBe(said.text)
+        const seen = body.output.filter((item: Json) => item.type === 'function_call')
+        expect(
+          seen.map((item: Json) => ({ name: item.name, input: parsed(item.arguments) })),
           fixture.id,
         ).toEqual(said.calls)
       } else {
@@ -134,10 +133,14 @@ describe('recorded answers of clouds, translated', () => {
   })
 })
 
-function checkUsage(client: (typeof CLIENTS)[number], usage: Json, { usage: counted }: Answer): void {
+function checkUsage(client: Client, usage: Json, { usage: counted }: Answer): void {
   if (counted === null) return
   if (client === 'openai-chat') {
     expect(usage).toMatchObject({ prompt_tokens: counted.promptTokens, completion_tokens: counted.completionTokens })
+    return
+  }
+  if (client === 'openai-responses') {
+    expect(usage).toMatchObject({ input_tokens: counted.promptTokens, output_tokens: counted.completionTokens })
     return
   }
   const { input_tokens: input, cache_read_input_tokens: read, cache_creation_input_tokens: written } = usage

@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { setTimeout as elapsed } from 'node:timers/promises'
 import { loadOrCreateSecrets } from './config/secrets.ts'
 import type { Config } from './config/shape.ts'
+import type { LeaseReply } from './core/allowance.ts'
 import { toSnapshotParts } from './config/snapshot-parts.ts'
 import type { SnapshotParts } from './config/snapshot-parts.ts'
 import { simulatorUpstreams } from './config/upstreams.ts'
@@ -19,7 +20,9 @@ import { becomeSoleControl } from './control/sole-control.ts'
 import { StoreMonitor } from './control/store-monitor.ts'
 import { systemClock } from './core/clock.ts'
 import { PriceBook } from './core/price-book.ts'
+import type { Authority } from './leases/authority.ts'
 import { InProcessAuthority } from './leases/in-process-authority.ts'
+import { SharedLeases } from './leases/shared-leases.ts'
 import type { StoreHealth } from './core/health.ts'
 import { ControlLink } from './link/control-link.ts'
 import type { ControlToFront } from './link/messages.ts'
@@ -37,7 +40,6 @@ import type { Database } from './store/database.ts'
 import { upsertEntryKeyByDigest } from './store/entry-keys.ts'
 import { migrate } from './store/migrate.ts'
 import { openDatabase } from './store/open-database.ts'
-import { openRedis } from './store/redis-connection.ts'
 import { initialiseSetting } from './store/settings.ts'
 import { drainOnRequest, receiveSetup, reportFatal, tellSupervisor } from './supervisor/child.ts'
 import type { ChildSetup, FirstRun } from './supervisor/messages.ts'
@@ -95,12 +97,6 @@ async function runControl(setup: ChildSetup): Promise<void> {
     },
   })
 
-  const redis =
-    config.redis.url === null
-      ? null
-      : openRedis(config.redis.url, (error) => {
-          logger.warn({ err: error }, 'the Redis connection broke')
-        })
   const journalWatch = new JournalWatch({
     directory: journalDirectory,
     measure: () => settler.measure(),
@@ -112,7 +108,6 @@ async function runControl(setup: ChildSetup): Promise<void> {
       logger.warn({ ...state }, 'the database has caught up with the journal')
     },
   })
-  const monitor = new StoreMonitor(database, redis, journalWatch, clock)
   const tokens = new Tokens(secrets.jwtKeys)
   const onFault = (cause: unknown): void => {
     logger.error({ err: cause }, 'the control process met an error')
@@ -123,15 +118,60 @@ async function runControl(setup: ChildSetup): Promise<void> {
   const jobClaims = new JobClaims(database, onFault)
   let onDrained = (): void => undefined
   const drained = new Promise<void>((resolve) => (onDrained = resolve))
-  const authority = new InProcessAuthority({
+  const budgets = new BudgetTruth({ database, node, drained, onFault })
+  const leaseOptions = {
     clock,
-    holders: config.server.fronts,
-    closed: setup.isRestart,
-    budgets: new BudgetTruth({ database, node, drained, onFault }),
-    reply: (front, reply) => {
+    reply: (front: string, reply: LeaseReply) => {
       link.send(front, reply)
     },
-  })
+  }
+  const sharedLeases =
+    config.redis.address === null
+      ? null
+      : new SharedLeases({
+          ...leaseOptions,
+          address: config.redis.address,
+          prefix: config.redis.keyPrefix,
+          node,
+          incarnation: Date.now(),
+          fronts: config.server.fronts,
+          isRestart: setup.isRestart,
+          onHere: () => {
+            logger.info('limits are shared through Redis')
+            for (const message of leaseGreeting()) link.broadcast(message)
+          },
+          onAway: (cause) => {
+            logger.warn({ err: cause }, 'Redis is away: fronts go on with what they hold')
+            link.broadcast({ type: 'lease-away' })
+          },
+          onHolders: (holders) => {
+            link.broadcast({ type: 'lease-terms', holders })
+          },
+          onNews: (news) => {
+            keyNews.add(news)
+            link.broadcast({ type: 'key-news', news })
+          },
+          onConnectionError: (error) => {
+            logger.debug({ err: error }, 'the Redis connection broke')
+          },
+          onFault,
+        })
+  const inProcess =
+    sharedLeases === null
+      ? new InProcessAuthority({
+          ...leaseOptions,
+          holders: config.server.fronts,
+          closed: setup.isRestart,
+          budgets,
+        })
+      : null
+  const authority: Authority = sharedLeases?.authority ?? (inProcess as InProcessAuthority)
+  const leaseGreeting = (): ControlToFront[] => {
+    const { epoch } = authority
+    const holders = sharedLeases?.authority.holders ?? config.server.fronts
+    return [{ type: 'lease-terms', holders }, ...(epoch === null ? [] : [{ type: 'lease-epoch', epoch } as const])]
+  }
+  const monitor = new StoreMonitor(database, sharedLeases?.connection ?? null, journalWatch, clock)
   const renderMetrics = (): string => {
     const state = controlSamples({
       fronts: link.fronts,
@@ -157,14 +197,14 @@ async function runControl(setup: ChildSetup): Promise<void> {
     greet: () => {
       const { current } = publisher
       const snapshot: ControlToFront[] = current === null ? [] : [{ type: 'snapshot', snapshot: current }]
-      const epoch: ControlToFront = { type: 'lease-epoch', epoch: authority.epoch }
       const news = keyNews.current().map((one): ControlToFront => ({ type: 'key-news', news: one }))
-      return [epoch, ...snapshot, ...news, ...(health === null ? [] : [health])]
+      return [...leaseGreeting(), ...snapshot, ...news, ...(health === null ? [] : [health])]
     },
     leases: authority,
     jobs: jobClaims,
     onKeyNews: (news) => {
       keyNews.add(news)
+      sharedLeases?.news.tell(news)
     },
     serve: (request) => router.serve(request),
     onUsage: (share) => {
@@ -194,8 +234,9 @@ async function runControl(setup: ChildSetup): Promise<void> {
   await publisher.start()
   await link.listen()
   setTimeout(() => {
-    authority.open()
+    inProcess?.open()
   }, RESUME_GRACE_MS).unref()
+  await sharedLeases?.ready()
   await metricsListener?.listen()
   settler.start()
   const logKeeper = new LogKeeper({
@@ -235,7 +276,7 @@ async function runControl(setup: ChildSetup): Promise<void> {
     await settler.stop()
     await logKeeper.stop()
     await publisher.stop()
-    redis?.close()
+    await sharedLeases?.close()
     await database.close()
     await lock.release()
     logger.flush()

@@ -27,6 +27,7 @@ import { VideoContent } from './gateway/video/video-content.ts'
 import { Videos } from './gateway/video/videos.ts'
 import { AddressFailures } from './limits/address-failures.ts'
 import { Admissions } from './limits/admissions.ts'
+import { degradedModes } from './limits/degraded-modes.ts'
 import { LeaseBook } from './limits/lease-book.ts'
 import { LeasedSlots } from './limits/leased-slots.ts'
 import { FrontLink } from './link/front-link.ts'
@@ -58,6 +59,9 @@ const JOB_PATIENCE_MS = 1_000
 
 /** How often fronts tell what they used of their leases. */
 const LEASE_REPORT_MS = 50
+
+/** Redis gives leases away 30 s after it has heard of them last; a control process that dies was heard some seconds before. */
+const LEASE_KEEP_MS = 20_000
 
 /** A front process: owns client and upstream sockets, and nothing else that waits. */
 async function runFront(setup: ChildSetup): Promise<void> {
@@ -110,6 +114,8 @@ async function runFront(setup: ChildSetup): Promise<void> {
     clock,
     processes: config.server.fronts,
     writer,
+    leaseKeepMs: config.redis.address === null ? null : LEASE_KEEP_MS,
+    degradedOf: degradedModes(config.redis.degraded),
     send: (message) => link.sendLease(message),
     soon: setImmediate,
   })

@@ -11,6 +11,7 @@ import { deepFreeze, redacting } from './redact.ts'
 import type { KeyLimits } from '../core/snapshot.ts'
 import type { ConfigFile } from './schema.ts'
 import type { Config, ServerConfig, VideoConfig } from './shape.ts'
+import { resolveRedis } from './redis.ts'
 import { resolveUpstreams, type Fail } from './upstreams.ts'
 
 export interface ResolveOptions {
@@ -76,7 +77,7 @@ export function resolveConfig(raw: ConfigFile, { file, env, cwd, cores, fail }: 
       },
       ['url'],
     ),
-    redis: redacting({ url: redis.url ?? null }, ['url']),
+    redis: resolveRedis(redis, fail),
     journal: {
       durability: journal.durability,
       segmentMaxBytes: journal.segment_max_bytes,

@@ -342,7 +342,20 @@ const database = section('Postgres; without a url, an embedded database in data_
   statement_timeout_ms: milliseconds('Longest run of one statement.', 30_000),
 })
 
-const redis = section('Redis, for limits shared by several nodes; without a url, limits are kept in process.', {
+const degradedMode = Type.Optional(Type.Enum(['shares', 'closed', 'open']))
+
+const hosts = (description: string, port: number) =>
+  Type.Optional(
+    Type.Array(
+      Type.String({
+        pattern: '^[^:@/\\s]+(:[0-9]{1,5})?$',
+        expects: `a host, or host:port; the port is ${port} otherwise`,
+      }),
+      { description, minItems: 1, maxItems: 100 },
+    ),
+  )
+
+const redis = section('Redis, for limits shared by several nodes; without one, limits are kept in process.', {
   url: Type.Optional(
     Type.String({
       description: 'redis://user:password@host:port/db, or rediss://',
@@ -351,6 +364,30 @@ const redis = section('Redis, for limits shared by several nodes; without a url,
       writeOnly: true,
     }),
   ),
+  sentinels: hosts('Sentinels that know the master, in place of a url.', 26_379),
+  master_name: Type.String({ description: 'What the sentinels call it.', default: 'mymaster' }),
+  sentinel_password: Type.Optional(Type.String({ description: 'Of the sentinels themselves.', writeOnly: true })),
+  cluster: hosts('Some nodes of a cluster, in place of a url.', 6379),
+  username: Type.Optional(Type.String({ description: 'With sentinels or a cluster.' })),
+  password: Type.Optional(Type.String({ description: 'With sentinels or a cluster.', writeOnly: true })),
+  tls: Type.Boolean({ description: 'With sentinels or a cluster.', default: false }),
+  key_prefix: Type.String({
+    description: 'Begins the names of all keys and channels.',
+    pattern: '^[A-Za-z0-9_.-]{1,64}$',
+    expects: 'letters, digits, _ . -',
+    default: 'sluice',
+  }),
+  degraded: Type.Enum(['shares', 'closed', 'open'], {
+    description:
+      'Limits while nobody can be asked, once what is leased has been used: each process keeps to its share, admits nothing, or everything.',
+    default: 'shares',
+  }),
+  degraded_limits: section('The same for single kinds of limits.', {
+    requests_per_minute: degradedMode,
+    tokens_per_minute: degradedMode,
+    concurrency: degradedMode,
+    upstream_slots: degradedMode,
+  }),
 })
 
 const journal = section('Records of requests on their way to the database.', {

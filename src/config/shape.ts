@@ -1,3 +1,4 @@
+import type { DegradedMode } from '../core/allowance.ts'
 import type { MonthlyBudget } from '../core/budget.ts'
 import type { ModelFacts } from '../core/model-facts.ts'
 import type { AuthStyle, KeyLimits, Provider, UpstreamTimeouts } from '../core/snapshot.ts'
@@ -129,7 +130,39 @@ export interface DatabaseConfig {
 
 export interface RedisConfig {
   /** Null: limits are kept in process. */
-  readonly url: string | null
+  readonly address: RedisAddress | null
+  /** Begins the names of all keys and channels. */
+  readonly keyPrefix: string
+  /** What becomes of limits while nobody can be asked; a kind that is null goes by the default. */
+  readonly degraded: {
+    readonly default: DegradedMode
+    readonly requestsPerMinute: DegradedMode | null
+    readonly tokensPerMinute: DegradedMode | null
+    readonly concurrency: DegradedMode | null
+    readonly upstreamSlots: DegradedMode | null
+  }
+}
+
+/** One server, the master that sentinels know, or a cluster. */
+export type RedisAddress =
+  | { readonly kind: 'single'; readonly url: string }
+  | ({
+      readonly kind: 'sentinel'
+      readonly name: string
+      readonly hosts: readonly RedisHost[]
+      readonly sentinelPassword: string | null
+    } & RedisLogin)
+  | ({ readonly kind: 'cluster'; readonly hosts: readonly RedisHost[] } & RedisLogin)
+
+export interface RedisHost {
+  readonly host: string
+  readonly port: number
+}
+
+export interface RedisLogin {
+  readonly username: string | null
+  readonly password: string | null
+  readonly tls: boolean
 }
 
 export interface JournalConfig {

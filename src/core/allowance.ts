@@ -5,6 +5,12 @@
 export type AllowanceKind = 'window' | 'places' | 'budget'
 
 /**
+ * What a process does about a limit when its leases are used up and nobody can be asked: its share of the limit, nothing, or
+ * whatever is wanted.
+ */
+export type DegradedMode = 'shares' | 'closed' | 'open'
+
+/**
  * The messages by which the fronts of a machine share allowances. A front holds a *lease* on a slice of an allowance and
  * takes from it in memory; the authority knows what every front holds and what was used in which second, and never hands
  * out more than what is left. Tuples, because a busy front sends many.
@@ -54,6 +60,8 @@ export interface AllowanceState {
   readonly allowance: string
   /** Used in the window that ends now, or of a budget in all, leases not counted. */
   readonly used: number
+  /** Neither used nor leased. */
+  readonly left: number
   /** When nothing is left in the window, Unix milliseconds; now for what is no window. */
   readonly emptyAtMs: number
 }
@@ -71,6 +79,18 @@ export interface LeaseGrant extends AllowanceState {
 export interface LeaseEpoch {
   readonly type: 'lease-epoch'
   readonly epoch: string
+}
+
+/** Said to the fronts when limits are shared over machines. */
+export interface LeaseTerms {
+  readonly type: 'lease-terms'
+  /** Fronts on all machines: each has its share when the authority cannot be asked. */
+  readonly holders: number
+}
+
+/** The authority is out of reach; an epoch follows when it is back. */
+export interface LeaseAway {
+  readonly type: 'lease-away'
 }
 
 /** A front's answer: what it holds and, to an authority that does not remember, what it used in the last minute. */

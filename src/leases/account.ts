@@ -78,6 +78,7 @@ export class Account {
     return {
       allowance: this.id,
       used: this.#used(nowMs),
+      left: Math.max(0, this.left(nowMs)),
       emptyAtMs: window === null ? nowMs : nowMs + window.secondsUntilEmpty(nowMs) * 1000,
     }
   }

@@ -5,8 +5,8 @@ import type { LeaseReply, LeaseRequest, LeaseResume } from '../core/allowance.ts
  * holder says what it used, and when, or gives it back.
  */
 export interface Authority {
-  /** What this authority remembers began with it; a holder that knows another epoch tells what it used before. */
-  readonly epoch: string
+  /** What this authority remembers began with it; a holder that knows another epoch tells what it used before. Null: away. */
+  readonly epoch: string | null
   /** A holder is there, again or for the first time. */
   resume(holder: string, state: LeaseResume): void
   /** Books charges, takes back returns, then serves the asks; every reply goes through {@link AuthorityOptions.reply}. */

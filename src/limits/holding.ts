@@ -1,4 +1,11 @@
-import type { AllowanceKind, AllowanceState, HoldingState, LeaseAsk, LeaseGrant } from '../core/allowance.ts'
+import type {
+  AllowanceKind,
+  AllowanceState,
+  DegradedMode,
+  HoldingState,
+  LeaseAsk,
+  LeaseGrant,
+} from '../core/allowance.ts'
 import { WINDOW_SECONDS } from '../core/allowance.ts'
 import type { Clock } from '../core/clock.ts'
 import { BudgetUse } from './budget-use.ts'
@@ -10,6 +17,8 @@ export interface Desk {
   /** How many processes there are: each has its share when the authority cannot be asked. */
   readonly processes: number
   readonly connected: boolean
+  /** What to do without an authority when leases are used up. */
+  degradedOf(allowance: string): DegradedMode
   ask(holding: Holding, ask: LeaseAsk): void
   cancel(holding: Holding): void
   giveBack(holding: Holding, amount: number): void
@@ -54,6 +63,8 @@ const BUSY_MS = 1_000
 const QUIET_MS = 5_000
 const MOST_AHEAD = 65_536
 const BUDGET_IDLE_MS = 24 * 3_600_000
+/** When to come back to a limit that admits nothing without its authority. */
+const CLOSED_RETRY_MS = 1_000
 
 /** One allowance as a front holds it: the slice it has leased, and what it used of it. */
 export class Holding {
@@ -203,7 +214,7 @@ export class Holding {
 
   granted(grant: LeaseGrant, nowMs: number): void {
     this.#asking = false
-    this.#use?.learn(grant)
+    this.#use?.learn(grant, nowMs)
     this.#free += grant.amount
     // Where less is to be had than was wanted, it is no use to ask for more.
     if (grant.amount < this.#unit * this.#ahead) this.#ahead = Math.max(1, Math.floor(grant.amount / this.#unit))
@@ -215,7 +226,7 @@ export class Holding {
   }
 
   acknowledged(amount: number, state: AllowanceState | null): void {
-    this.#use?.acknowledged(amount, state)
+    this.#use?.acknowledged(amount, state, this.#desk.clock.now())
   }
 
   /** Others wait: hands back what is free, and from now on what becomes free beyond `keep`. */
@@ -262,6 +273,13 @@ export class Holding {
   resumed(): void {
     const next = this.#waiters[0]
     if (next !== undefined) this.askFor(next.need)
+  }
+
+  /** The authority has been away for so long that it may have given what is leased to others: only a share is left. */
+  expire(): void {
+    if (this.kind === 'window') this.#free = 0
+    // What was leased of a budget counts as used until this process says what it used.
+    if (this.kind === 'places') this.#free = this.#placesAlone() - this.#inUse
   }
 
   /**
@@ -355,10 +373,8 @@ export class Holding {
 
   /** Nobody can be asked: this process may use what it leased, and its share of the limit, less what it used itself. */
   #takeOfShare(need: number, nowMs: number): 'taken' | Refusal {
-    if (this.kind === 'budget') return { retryAtMs: nowMs + 1000, isUnknown: true }
-    const share = this.limit / this.#desk.processes
     if (this.kind === 'places') {
-      if (this.#free <= 0 && this.#inUse + 1 > Math.max(1, Math.floor(share))) return { retryAtMs: nowMs }
+      if (this.#free <= 0 && this.#inUse + 1 > this.#placesAlone()) return { retryAtMs: nowMs }
       this.#free -= 1
       this.#inUse += 1
       return 'taken'
@@ -367,10 +383,29 @@ export class Holding {
       this.#draw(need, nowMs)
       return 'taken'
     }
-    const seconds = this.#use?.secondsUntil(need, share, nowMs) ?? 0
-    if (seconds > 0) return { retryAtMs: nowMs + Math.min(seconds, WINDOW_SECONDS + 1) * 1000 }
+    const use = this.#use
+    if (!(use instanceof WindowUse)) return { retryAtMs: nowMs + 1000, isUnknown: true }
+    const mode = this.#desk.degradedOf(this.id)
+    if (mode === 'closed') return { retryAtMs: nowMs + CLOSED_RETRY_MS }
+    if (mode === 'shares') {
+      const { processes } = this.#desk
+      const seconds = use.secondsUntil(need, this.limit / processes, nowMs)
+      if (seconds > 0) return { retryAtMs: nowMs + Math.min(seconds, WINDOW_SECONDS + 1) * 1000 }
+      const spareAtMs = use.unaskedAtMs(need, processes, nowMs)
+      if (spareAtMs > 0) return { retryAtMs: spareAtMs }
+    }
+    use.takeUnasked(need)
     this.correct(secondOf(nowMs), need)
     return 'taken'
+  }
+
+  /** How many places this process may use while nobody can be asked. */
+  #placesAlone(): number {
+    const mode = this.#desk.degradedOf(this.id)
+    if (mode !== 'shares') return mode === 'open' ? this.limit : 0
+    const share = Math.floor(this.limit / this.#desk.processes)
+    // A caller is never shut out by its own limit; an upstream key must never see more than it allows.
+    return this.isPermanent ? share : Math.max(1, share)
   }
 }
 

@@ -1,4 +1,12 @@
-import type { AllowanceKind, LeaseAsk, LeaseEpoch, LeaseReply, LeaseRequest, LeaseResume } from '../core/allowance.ts'
+import type {
+  AllowanceKind,
+  DegradedMode,
+  LeaseAsk,
+  LeaseEpoch,
+  LeaseReply,
+  LeaseRequest,
+  LeaseResume,
+} from '../core/allowance.ts'
 import type { Clock } from '../core/clock.ts'
 import { Holding } from './holding.ts'
 import type { Desk } from './holding.ts'
@@ -8,6 +16,10 @@ export interface LeaseBookOptions {
   readonly processes: number
   /** The journal of this process. */
   readonly writer: string
+  /** How long leases are good without the authority, milliseconds; null: it waits for whoever holds them. */
+  readonly leaseKeepMs: number | null
+  /** By default shares. */
+  readonly degradedOf?: (allowance: string) => DegradedMode
   /** False when there is no connection. */
   readonly send: (message: LeaseRequest | LeaseResume) => boolean
   /** Runs `flush` when the present turn is over, so that all its asks leave in one message. */
@@ -21,7 +33,6 @@ const SWEEP_MS = 1_000
 /** All that a front holds of allowances, and its side of the conversation with the authority. */
 export class LeaseBook implements Desk {
   readonly clock: Clock
-  readonly processes: number
   readonly #options: LeaseBookOptions
   readonly #holdings = new Map<string, Holding>()
   /** Reports under way, oldest first: what each charged. */
@@ -31,20 +42,39 @@ export class LeaseBook implements Desk {
   readonly #cancels = new Set<string>()
   #returns: Array<readonly [string, number]> = []
   #recalled: string[] = []
+  #processes: number
   #connected = false
+  #lostMs: number
+  #expired = false
   #epoch: string | null = null
   #sequence = 0
   #flushing = false
   #sweptMs = 0
   /** Holdings at which somebody waits. */
   readonly #waited = new Set<Holding>()
+  /** Made after leases had expired. */
+  readonly #fresh = new Set<Holding>()
   readonly #onGranted: Array<(holding: Holding) => void> = []
   readonly #onConnected: Array<() => void> = []
 
   constructor(options: LeaseBookOptions) {
     this.clock = options.clock
-    this.processes = options.processes
+    this.#processes = options.processes
     this.#options = options
+    this.#lostMs = options.clock.now()
+  }
+
+  get processes(): number {
+    return this.#processes
+  }
+
+  /** How many processes share the limits. */
+  setHolders(holders: number): void {
+    this.#processes = Math.max(1, holders)
+  }
+
+  degradedOf(allowance: string): DegradedMode {
+    return this.#options.degradedOf?.(allowance) ?? 'shares'
   }
 
   get connected(): boolean {
@@ -56,6 +86,7 @@ export class LeaseBook implements Desk {
     if (holding === undefined) {
       holding = new Holding(id, kind, limit, this)
       this.#holdings.set(id, holding)
+      if (this.#expired) this.#fresh.add(holding)
     }
     holding.limit = limit
     return holding
@@ -72,6 +103,8 @@ export class LeaseBook implements Desk {
     const remembers = epoch === this.#epoch
     this.#epoch = epoch
     this.#connected = true
+    this.#expired = false
+    this.#fresh.clear()
     const holdings = [...this.#holdings.values()].map((holding) => holding.resume(remembers, nowMs))
     this.#options.send({ type: 'lease-resume', writer: this.#options.writer, holdings })
     for (const holding of this.#holdings.values()) holding.resumed()
@@ -92,6 +125,7 @@ export class LeaseBook implements Desk {
     this.#recalled = []
     this.#sent.length = 0
     const nowMs = this.clock.now()
+    this.#lostMs = nowMs
     for (const holding of this.#holdings.values()) holding.lost(nowMs)
   }
 
@@ -120,6 +154,7 @@ export class LeaseBook implements Desk {
   tick(): void {
     const nowMs = this.clock.now()
     for (const holding of this.#waited) if (!holding.tick(nowMs)) this.#waited.delete(holding)
+    this.#expire(nowMs)
     this.flush()
     if (nowMs - this.#sweptMs < SWEEP_MS) return
     this.#sweptMs = nowMs
@@ -179,6 +214,19 @@ export class LeaseBook implements Desk {
     this.#options.soon(() => {
       this.flush()
     })
+  }
+
+  /** What is leased goes back to others by itself when nobody has heard of it for a while. */
+  #expire(nowMs: number): void {
+    const { leaseKeepMs } = this.#options
+    if (this.#connected || leaseKeepMs === null || nowMs - this.#lostMs < leaseKeepMs) return
+    const expired = this.#expired ? [...this.#fresh] : [...this.#holdings.values()]
+    this.#expired = true
+    this.#fresh.clear()
+    for (const holding of expired) {
+      holding.expire()
+      for (const listener of this.#onGranted) listener(holding)
+    }
   }
 
   #acknowledge(reply: LeaseReply): void {

@@ -1,5 +1,9 @@
 import type { AllowanceState, HoldingState } from '../core/allowance.ts'
+import { WINDOW_SECONDS } from '../core/allowance.ts'
 import { SlidingWindow } from '../core/sliding-window.ts'
+
+/** What others held when the authority spoke last is used up, or expired and out of the window, after this. */
+const OUTDATED_MS = (WINDOW_SECONDS + 22) * 1000
 
 /** What this process used of a window: all of the last minute, and what of it the authority has not been told yet. */
 export class WindowUse {
@@ -9,6 +13,9 @@ export class WindowUse {
   /** Reported, and not yet in what the authority says. */
   #unacknowledged = 0
   #said: AllowanceState | null = null
+  #saidMs = 0
+  /** Taken without asking since then. */
+  #unasked = 0
 
   get hasCharges(): boolean {
     return this.#charges.size > 0
@@ -49,8 +56,25 @@ export class WindowUse {
     return this.#window.secondsUntil(amount, limit, nowMs)
   }
 
-  learn(state: AllowanceState): void {
+  learn(state: AllowanceState, nowMs: number): void {
     this.#said = state
+    this.#saidMs = nowMs
+    this.#unasked = 0
+  }
+
+  /** Something was taken that is not leased. */
+  takeUnasked(amount: number): void {
+    this.#unasked += amount
+  }
+
+  /**
+   * When this process may take `amount` unasked, Unix milliseconds: of what was left when the authority spoke last it has one
+   * part of `parts`, until that is long ago. 0: now.
+   */
+  unaskedAtMs(amount: number, parts: number, nowMs: number): number {
+    const outdatedMs = this.#saidMs + OUTDATED_MS
+    if (this.#said === null || nowMs >= outdatedMs) return 0
+    return this.#unasked + amount <= this.#said.left / parts ? 0 : outdatedMs
   }
 
   /** The charges since the last report, which is now made. */
@@ -63,9 +87,9 @@ export class WindowUse {
     return charges
   }
 
-  acknowledged(amount: number, state: AllowanceState | null): void {
+  acknowledged(amount: number, state: AllowanceState | null, nowMs: number): void {
     this.#unacknowledged -= amount
-    if (state !== null) this.#said = state
+    if (state !== null) this.learn(state, nowMs)
   }
 
   /** The authority is away: what was under way to it will not be acknowledged. */

@@ -24,6 +24,7 @@ export interface FrontLinkOptions {
     greeted(epoch: LeaseEpoch): void
     receive(reply: LeaseReply): void
     lost(): void
+    setHolders(holders: number): void
   }
   /** The front's side of the talk about jobs. */
   readonly jobs?: {
@@ -125,6 +126,12 @@ export class FrontLink {
         return
       case 'lease-epoch':
         this.#options.leases.greeted(message)
+        return
+      case 'lease-away':
+        this.#options.leases.lost()
+        return
+      case 'lease-terms':
+        this.#options.leases.setHolders(message.holders)
         return
       case 'lease-reply':
         this.#options.leases.receive(message)

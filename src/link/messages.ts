@@ -1,4 +1,4 @@
-import type { LeaseEpoch, LeaseReply, LeaseRequest, LeaseResume } from '../core/allowance.ts'
+import type { LeaseAway, LeaseEpoch, LeaseReply, LeaseRequest, LeaseResume, LeaseTerms } from '../core/allowance.ts'
 import type { CacheShare, StoreHealth } from '../core/health.ts'
 import type { KeyNews } from '../core/key-news.ts'
 import type { ClaimMessage, ClaimReply, JobOver } from '../core/job-claim.ts'
@@ -23,6 +23,8 @@ export type ControlToFront =
   | { readonly type: 'snapshot'; readonly snapshot: Snapshot }
   | ({ readonly type: 'health'; readonly cacheShare: CacheShare } & StoreHealth)
   | LeaseEpoch
+  | LeaseAway
+  | LeaseTerms
   | LeaseReply
   | ClaimReply
   | { readonly type: 'key-news'; readonly news: KeyNews }

@@ -93,6 +93,6 @@ export class BudgetWorld {
   }
 
   #closeIfDone(writer: string): void {
-    if (this.#dead.has(writer) && (this.#unsettled.get(writer) ?? 0) === 0) this.leases.authority.ended(writer)
+    if (this.#dead.has(writer) && (this.#unsettled.get(writer) ?? 0) === 0) this.leases.ended(writer)
   }
 }

@@ -1,7 +1,9 @@
 import type { LeaseReply, LeaseRequest, LeaseResume } from '../../src/core/allowance.ts'
-import type { BudgetTruth } from '../../src/leases/authority.ts'
+import type { Authority, BudgetTruth } from '../../src/leases/authority.ts'
 import { InProcessAuthority } from '../../src/leases/in-process-authority.ts'
+import { RedisAuthority } from '../../src/leases/redis-authority.ts'
 import { LeaseBook } from '../../src/limits/lease-book.ts'
+import type { LeaseLane } from './lease-lane.ts'
 
 interface Event {
   readonly atMs: number
@@ -11,46 +13,75 @@ interface Event {
 
 const TICK_MS = 50
 const NO_BUDGETS: BudgetTruth = { read: () => Promise.resolve(new Map()) }
+const LEASE_KEEP_MS = 20_000
 
 /** One front of the world, with its line to the authority. */
 export interface WorldFront {
   readonly name: string
+  readonly node: WorldNode
   book: LeaseBook
   /** Raised with every crash: what was under way is gone. */
   incarnation: number
 }
 
+/** One machine: its fronts and the authority they talk to. */
+export interface WorldNode {
+  readonly name: string
+  readonly fronts: WorldFront[]
+  /** Null while the control process is away. */
+  authority: Authority | null
+  /** Raised with every end of the control process. */
+  restarts: number
+  /** How far its clock is ahead, milliseconds. */
+  skewMs: number
+}
+
+export interface LeaseWorldOptions {
+  /** Of each machine. */
+  readonly fronts: number
+  readonly nodes?: number
+  readonly random: () => number
+  readonly startMs?: number
+  readonly delayMs?: () => number
+  /** The lane to a Redis that all machines share; without it there is one machine with an authority of its own. */
+  readonly lane?: LeaseLane
+  /** How far the clocks of machines are apart, at most. */
+  readonly skewMs?: number
+  /** Which part of the scripts that are sent to Redis is lost, or whose answer is. */
+  readonly lossRate?: number
+  readonly budgets?: BudgetTruth
+}
+
 /**
- * Fronts and their authority in simulated time: messages take time, stay in order, and are lost with a connection. Nothing here
- * waits for real time.
+ * Fronts and their authorities in simulated time: messages take time, stay in order, and are lost with a connection. Nothing here
+ * waits for real time, but for a Redis that runs the scripts.
  */
 export class LeaseWorld {
+  readonly nodes: WorldNode[] = []
   readonly fronts: WorldFront[] = []
-  authority: InProcessAuthority
   nowMs: number
+  /** No script gets through. */
+  redisAway = false
+  readonly faults: unknown[] = []
+  readonly #options: LeaseWorldOptions
   readonly #random: () => number
   readonly #delayMs: () => number
   readonly #events: Event[] = []
   readonly #lineFreeMs = new Map<string, number>()
   readonly #size: number
-  readonly #budgets: BudgetTruth
+  /** Scripts that Redis is running. */
+  readonly #running = new Set<Promise<void>>()
+  readonly #prefix: string
   #order = 0
-  #restarts = 0
 
-  constructor(options: {
-    fronts: number
-    random: () => number
-    startMs?: number
-    delayMs?: () => number
-    budgets?: BudgetTruth
-  }) {
+  constructor(options: LeaseWorldOptions) {
+    this.#options = options
     this.nowMs = options.startMs ?? 1_700_000_000_000
     this.#random = options.random
     this.#delayMs = options.delayMs ?? (() => 0.05 + this.#random() * 5)
-    this.#size = options.fronts
-    this.#budgets = options.budgets ?? NO_BUDGETS
-    this.authority = this.#makeAuthority(false)
-    for (let i = 0; i < options.fronts; i++) this.fronts.push(this.#makeFront(`front-${i}`))
+    this.#size = options.fronts * (options.nodes ?? 1)
+    this.#prefix = `world-${Math.floor(this.#random() * 1e15)}`
+    for (let i = 0; i < (options.nodes ?? 1); i++) this.#makeNode(`node-${i}`)
   }
 
   readonly clock = { now: (): number => this.nowMs, monotonicUs: (): number => Math.round(this.nowMs * 1000) }
@@ -78,85 +109,227 @@ export class LeaseWorld {
       event.run()
       // Promises resolved by the event go on before the next one.
       for (let i = 0; i < 4; i++) await Promise.resolve()
+      while (this.#running.size > 0) await Promise.all(this.#running)
     }
     this.nowMs = endMs
   }
 
-  /** The control process ends, and another begins a while later. */
-  restartAuthority(awayMs: number): void {
-    this.#restarts += 1
-    for (const front of this.fronts) front.book.lost()
+  /** A journal of the first machine is closed. A control process that is away finds out by itself. */
+  ended(writer: string): void {
+    this.#first().authority?.ended(writer)
+  }
+
+  /** All authorities are there and serve. */
+  async settle(): Promise<void> {
+    await this.run(this.#options.lane === undefined ? 100 : 4_000)
+  }
+
+  /** The control process of a machine ends, and another begins a while later. */
+  restartAuthority(awayMs: number, node: WorldNode = this.#first()): void {
+    node.restarts += 1
+    node.authority = null
+    for (const front of node.fronts) front.book.lost()
     this.after(awayMs, () => {
-      this.authority = this.#makeAuthority(true)
-      for (const front of this.fronts) {
+      const authority = this.#startAuthority(node, true)
+      for (const front of node.fronts) {
         this.after(this.#random() * 500, () => {
           this.#greet(front)
         })
       }
-      const { authority } = this
       this.after(2_000, () => {
-        authority.open()
+        if (authority instanceof InProcessAuthority) authority.open()
       })
     })
   }
 
   /** A front ends with all that it holds; an empty one takes its place. */
   crash(front: WorldFront): void {
-    this.authority.gone(this.#lineOf(front))
+    front.node.authority?.gone(this.#lineOf(front))
+    this.#replace(front)
+  }
+
+  /** A machine ends with all that it holds, and is back, empty, a while later. */
+  crashNode(node: WorldNode, awayMs: number): void {
+    node.restarts += 1
+    node.authority = null
+    for (const front of node.fronts) this.#replace(front)
+    this.after(awayMs, () => {
+      this.#startAuthority(node, false)
+    })
+  }
+
+  #replace(front: WorldFront): void {
     front.incarnation += 1
     front.book = this.#makeBook(front)
     this.#start(front)
   }
 
-  #lineOf(front: WorldFront): string {
-    return `${front.name}/${front.incarnation}/${this.#restarts}`
+  #first(): WorldNode {
+    return this.nodes[0] as WorldNode
   }
 
-  #makeAuthority(closed: boolean): InProcessAuthority {
-    const restarts = this.#restarts
-    return new InProcessAuthority({
-      clock: this.clock,
-      holders: this.#size,
-      closed,
-      budgets: this.#budgets,
-      reply: (line, reply: LeaseReply) => {
-        const front = this.fronts.find((one) => this.#lineOf(one) === line)
-        if (front === undefined) return
+  #lineOf(front: WorldFront): string {
+    return `${front.name}.${front.incarnation}.${front.node.restarts}`
+  }
+
+  #makeNode(name: string): void {
+    const skewMs = (this.#random() * 2 - 1) * (this.#options.skewMs ?? 0)
+    const node: WorldNode = { name, fronts: [], authority: null, restarts: 0, skewMs }
+    this.nodes.push(node)
+    this.#startAuthority(node, false)
+    for (let i = 0; i < this.#options.fronts; i++) {
+      const front: WorldFront = { name: `${name}-front-${i}`, node, incarnation: 0, book: null as unknown as LeaseBook }
+      front.book = this.#makeBook(front)
+      node.fronts.push(front)
+      this.fronts.push(front)
+      this.#start(front)
+    }
+  }
+
+  #startAuthority(node: WorldNode, isRestart: boolean): Authority {
+    const { restarts } = node
+    const reply = (line: string, message: LeaseReply): void => {
+      const front = node.fronts.find((one) => this.#lineOf(one) === line)
+      if (front === undefined) return
+      const copy = structuredClone(message)
+      this.#carry(`down ${line}`, () => {
+        if (this.#lineOf(front) === line) front.book.receive(copy)
+      })
+    }
+    const { lane } = this.#options
+    const authority =
+      lane === undefined
+        ? new InProcessAuthority({
+            clock: this.clock,
+            holders: this.#size,
+            closed: isRestart,
+            budgets: this.#options.budgets ?? NO_BUDGETS,
+            reply,
+          })
+        : this.#redisAuthority(node, lane, isRestart, reply)
+    node.authority = authority
+    if (authority instanceof RedisAuthority) {
+      const tick = (): void => {
+        if (node.restarts !== restarts) return
+        authority.tick()
+        this.after(TICK_MS, tick)
+      }
+      this.after(this.#random() * TICK_MS, tick)
+    }
+    return authority
+  }
+
+  #redisAuthority(
+    node: WorldNode,
+    lane: LeaseLane,
+    isRestart: boolean,
+    reply: (line: string, message: LeaseReply) => void,
+  ): RedisAuthority {
+    const { restarts } = node
+    const isThere = (): boolean => node.restarts === restarts
+    const toFronts = (act: (front: WorldFront) => void): void => {
+      for (const front of node.fronts) {
+        const line = this.#lineOf(front)
         this.#carry(`down ${line}`, () => {
-          if (this.#restarts === restarts && this.#lineOf(front) === line) front.book.receive(structuredClone(reply))
+          if (this.#lineOf(front) === line) act(front)
+        })
+      }
+    }
+    const authority = new RedisAuthority({
+      clock: this.#clockOf(node),
+      prefix: this.#prefix,
+      node: node.name,
+      incarnation: restarts,
+      fronts: this.#options.fronts,
+      isRestart,
+      reply,
+      onHere: () => {
+        toFronts((front) => {
+          this.#greet(front)
         })
       },
+      onAway: () => {
+        toFronts((front) => {
+          front.book.lost()
+        })
+      },
+      onHolders: (holders) => {
+        toFronts((front) => {
+          front.book.setHolders(holders)
+        })
+      },
+      onFault: (cause) => this.faults.push(cause),
+      soon: (flush) => {
+        this.after(0.05, () => {
+          if (isThere()) flush()
+        })
+      },
+      redisClock: () => 0,
+      runner: {
+        run: (calls) =>
+          new Promise((resolve) => {
+            const fails = (): void => {
+              this.after(100, () => {
+                if (isThere()) resolve(calls.map(() => new Error('no answer')))
+              })
+            }
+            const isLost = (): boolean => this.redisAway || this.#random() < (this.#options.lossRate ?? 0)
+            this.#carry(`to redis ${node.name}.${restarts}`, () => {
+              if (isLost()) return fails()
+              const running = lane.run(calls, this.nowMs).then(({ answers, pokes }) => {
+                for (const poke of pokes) this.#poke(poke.allowance, poke.holder)
+                if (isLost()) return fails()
+                this.after(this.#delayMs(), () => {
+                  if (isThere()) resolve(answers)
+                })
+              })
+              this.#running.add(running)
+              void running.finally(() => this.#running.delete(running))
+            })
+          }),
+      },
+    })
+    return authority
+  }
+
+  #poke(allowance: string, holder: string): void {
+    const [name = ''] = holder.split('/')
+    if (this.#random() < (this.#options.lossRate ?? 0)) return
+    this.after(this.#delayMs(), () => {
+      const authority = this.nodes.find((node) => node.name === name)?.authority
+      if (authority instanceof RedisAuthority) authority.poked(allowance, holder)
     })
   }
 
-  #makeFront(name: string): WorldFront {
-    const front: WorldFront = {
-      name,
-      incarnation: 0,
-      book: null as unknown as LeaseBook,
+  #clockOf(node: WorldNode): LeaseWorld['clock'] {
+    return {
+      now: () => this.nowMs + node.skewMs,
+      monotonicUs: () => Math.round(this.nowMs * 1000),
     }
-    front.book = this.#makeBook(front)
-    this.#start(front)
-    return front
   }
 
   #makeBook(front: WorldFront): LeaseBook {
+    const { incarnation } = front
     return new LeaseBook({
-      clock: this.clock,
+      clock: this.#clockOf(front.node),
       processes: this.#size,
       writer: writerOf(front),
+      leaseKeepMs: this.#options.lane === undefined ? null : LEASE_KEEP_MS,
       send: (message: LeaseRequest | LeaseResume) => {
         const line = this.#lineOf(front)
-        const { authority } = this
+        const { authority } = front.node
+        const copy = structuredClone(message)
         this.#carry(`up ${line}`, () => {
-          if (authority !== this.authority || this.#lineOf(front) !== line) return
-          if (message.type === 'lease-resume') authority.resume(line, structuredClone(message))
-          else authority.exchange(line, structuredClone(message))
+          if (authority === null || authority !== front.node.authority || this.#lineOf(front) !== line) return
+          if (copy.type === 'lease-resume') authority.resume(line, copy)
+          else authority.exchange(line, copy)
         })
         return true
       },
       soon: (flush) => {
-        this.after(0.05, flush)
+        this.after(0.05, () => {
+          if (front.incarnation === incarnation) flush()
+        })
       },
     })
   }
@@ -175,7 +348,8 @@ export class LeaseWorld {
   }
 
   #greet(front: WorldFront): void {
-    front.book.greeted({ type: 'lease-epoch', epoch: this.authority.epoch })
+    const epoch = front.node.authority?.epoch ?? null
+    if (epoch !== null) front.book.greeted({ type: 'lease-epoch', epoch })
   }
 
   /** Messages of one line arrive in the order in which they left. */

@@ -16,7 +16,7 @@ it('needs no file: the defaults are a whole configuration with the simulator on'
     upstreams: [],
     keys: [],
     database: { url: null, maxConnections: 10, statementTimeoutMs: 30_000 },
-    redis: { url: null },
+    redis: { address: null, keyPrefix: 'sluice', degraded: { default: 'shares', concurrency: null } },
     journal: {
       durability: 'os',
       segmentMaxBytes: 67_108_864,
@@ -67,7 +67,7 @@ it('lets each well-known variable beat the file, and SLUICE__ variables beat tho
     log: { level: 'debug' },
   })
   expect(config.database.url).toBe('postgres://u:${p}@h/d')
-  expect(config.redis.url).toBe('redis://h')
+  expect(config.redis.address).toEqual({ kind: 'single', url: 'redis://h' })
   expect(read({ env: { PORT: '1000', SLUICE__SERVER__PORT: '2000' } }).server.port).toBe(2000)
 })
 
@@ -170,7 +170,7 @@ it('accepts every example of the example file', () => {
   const yaml = readFileSync(new URL('../../../config/sluice.example.yaml', import.meta.url), 'utf8')
   const uncommented = yaml
     .replace(/^(upstreams|fallbacks|models|keys): (\[\]|\{\}).*\n/gm, '')
-    .replace(/^(redis|simulator): \{\}/gm, '$1:')
+    .replace(/^(simulator|  degraded_limits): \{\}/gm, '$1:')
     .replace(/^( *)# (?=( *)(- |[a-z_]+:))/gm, '$1')
     .replace('/run/secrets/demo-key', 'demo-key')
     .replace('/run/secrets/metrics-token', 'metrics-token')
@@ -189,5 +189,5 @@ it('accepts every example of the example file', () => {
   expect(config.upstreams[0]?.models.map((model) => model.upstreamModel)).toEqual(['gpt-4o', 'gpt-*', 'gpt-4o-mini'])
   expect(config.models[0]).toMatchObject({ id: 'gpt-4o', aliases: ['smart'], prices: { cachedInput: 1_250_000 } })
   expect(config.keys[0]).toMatchObject({ name: 'demo', limits: { requestsPerMinute: 600 }, addresses: ['10.0.0.0/8'] })
-  expect(config).toMatchObject({ server: { fronts: 3 }, redis: { url: 'redis://localhost:6379' } })
+  expect(config).toMatchObject({ server: { fronts: 3 }, redis: { address: { url: 'redis://localhost:6379' } } })
 })

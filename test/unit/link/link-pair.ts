@@ -54,7 +54,12 @@ export class LinkPair {
       onKeyNews: (news) => {
         this.heard.push(news)
       },
-      leases: { greeted: () => undefined, receive: () => undefined, lost: () => undefined },
+      leases: {
+        greeted: () => undefined,
+        receive: () => undefined,
+        lost: () => undefined,
+        setHolders: () => undefined,
+      },
     })
   }
 
@@ -79,7 +84,12 @@ export class LinkPair {
       onKeyNews: (news) => {
         other.heard.push(news)
       },
-      leases: { greeted: () => undefined, receive: () => undefined, lost: () => undefined },
+      leases: {
+        greeted: () => undefined,
+        receive: () => undefined,
+        lost: () => undefined,
+        setHolders: () => undefined,
+      },
     })
     other.stop = () => {
       front.stop()

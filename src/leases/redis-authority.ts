@@ -1,0 +1,426 @@
+import { randomUUID } from 'node:crypto'
+import type { LeaseRequest, LeaseResume } from '../core/allowance.ts'
+import type { Clock } from '../core/clock.ts'
+import type { Authority, AuthorityOptions } from './authority.ts'
+import { Buckets } from './buckets.ts'
+import { ClockOffset } from './clock-offset.ts'
+import { readExchange } from './exchange-answer.ts'
+import { HolderReplies } from './holder-replies.ts'
+import { LeaseUnit } from './lease-unit.ts'
+import type { RedisCall } from '../store/redis-connection.ts'
+import { SCRIPTS } from './script-runner.ts'
+import type { ScriptRunner } from './script-runner.ts'
+
+export interface RedisAuthorityOptions extends AuthorityOptions {
+  readonly clock: Clock
+  readonly runner: ScriptRunner
+  /** Begins the names of all keys and channels. */
+  readonly prefix: string
+  /** This machine, and which of its control processes: a later one has a larger number. */
+  readonly node: string
+  readonly incarnation: number
+  /** Fronts of this machine. */
+  readonly fronts: number
+  /** Fronts that were there before this process hold leases of an earlier one: it waits for them before it takes those back. */
+  readonly isRestart: boolean
+  /** Redis is there, and fronts are to say what they hold. */
+  readonly onHere: () => void
+  /** Redis cannot be asked: fronts go on alone. */
+  readonly onAway: (cause: Error) => void
+  /** How many fronts there are on all machines. */
+  readonly onHolders: (holders: number) => void
+  readonly onFault: (cause: unknown) => void
+  /** Runs `flush` when the present turn is over. */
+  readonly soon: (flush: () => void) => void
+  /** Simulated time: the scripts are told it in place of Redis's own. */
+  readonly redisClock?: () => number
+}
+
+interface Holder {
+  readonly name: string
+  readonly units: Map<string, LeaseUnit>
+  readonly replies: HolderReplies
+  /** In which it said what it holds; what it wanted before that does not count any more. */
+  generation: number
+  epoch: string | null
+  isGone: boolean
+}
+
+const BATCH = 256
+/** Failures of that long, and Redis is away. */
+const FAILING_MS = 300
+const RETRY_MS = 50
+const HEARTBEAT_MS = 2_000
+const PROBE_MS = 250
+const PROBE_MAX_MS = 1_000
+const RENEW_MS = 5_000
+const RENEW_EVERY_MS = 1_000
+const FORGET_MS = 10_000
+const POLL_MS = { patient: 500, impatient: 100 } as const
+const RESUME_GRACE_MS = 2_000
+
+/**
+ * The authority over the fronts of all machines, in Redis. Every machine has one of these; what each front says is passed on,
+ * for each allowance in a call of its own that is numbered and repeated until it is answered. `tick` is to be called every few
+ * dozen milliseconds.
+ */
+export class RedisAuthority implements Authority {
+  readonly #options: RedisAuthorityOptions
+  readonly #buckets: Buckets
+  readonly #clocks = new ClockOffset()
+  readonly #holders = new Map<string, Holder>()
+  readonly #dirty = new Set<LeaseUnit>()
+  /** An ask of theirs stands in Redis. */
+  readonly #waiting = new Set<LeaseUnit>()
+  #epoch: string | null = null
+  #state: 'here' | 'away' = 'away'
+  #generation = 0
+  #sequence = 0
+  #holdersEverywhere: number
+  #flushing = false
+  #flight: Promise<void> | null = null
+  #beating = false
+  #failingSinceMs: number | null = null
+  #retryAtMs = 0
+  #beatAtMs = 0
+  #probeMs = PROBE_MS
+  #renewAtMs = 0
+  #purges: boolean
+  readonly #startedMs: number
+  readonly #resumed = new Set<string>()
+
+  constructor(options: RedisAuthorityOptions) {
+    this.#options = options
+    this.#buckets = new Buckets(options.prefix)
+    this.#holdersEverywhere = options.fronts
+    this.#purges = !options.isRestart
+    this.#startedMs = options.clock.now()
+  }
+
+  /** Null while Redis is away. */
+  get epoch(): string | null {
+    return this.#state === 'here' ? this.#epoch : null
+  }
+
+  /** Fronts on all machines, as far as they are known. */
+  get holders(): number {
+    return this.#holdersEverywhere
+  }
+
+  /** Redis is there and hands out leases. */
+  get isServing(): boolean {
+    return this.#state === 'here' && this.#clocks.toLocalMs(this.#buckets.opensAtMs) <= this.#options.clock.now()
+  }
+
+  resume(name: string, { holdings }: LeaseResume): void {
+    const holder = this.#holder(name)
+    const isNew = holder.epoch !== this.#epoch
+    holder.generation = this.#generation
+    holder.epoch = this.#epoch
+    const told = new Set<string>()
+    for (const { allowance, kind, limit, held, used } of holdings) {
+      const unit = this.#unit(holder, allowance)
+      unit.kind = kind
+      unit.limit = limit
+      if (isNew) unit.discard()
+      unit.resume(held, used)
+      told.add(allowance)
+      this.#dirty.add(unit)
+    }
+    for (const [allowance, unit] of holder.units) {
+      if (told.has(allowance)) continue
+      if (isNew) unit.discard()
+      unit.resume(0, [])
+      this.#dirty.add(unit)
+    }
+    this.#resumed.add(name)
+    if (this.#resumed.size >= this.#options.fronts) this.#purges = true
+    this.#flushSoon()
+  }
+
+  exchange(name: string, request: LeaseRequest): void {
+    const holder = this.#holder(name)
+    const touch = (allowance: string): LeaseUnit => {
+      const unit = this.#unit(holder, allowance)
+      this.#dirty.add(unit)
+      return unit
+    }
+    for (const charge of request.charges) touch(charge[0]).charge(charge)
+    for (const [allowance, amount] of request.returns) touch(allowance).giveBack(amount)
+    if (holder.generation === this.#generation && this.#state === 'here') {
+      for (const allowance of request.recalled) touch(allowance).recalled()
+      for (const allowance of request.cancels) touch(allowance).cancel()
+      for (const ask of request.asks) touch(ask.allowance).ask(ask)
+      const charged = new Set(request.charges.map(([allowance]) => allowance))
+      if (charged.size > 0) holder.replies.expect(request.sequence, charged.size)
+      for (const allowance of charged) touch(allowance).acknowledges(request.sequence)
+    }
+    this.#flushSoon()
+  }
+
+  gone(name: string): void {
+    const holder = this.#holders.get(name)
+    if (holder === undefined) return
+    holder.isGone = true
+    this.#resumed.delete(name)
+    for (const unit of holder.units.values()) {
+      unit.gone()
+      this.#waiting.delete(unit)
+      this.#dirty.add(unit)
+    }
+    if (holder.units.size === 0) this.#holders.delete(name)
+    this.#flushSoon()
+  }
+
+  ended(): void {
+    // Budgets are not leased here.
+  }
+
+  /** Somebody else needs what a holder of this machine has, or has handed back what it waits for. */
+  poked(allowance: string, holder: string): void {
+    const name = holder.slice(this.#fullName('').length)
+    const unit = this.#holders.get(name)?.units.get(allowance)
+    if (unit === undefined) return
+    this.#dirty.add(unit)
+    this.#flushSoon()
+  }
+
+  tick(): void {
+    const nowMs = this.#options.clock.now()
+    if (nowMs >= this.#beatAtMs) this.#beat(nowMs).catch(this.#options.onFault)
+    if (this.#state !== 'here') return
+    if (nowMs - this.#startedMs > RESUME_GRACE_MS) this.#purges = true
+    for (const unit of this.#waiting) {
+      if (unit.waiting === null) this.#waiting.delete(unit)
+      else if (nowMs - unit.answeredMs >= POLL_MS[unit.waiting]) this.#dirty.add(unit)
+    }
+    if (nowMs >= this.#renewAtMs) this.#renew(nowMs)
+    this.#flush()
+  }
+
+  /** Tells the other machines that this one leaves. Its leases are free as soon as its fronts are gone. */
+  async leave(): Promise<void> {
+    for (const name of [...this.#holders.keys()]) this.gone(name)
+    await this.#flight
+    while (this.#dirty.size > 0 && this.#state === 'here' && this.#failingSinceMs === null) await this.#fly()
+    if (this.#state === 'here') await this.#options.runner.run([this.#heartbeat(0)])
+    this.#state = 'away'
+  }
+
+  async #beat(nowMs: number): Promise<void> {
+    if (this.#beating) return
+    this.#beating = true
+    this.#beatAtMs = nowMs + (this.#state === 'here' ? HEARTBEAT_MS : this.#probeMs)
+    const calls = [...this.#buckets.touches(this.#nowArgument(), randomUUID()), this.#heartbeat(this.#options.fronts)]
+    try {
+      const answers = await this.#options.runner.run(calls)
+      const failed = answers.find((answer) => answer instanceof Error)
+      if (failed !== undefined) this.#failed(failed)
+      else this.#alive(answers, nowMs)
+    } finally {
+      this.#beating = false
+    }
+  }
+
+  #heartbeat(fronts: number): RedisCall {
+    const { prefix, node } = this.#options
+    return { script: SCRIPTS.beat, keys: [`${prefix}:{nodes}`], args: [this.#nowArgument(), node, String(fronts)] }
+  }
+
+  #alive(answers: readonly unknown[], sentMs: number): void {
+    const { lost, redisNowMs } = this.#buckets.learn(answers.slice(0, -1))
+    this.#clocks.observe(sentMs, this.#options.clock.now(), redisNowMs)
+    const [, fronts = 0] = String(answers.at(-1)).split(' ').map(Number)
+    if (fronts > 0 && fronts !== this.#holdersEverywhere) {
+      this.#holdersEverywhere = fronts
+      this.#options.onHolders(fronts)
+    }
+    this.#failingSinceMs = null
+    if (this.#state === 'here' && lost.size === 0) return
+    if (this.#state === 'here') this.#leaveAlone(new Error('Redis has lost what it was told'))
+    this.#return(lost)
+  }
+
+  #return(lost: ReadonlySet<number>): void {
+    this.#epoch = this.#buckets.epoch
+    this.#probeMs = PROBE_MS
+    for (const holder of [...this.#holders.values()]) {
+      for (const unit of [...holder.units.values()]) {
+        if (!lost.has(this.#buckets.of(unit.allowance))) continue
+        unit.forget()
+        if (unit.isGone) this.#drop(unit)
+      }
+    }
+    this.#state = 'here'
+    this.#options.onHere()
+    this.#flushSoon()
+  }
+
+  #failed(cause: Error): void {
+    const nowMs = this.#options.clock.now()
+    this.#failingSinceMs ??= nowMs
+    this.#retryAtMs = nowMs + RETRY_MS
+    if (this.#state === 'away') this.#probeMs = Math.min(this.#probeMs * 2, PROBE_MAX_MS)
+    else if (nowMs - this.#failingSinceMs >= FAILING_MS) this.#leaveAlone(cause)
+  }
+
+  #leaveAlone(cause: Error): void {
+    this.#state = 'away'
+    this.#generation += 1
+    this.#beatAtMs = 0
+    this.#failingSinceMs = null
+    this.#waiting.clear()
+    for (const holder of this.#holders.values()) {
+      holder.replies.clear()
+      for (const unit of holder.units.values()) unit.silence()
+    }
+    this.#options.onAway(cause)
+  }
+
+  #renew(nowMs: number): void {
+    this.#renewAtMs = nowMs + RENEW_EVERY_MS
+    for (const holder of this.#holders.values()) {
+      for (const unit of holder.units.values()) {
+        const sinceMs = nowMs - unit.answeredMs
+        if (unit.hasNews || (unit.held > 0 && sinceMs >= RENEW_MS)) this.#dirty.add(unit)
+        else if (unit.isIdle && sinceMs > FORGET_MS) this.#drop(unit)
+      }
+    }
+  }
+
+  #flushSoon(): void {
+    if (this.#flushing || this.#state !== 'here') return
+    this.#flushing = true
+    this.#options.soon(() => {
+      this.#flushing = false
+      this.#flush()
+    })
+  }
+
+  #flush(): void {
+    if (this.#flight !== null || this.#state !== 'here' || this.#dirty.size === 0) return
+    if (this.#failingSinceMs !== null && this.#options.clock.now() < this.#retryAtMs) return
+    // One batch at a time: what comes meanwhile goes with the next.
+    this.#flight = this.#fly()
+      .catch(this.#options.onFault)
+      .finally(() => {
+        this.#flight = null
+        if (this.#dirty.size > 0) this.#flushSoon()
+      })
+  }
+
+  async #fly(): Promise<void> {
+    const units: LeaseUnit[] = []
+    for (const unit of this.#dirty) {
+      this.#dirty.delete(unit)
+      units.push(unit)
+      if (units.length === BATCH) break
+    }
+    const sentMs = this.#options.clock.now()
+    const freshEpoch = randomUUID()
+    const answers = await this.#options.runner.run(units.map((unit) => this.#callOf(unit, freshEpoch)))
+    const touched = new Set<Holder>()
+    let failure: Error | null = null
+    for (const [at, unit] of units.entries()) {
+      const answer = answers[at]
+      if (answer instanceof Error || answer === undefined) {
+        failure = answer ?? new Error('no answer')
+        this.#dirty.add(unit)
+      } else this.#answered(unit, answer, sentMs, touched)
+    }
+    if (failure !== null) this.#failed(failure)
+    else this.#failingSinceMs = null
+    for (const holder of touched) {
+      for (const reply of holder.replies.take()) this.#options.reply(holder.name, reply)
+    }
+  }
+
+  #callOf(unit: LeaseUnit, freshEpoch: string): RedisCall {
+    this.#sequence += 1
+    const { call } = unit.call({
+      sequence: this.#sequence,
+      generation: this.#generation,
+      toRedisSecond: (second) => this.#clocks.toRedisSecond(second),
+    })
+    if (unit.waiting !== null) this.#waiting.add(unit)
+    const { node, incarnation, prefix } = this.#options
+    const frame = {
+      e: this.#buckets.epochOf(this.#buckets.of(unit.allowance)),
+      N: this.#holdersEverywhere,
+      n: node,
+      i: incarnation,
+      ...(this.#purges ? { g: true } : {}),
+    }
+    return {
+      script: SCRIPTS.exchange,
+      keys: this.#buckets.keysOf(unit.allowance),
+      args: [this.#nowArgument(), freshEpoch, JSON.stringify({ ...call, ...frame }), `${prefix}:poke:`],
+    }
+  }
+
+  #answered(unit: LeaseUnit, answer: unknown, sentMs: number, touched: Set<Holder>): void {
+    const nowMs = this.#options.clock.now()
+    const read = readExchange(answer)
+    switch (read.status) {
+      case 'lost':
+        // The heartbeat finds out what else was lost.
+        if (this.#state === 'here') this.#leaveAlone(new Error('Redis has lost what it was told'))
+        return
+      case 'gap':
+        unit.repair(read.last)
+        this.#dirty.add(unit)
+        return
+      case 'stale':
+        this.#options.onFault(new Error(`Redis knows a later call of ${unit.allowance}`))
+        unit.forget()
+        return
+      case 'ok': {
+        const { flight } = unit
+        if (flight === null) return
+        this.#clocks.observe(sentMs, nowMs, read.reply.nowMs)
+        unit.answered(read.reply, nowMs)
+        if (flight.isEnd) this.#drop(unit)
+        else if (unit.hasNews) this.#dirty.add(unit)
+        const holder = this.#holders.get(unit.name)
+        if (holder === undefined || flight.generation !== this.#generation || this.#state !== 'here') return
+        holder.replies.add(unit.allowance, read.reply, flight.requests, this.#clocks)
+        touched.add(holder)
+      }
+    }
+  }
+
+  #drop(unit: LeaseUnit): void {
+    const holder = this.#holders.get(unit.name)
+    this.#dirty.delete(unit)
+    this.#waiting.delete(unit)
+    holder?.units.delete(unit.allowance)
+    if (holder?.isGone === true && holder.units.size === 0) this.#holders.delete(unit.name)
+  }
+
+  #holder(name: string): Holder {
+    let holder = this.#holders.get(name)
+    if (holder === undefined) {
+      holder = { name, units: new Map(), replies: new HolderReplies(), generation: -1, epoch: null, isGone: false }
+      this.#holders.set(name, holder)
+    }
+    return holder
+  }
+
+  #unit({ name, units }: Holder, allowance: string): LeaseUnit {
+    let unit = units.get(allowance)
+    if (unit === undefined) {
+      unit = new LeaseUnit(name, this.#fullName(name), allowance)
+      units.set(allowance, unit)
+    }
+    return unit
+  }
+
+  /** What Redis calls a holder of this machine. */
+  #fullName(name: string): string {
+    return `${this.#options.node}/${this.#options.incarnation}/${name}`
+  }
+
+  #nowArgument(): string {
+    return this.#options.redisClock === undefined ? '' : String(this.#options.redisClock())
+  }
+}

@@ -1,0 +1,84 @@
+import type { ChildProcess } from 'node:child_process'
+import { spawn } from 'node:child_process'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { createServer } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { Redis } from 'ioredis'
+import { eventually } from './eventually.ts'
+
+/** A Redis of its own on a free port of 127.0.0.1, that keeps nothing on disk. */
+export class TestRedis {
+  readonly port: number
+  readonly #arguments: readonly string[]
+  readonly #directory: string
+  #child: ChildProcess | null = null
+  #exited: Promise<void> = Promise.resolve()
+
+  private constructor(port: number, more: readonly string[]) {
+    this.port = port
+    this.#directory = mkdtempSync(join(tmpdir(), 'sluice-redis-'))
+    this.#arguments = [
+      ...['--port', String(port), '--bind', '127.0.0.1', '--save', '', '--appendonly', 'no'],
+      ...['--dir', this.#directory, '--daemonize', 'no', '--loglevel', 'warning', ...more],
+    ]
+  }
+
+  static async start(more: readonly string[] = []): Promise<TestRedis> {
+    const redis = new TestRedis(await freePort(), more)
+    await redis.restart()
+    return redis
+  }
+
+  get url(): string {
+    return `redis://127.0.0.1:${this.port}`
+  }
+
+  /** Starts it (again), empty; resolves when it answers. */
+  async restart(): Promise<void> {
+    const child = spawn('redis-server', this.#arguments, { stdio: 'ignore' })
+    this.#exited = new Promise((resolve) => {
+      child.once('exit', () => {
+        resolve()
+      })
+      child.once('error', () => {
+        resolve()
+      })
+    })
+    this.#child = child
+    await eventually(() => this.command((redis) => redis.ping()), { timeoutMs: 20_000 })
+  }
+
+  /** Sends a signal; resolves when the server has ended, unless the signal does not end it. */
+  async kill(signal: NodeJS.Signals): Promise<void> {
+    this.#child?.kill(signal)
+    if (signal !== 'SIGSTOP' && signal !== 'SIGCONT') await this.#exited
+  }
+
+  /** Does something with a connection of its own. */
+  async command<T>(run: (redis: Redis) => Promise<T>): Promise<T> {
+    const redis = new Redis(this.port, '127.0.0.1', { lazyConnect: true, retryStrategy: null, connectTimeout: 2_000 })
+    redis.on('error', () => undefined)
+    try {
+      await redis.connect()
+      return await run(redis)
+    } finally {
+      redis.disconnect()
+    }
+  }
+
+  async stop(): Promise<void> {
+    await this.kill('SIGCONT')
+    await this.kill('SIGKILL')
+    rmSync(this.#directory, { recursive: true, force: true })
+  }
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer()
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  const address = server.address()
+  await new Promise((resolve) => server.close(resolve))
+  if (address === null || typeof address === 'string') throw new Error('no free port')
+  return address.port
+}

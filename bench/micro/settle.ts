@@ -7,14 +7,20 @@ import { Journal } from '../../src/accounting/journal.ts'
 import { createSettler } from '../../src/settlement/settler.ts'
 import { migrate } from '../../src/store/migrate.ts'
 import { openPglite } from '../../src/store/pglite-database.ts'
+import { openPostgres } from '../../src/store/postgres-database.ts'
 
-/** What a request costs from its records in the journal to its row, with the embedded database: `settle.ts [requests] [batch]`. */
+/**
+ * What a request costs from its records in the journal to its row, and how many rows there are a second:
+ * `settle.ts [requests] [batch]`. On the embedded database, or on an empty one at DATABASE_URL.
+ */
 const requests = Number(process.argv[2] ?? 50_000)
 const batchRows = process.argv[3] === undefined ? {} : { batchRows: Number(process.argv[3]) }
 const CONCURRENT = 64
 
 const directory = mkdtempSync(join(tmpdir(), 'sluice-bench-settle-'))
-const database = await openPglite(join(directory, 'pglite'))
+const url = process.env['DATABASE_URL']
+const database =
+  url === undefined ? await openPglite(join(directory, 'pglite')) : openPostgres({ url, statementTimeoutMs: 60_000 })
 await migrate(database)
 const header = { writer: 'bench', pid: process.pid, startTicks: null, bootId: null, createdAtMs: Date.now() }
 const settler = createSettler({
@@ -33,10 +39,12 @@ for (const [what, count] of [
 ] as const) {
   const written = await write(count, what)
   const before = process.cpuUsage()
+  const startedMs = performance.now()
   await settler.drain()
+  const seconds = (performance.now() - startedMs) / 1000
   const { user, system } = process.cpuUsage(before)
   console.log(
-    `${what}: write ${written.toFixed(1)} µs, settle ${((user + system) / count).toFixed(1)} µs of CPU per request`,
+    `${what}: write ${written.toFixed(1)} µs, settle ${((user + system) / count).toFixed(1)} µs of CPU per request, ${Math.round(count / seconds)} rows/s`,
   )
 }
 await settler.stop()

@@ -1,9 +1,11 @@
+import type { DayPart } from './daily-rollups.ts'
+import { addToDays } from './daily-rollups.ts'
 import type { PreparedStatement, Queryable } from './database.ts'
 import type { RequestLogRow } from './request-log.ts'
+import { SUM_COLUMNS, noSums } from './rollup-sums.ts'
+import type { Sums } from './rollup-sums.ts'
 
 const HOUR_MS = 3_600_000
-
-type Sums = Record<(typeof SUM_COLUMNS)[number], number>
 
 /** What of a row is summed, and told apart. */
 export type RollupRow = Pick<
@@ -38,22 +40,6 @@ interface Rollup {
 }
 
 const TEXT_COLUMNS = ['key_id', 'user_id', 'enterprise_id', 'model', 'endpoint'] as const
-const SUM_COLUMNS = [
-  'requests',
-  'aborted',
-  'prompt_tokens',
-  'completion_tokens',
-  'cached_tokens',
-  'cache_write_tokens',
-  'reasoning_tokens',
-  'cost_micro',
-  'queue_us',
-  'ttft_us',
-  'ttft_count',
-  'total_us',
-  'overhead_us',
-] as const
-
 const COLUMNS = ['hour', ...TEXT_COLUMNS, 'status', ...SUM_COLUMNS]
 const TYPES = ['float8', ...TEXT_COLUMNS.map(() => 'text'), 'int4', ...SUM_COLUMNS.map(() => 'int8')]
 
@@ -68,7 +54,7 @@ const ADD: PreparedStatement = {
     DO UPDATE SET ${SUM_COLUMNS.map((column) => `${column} = r.${column} + excluded.${column}`).join(', ')}`,
 }
 
-/** Sums of rows by hour and what is told apart. */
+/** Sums of rows by hour and what is told apart, and by day. */
 export class Rollups {
   /** By key and model: within those few are told apart. */
   readonly #rollups = new Map<string, Map<string, Rollup[]>>()
@@ -97,7 +83,13 @@ export class Rollups {
       rollups.map(({ status }) => status),
       ...SUM_COLUMNS.map((column) => rollups.map(({ sums }) => sums[column])),
     ])
+    await addToDays(queryable, rollups.map(dayPart))
   }
+}
+
+function dayPart({ key, status, sums }: Rollup): DayPart {
+  const [hourMs, , , enterpriseId = '', model = '', endpoint = ''] = key
+  return { hourMs, enterpriseId, model, endpoint, status, sums }
 }
 
 function isOf({ key, status }: Rollup, row: RollupRow): boolean {
@@ -131,24 +123,6 @@ function orderOf({ key, status }: Rollup): string {
 function groupedModel(row: RollupRow): string {
   const isKnown = row.providerId !== null || row.status === null || row.status >= 500
   return isKnown ? (row.model ?? '') : ''
-}
-
-function noSums(): Sums {
-  return {
-    requests: 0,
-    aborted: 0,
-    prompt_tokens: 0,
-    completion_tokens: 0,
-    cached_tokens: 0,
-    cache_write_tokens: 0,
-    reasoning_tokens: 0,
-    cost_micro: 0,
-    queue_us: 0,
-    ttft_us: 0,
-    ttft_count: 0,
-    total_us: 0,
-    overhead_us: 0,
-  }
 }
 
 function addRow(sums: Sums, row: RollupRow): void {

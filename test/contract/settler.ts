@@ -18,7 +18,8 @@ import { TestJournal, frameAround, framesOf } from './test-journal.ts'
 const NODE = 'node-1'
 /** Each token of an answer costs as much as its provider's name has letters. */
 const priceOf: PriceOf = (providerId, _, { completionTokens }) => completionTokens * (providerId?.length ?? 0)
-const TABLES = 'request_log, request_rollup_hourly, budget_use, journal_offsets, journal_open, journal_dead_letters'
+const TABLES =
+  'request_log, request_rollup_hourly, request_rollup_daily, budget_use, journal_offsets, journal_open, journal_dead_letters'
 
 /** Exactly-once settlement, on either database. */
 export function settlerContract(open: () => Promise<Database>): void {
@@ -657,4 +658,23 @@ async function expectRollupsToMatch(database: Database): Promise<void> {
       FROM request_rollup_hourly GROUP BY 1, 2, 3, 4, 5, 6 ORDER BY 1, 2, 3, 4, 5, 6`,
   )
   expect(ofRollups).toEqual(ofRows)
+
+  const owners: ReadonlyArray<readonly [owner: string, which: string]> = [
+    ["'*'", '='],
+    ['enterprise_id', '<>'],
+  ]
+  for (const [owner, which] of owners) {
+    const all = [...sums, ...times, 'requests', 'aborted', 'ttft_count'].map(
+      (column) => `sum(${column})::text AS ${column}`,
+    )
+    const ofHours = await database.query(
+      `SELECT ${owner} AS owner, date_trunc('day', hour, 'UTC') AS day, model, endpoint, status, ${all.join(', ')}
+        FROM request_rollup_hourly GROUP BY 1, 2, 3, 4, 5 ORDER BY 1, 2, 3, 4, 5`,
+    )
+    const ofDays = await database.query(
+      `SELECT enterprise_id AS owner, day, model, endpoint, status, ${all.join(', ')}
+        FROM request_rollup_daily WHERE enterprise_id ${which} '*' GROUP BY 1, 2, 3, 4, 5 ORDER BY 1, 2, 3, 4, 5`,
+    )
+    expect(ofDays).toEqual(ofHours)
+  }
 }

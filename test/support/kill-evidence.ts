@@ -56,6 +56,7 @@ export function expectOneRowEach(fates: readonly Fate[], log: StoredLog, upstrea
 /** Nothing is left in the journal, and the rollups say what the rows say. */
 export function expectSettled(log: StoredLog): void {
   expect(log.rollupSums).toEqual(log.rowSums)
+  expect(log.dailySums).toEqual([log.rowSums, log.rowSums])
   expect({ open: log.open, deadLetters: log.deadLetters, segments: log.segments }).toEqual({
     open: 0,
     deadLetters: 0,

@@ -20,6 +20,8 @@ export interface StoredLog {
   /** Requests and tokens, summed over the rows and over the hourly rollups. */
   readonly rowSums: Sums
   readonly rollupSums: Sums
+  /** Of the days of all enterprises together, and of each. */
+  readonly dailySums: readonly [all: Sums, each: Sums]
   /** Requests that have begun and neither ended nor been called interrupted. */
   readonly open: number
   readonly deadLetters: number
@@ -32,6 +34,10 @@ interface Sums {
   readonly prompt_tokens: number
   readonly completion_tokens: number
 }
+
+const DAILY_SUMS = `SELECT coalesce(sum(requests), 0)::int8 AS requests, coalesce(sum(aborted), 0)::int8 AS aborted,
+    coalesce(sum(prompt_tokens), 0)::int8 AS prompt_tokens,
+    coalesce(sum(completion_tokens), 0)::int8 AS completion_tokens FROM request_rollup_daily`
 
 /** Reads the stores of a gateway that has ended: nobody else may have the embedded database open. */
 export async function readStoredLog(dataDir: string, databaseUrl: string | null): Promise<StoredLog> {
@@ -65,6 +71,10 @@ export async function readStoredLog(dataDir: string, databaseUrl: string | null)
           coalesce(sum(prompt_tokens), 0)::int8 AS prompt_tokens,
           coalesce(sum(completion_tokens), 0)::int8 AS completion_tokens FROM request_rollup_hourly`,
       ),
+      dailySums: [
+        await one(`${DAILY_SUMS} WHERE enterprise_id = '*'`),
+        await one(`${DAILY_SUMS} WHERE enterprise_id <> '*'`),
+      ],
       open: (await one<{ n: number }>('SELECT count(*)::int8 AS n FROM journal_open')).n,
       deadLetters: (await one<{ n: number }>('SELECT count(*)::int8 AS n FROM journal_dead_letters')).n,
       segments: segmentsOf(dataDir),

@@ -18,6 +18,10 @@ export interface PlainRequest {
 export interface PlainAnswer {
   readonly body: string | Buffer
   readonly contentType: string
+  /** 200 by default. */
+  readonly status?: number
+  /** More lines of the head, each with its line end. */
+  readonly headers?: string
   /** Booked. */
   readonly promptTokens: number
   readonly completionTokens: number

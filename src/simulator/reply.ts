@@ -180,10 +180,10 @@ export class Reply implements Resumable {
   #sendBody(answer: PlainAnswer & { cachedTokens?: number }): void {
     const exchange = this.#exchange
     const { fault } = this.#behaviour
-    const status = this.#behaviour.status ?? 200
-    const { body: whole, contentType, promptTokens, cachedTokens = 0, completionTokens: tokens } = answer
+    const status = this.#behaviour.status ?? answer.status ?? 200
+    const { body: whole, contentType, headers = '', promptTokens, cachedTokens = 0, completionTokens: tokens } = answer
     if (fault === undefined || sparesBody(fault)) {
-      const head = this.#head(status, contentType, Buffer.byteLength(whole), '')
+      const head = this.#head(status, contentType, Buffer.byteLength(whole), headers)
       exchange.producedPrompt(promptTokens, cachedTokens)
       if (exchange.head.method === 'HEAD') exchange.write(head)
       else exchange.write(typeof whole === 'string' ? head + whole : Buffer.concat([Buffer.from(head), whole]))

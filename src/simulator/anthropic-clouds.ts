@@ -86,6 +86,9 @@ function checkBlock(block: unknown, path: string): void {
   if (block['type'] === 'thinking' && !isSignature(block['signature'])) {
     throw new BadRequest(`${path}: Invalid \`signature\` in \`thinking\` block`)
   }
+  if (block['type'] === 'redacted_thinking' && !isSignature(block['data'])) {
+    throw new BadRequest(`${path}: Invalid \`data\` in \`redacted_thinking\` block`)
+  }
   const source = block['source']
   if (!isRecord(source)) return
   if (source['type'] === 'url')
@@ -95,7 +98,7 @@ function checkBlock(block: unknown, path: string): void {
   }
 }
 
-/** As the model's maker signs: base64, and long. */
+/** As the model's maker signs: base64, and long; or what stands for it in recordings. */
 function isSignature(value: unknown): boolean {
-  return typeof value === 'string' && /^[A-Za-z0-9+/]{20,}={0,2}$/.test(value)
+  return typeof value === 'string' && /^[A-Za-z0-9+/_-]{20,}={0,2}$/.test(value)
 }

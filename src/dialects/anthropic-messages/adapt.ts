@@ -3,6 +3,7 @@ import { textBlock } from '../../core/content.ts'
 import type { Block, CacheMark, MediaSource } from '../../core/content.ts'
 import { plainMediaType } from '../data-url.ts'
 import type { LossReport } from '../losses.ts'
+import { remoteMedia } from '../remote-media.ts'
 import { upstreamToolId } from '../tool-ids.ts'
 import type { ToolNames } from '../tool-names.ts'
 import { SIGNED_FORMAT } from '../signed-thinking.ts'
@@ -41,9 +42,9 @@ export class BlockAdapter {
         return textBlock(block.text)
       case 'image':
         this.#losses.dropValue('content.image_url.detail', block.detail)
-        return { ...block, source: this.#source(block.source), cache: this.mark(block.cache), extra: null }
+        return { ...block, source: this.#source(block.source, 'image'), cache: this.mark(block.cache), extra: null }
       case 'document': {
-        const source = this.#source(block.source)
+        const source = this.#source(block.source, 'document')
         return { ...block, source: documentSource(source), cache: this.mark(block.cache), extra: null }
       }
       case 'search-result':
@@ -93,8 +94,8 @@ export class BlockAdapter {
     return adapted
   }
 
-  #source(source: MediaSource): MediaSource {
-    if (source.kind === 'file') this.#losses.lose('content.file_id', 'messages.content.file.file_id')
+  #source(source: MediaSource, media: 'image' | 'document'): MediaSource {
+    if (source.kind === 'file') throw remoteMedia(media, 'file', this.#losses.from)
     if (source.kind === 'native') this.#losses.lose('content.native', 'messages.content.source')
     return source.kind === 'base64' ? { ...source, mediaType: plainMediaType(source.mediaType) } : source
   }

@@ -18,6 +18,7 @@ const REQUEST = clientCodec('anthropic-messages').parseRequest({
   tools: [{ name: 't', input_schema: { type: 'object' }, defer_loading: true }],
 })
 const TARGET = { ...invokeCodec.defaultTarget, model: 'claude', stream: true }
+const SIGNATURE = 'EpQECqcBCBAYAipAs46h2GeWxFe2o5kQQ444RRsh'
 const EVENT = { ':message-type': 'event', ':event-type': 'chunk' }
 
 describe('messages through clouds', () => {
@@ -49,6 +50,49 @@ describe('messages through clouds', () => {
       'tool-search-tool-2025-10-19',
     ])
     expect(readBetas(undefined)).toEqual([])
+  })
+
+  it('are told neither the thoughts of other providers nor the billing line of a coding agent', () => {
+    const content = [
+      { type: 'thinking', thinking: 'a', signature: 'sluice-unsigned' },
+      { type: 'redacted_thinking', data: 'google-gemini-v1:text:c2ln' },
+      { type: 'thinking', thinking: 'b', signature: SIGNATURE },
+      { type: 'text', text: 'c' },
+    ]
+    const conversation = clientCodec('anthropic-messages').parseRequest({
+      model: 'claude',
+      max_tokens: 10,
+      system: [
+        { type: 'text', text: 'x-anthropic-billing-header: cc_version=1' },
+        { type: 'text', text: 'Be brief.' },
+      ],
+      messages: [
+        { role: 'user', content: 'hi' },
+        { role: 'assistant', content },
+        { role: 'user', content: 'go on' },
+        { role: 'assistant', content: content.slice(0, 2) },
+      ],
+    })
+    const { body, dropped } = invokeCodec.buildRequest(conversation, { ...TARGET, stream: false })
+    expect(body['system']).toEqual([{ type: 'text', text: 'Be brief.' }])
+    expect(body['messages']).toEqual([
+      { role: 'user', content: 'hi' },
+      { role: 'assistant', content: content.slice(2) },
+      { role: 'user', content: 'go on' },
+    ])
+    expect(dropped).toEqual(['content.thinking'])
+  })
+
+  it('are given flags from the body as well, as the clients of clouds write them', () => {
+    const conversation = clientCodec('anthropic-messages').parseRequest({
+      model: 'claude',
+      max_tokens: 10,
+      messages: [{ role: 'user', content: 'hi' }],
+      anthropic_beta: ['context-1m-2025-08-07', 'made-up-2030-01-01', 7],
+    })
+    const { body, dropped } = invokeCodec.buildRequest(conversation, TARGET)
+    expect([body['anthropic_beta'], dropped]).toEqual([['context-1m-2025-08-07'], ['anthropic-beta']])
+    expect(vertexMessagesCodec.buildRequest(conversation, TARGET).body).not.toHaveProperty('anthropic_beta')
   })
 
   it.each([

@@ -22,6 +22,7 @@ describe('an HTTP status of an upstream', () => {
     [415, 'UPSTREAM_INVALID_REQUEST'],
     [418, 'UPSTREAM_INVALID_REQUEST'],
     [422, 'UPSTREAM_INVALID_REQUEST'],
+    [424, 'UPSTREAM_ERROR'],
     [429, 'UPSTREAM_RATE_LIMITED'],
     [500, 'UPSTREAM_ERROR'],
     [502, 'UPSTREAM_ERROR'],
@@ -49,6 +50,20 @@ describe('an HTTP status of an upstream', () => {
   it('has our text where the provider gave none', () => {
     const { message } = classifyStatus(400, {}, { message: '', type: '' }, redact)
     expect(message).toBe(ERROR_CODES.UPSTREAM_INVALID_REQUEST.text)
+  })
+})
+
+describe('an exception frame of Bedrock', () => {
+  it.each<[string, ErrorCode]>([
+    ['validationException', 'UPSTREAM_INVALID_REQUEST'],
+    ['throttlingException', 'UPSTREAM_RATE_LIMITED'],
+    ['modelTimeoutException', 'UPSTREAM_TIMEOUT'],
+    ['modelStreamErrorException', 'UPSTREAM_ERROR'],
+    ['internalServerException', 'UPSTREAM_ERROR'],
+    ['serviceUnavailableException', 'UPSTREAM_OVERLOADED'],
+    ['madeUpException', 'UPSTREAM_ERROR'],
+  ])('of the type %s is %s', (type, code) => {
+    expect(classifyFailure({ message: 'x', type }, redact).code).toBe(code)
   })
 })
 

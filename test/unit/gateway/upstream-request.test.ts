@@ -76,6 +76,34 @@ it('forwards to each dialect the headers of its own protocol alone', () => {
   })
 })
 
+it.each([
+  ['https://bedrock-runtime.eu-central-1.amazonaws.com', 'eu-central-1'],
+  ['https://bedrock-runtime-fips.us-gov-west-1.amazonaws.com', 'us-gov-west-1'],
+  ['https://vpce-0a1b.bedrock-runtime.ap-south-1.vpce.amazonaws.com', 'ap-south-1'],
+  ['http://proxy.example:8080/aws', 'us-east-1'],
+])('signs what goes to %s for the region %s, with the bytes that are sent', (baseUrl, region) => {
+  const { key, provider, ...deployment } = deploymentOf('bedrock-invoke')
+  const signer = { ...key, credential: 'AKID:secret:session' }
+  const { headers, path } = buildUpstreamRequest({
+    deployment: { ...deployment, key: signer, provider: { ...provider, baseUrl, auth: 'aws', keys: [signer] } },
+    credential: signer.credential,
+    endpoint: ENDPOINTS.chat,
+    vendor: 'anthropic',
+    request: { method: 'POST', path: '/', query: '', headers: {}, address: '127.0.0.1', params: [] },
+    body: Buffer.from('{}'),
+    stream: true,
+    trace: null,
+    nowMs: Date.UTC(2026, 0, 2),
+  })
+  expect(path).toBe(`${new URL(baseUrl).pathname.replace(/\/$/, '')}/model/m/invoke-with-response-stream`)
+  const authorization = headers[headers.indexOf('authorization') + 1]
+  expect(authorization).toMatch(
+    new RegExp(`^AWS4-HMAC-SHA256 Credential=AKID/20260102/${region}/bedrock/aws4_request, `),
+  )
+  expect(headers[headers.indexOf('x-amz-security-token') + 1]).toBe('session')
+  expect(headers.join()).not.toContain('secret')
+})
+
 it('translates the headers of another vendor’s name into those of the protocol', () => {
   const headers = { 'user-agent': 'agent/1', 'acme-version': '2024-01-01', 'acme-beta': 'z', 'anthropic-beta': 'a' }
   expect(sent('anthropic-messages', headers, 'acme')).toEqual({

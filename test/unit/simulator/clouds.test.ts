@@ -2,6 +2,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import type { Answer } from '../../../src/core/answer.ts'
 import type { StreamDecoder } from '../../../src/core/codec.ts'
 import { azurePath } from '../../../src/dialects/azure-openai/address.ts'
+import { vertexMessagesPath } from '../../../src/dialects/anthropic-vertex/address.ts'
 import { bedrockPath } from '../../../src/dialects/bedrock-converse/address.ts'
 import { ConverseDecoder } from '../../../src/dialects/bedrock-converse/decoder.ts'
 import { parseAnswer as parseConverse } from '../../../src/dialects/bedrock-converse/parse-answer.ts'
@@ -150,10 +151,80 @@ describe('messages through InvokeModel', () => {
     expect(types.at(-1)).toBe('message_stop')
   })
 
+  it.each([
+    ['a flag that it does not know', { anthropic_beta: ['claude-code-20250219'] }, 'invalid beta flag'],
+    ['a field of the first party', { service_tier: 'auto' }, 'service_tier: Extra inputs are not permitted'],
+    ['a field without its flag', { context_management: {} }, 'context_management: Extra inputs are not permitted'],
+    [
+      'a picture by its address',
+      { messages: [{ role: 'user', content: [{ type: 'image', source: { type: 'url', url: 'https://x.test/a' } }] }] },
+      'messages.0.content.0.image.source: URL sources are not supported',
+    ],
+    [
+      'thoughts of others',
+      { messages: [{ role: 'user', content: [{ type: 'thinking', thinking: 'a', signature: 'sluice-unsigned' }] }] },
+      'messages.0.content.0: Invalid `signature` in `thinking` block',
+    ],
+  ])('refuses %s', async (_what, members, message) => {
+    const response = await bedrock('invoke', { ...body, ...members })
+    expect([response.status, await response.json()]).toEqual([400, { message }])
+  })
+
+  it('takes a field with its flag', async () => {
+    const more = { anthropic_beta: ['context-management-2025-06-27'], context_management: { edits: [] } }
+    expect((await bedrock('invoke', { ...body, ...more })).status).toBe(200)
+  })
+
   it('refuses what belongs into the path', async () => {
     const response = await bedrock('invoke', { ...body, stream: true })
     expect(response.status).toBe(400)
     expect(await response.json()).toEqual({ message: 'stream: Extra inputs are not permitted' })
+  })
+})
+
+describe('messages through Vertex AI', () => {
+  const body = { anthropic_version: 'vertex-2023-10-16', max_tokens: 50, messages: [{ role: 'user', content: 'hi' }] }
+  const AUTHORIZED = { authorization: 'Bearer token' }
+  const vertex = (stream: boolean, more: object = {}, headers: Record<string, string> = AUTHORIZED) => {
+    const path = vertexMessagesPath('claude-sonnet-4-5@20250929', stream, { project: 'p', location: 'us-east5' })
+    return post(simulator.origin + path, { ...body, ...(stream ? { stream } : null), ...more }, headers)
+  }
+
+  it('has the bodies and events of the dialect as they are', async () => {
+    expect(await (await vertex(false)).json()).toMatchObject({
+      model: 'claude-sonnet-4-5@20250929',
+      content: [{ text: 'You said: hi' }],
+    })
+    const response = await vertex(true)
+    expect(response.headers.get('content-type')).toMatch(/^text\/event-stream/)
+    expect((await response.text()).trimEnd()).toMatch(/data: \{"type":"message_stop"\}$/)
+  })
+
+  it.each([
+    ['a model in the body', { model: 'm' }, {}, 'model: Extra inputs are not permitted'],
+    ['a stream that the method does not give', { stream: true }, {}, 'stream: does not fit the method'],
+    ['flags in the body', { anthropic_beta: [] }, {}, 'anthropic_beta: Extra inputs are not permitted'],
+    ['a flag that it does not know', {}, { 'anthropic-beta': 'files-api-2025-04-14' }, 'invalid beta flag'],
+    [
+      'another version',
+      { anthropic_version: '2023-06-01' },
+      {},
+      "anthropic_version: Input should be 'vertex-2023-10-16'",
+    ],
+  ])('refuses %s in the words of the model', async (_what, members, headers, message) => {
+    const response = await vertex(false, members, { ...AUTHORIZED, ...headers })
+    expect([response.status, await response.json()]).toMatchObject([
+      400,
+      { type: 'error', error: { type: 'invalid_request_error', message } },
+    ])
+  })
+
+  it('lets nobody in without a token, in the words of the cloud', async () => {
+    const response = await vertex(false, {}, {})
+    expect([response.status, await response.json()]).toMatchObject([
+      401,
+      { error: { code: 401, status: 'UNAUTHENTICATED' } },
+    ])
   })
 })
 

@@ -3,12 +3,25 @@ import type { BuiltRequest, Target } from '../../../../src/core/codec.ts'
 import type { Conversation, WireDialect } from '../../../../src/core/conversation.ts'
 import { GatewayError } from '../../../../src/core/errors.ts'
 import { clientCodec, upstreamCodec } from '../../../../src/dialects/codecs.ts'
+import { cloudBetas } from '../../../../src/dialects/anthropic-messages/cloud-betas.ts'
+import { readInvokePrompt } from '../../../../src/simulator/bedrock-invoke.ts'
+import type { RequestHead } from '../../../../src/simulator/http-head.ts'
+import { readVertexPrompt } from '../../../../src/simulator/vertex-messages.ts'
 import { readConversePrompt } from '../../../../src/simulator/converse-prompt.ts'
 import { readCoherePrompt } from '../../../../src/simulator/cohere-chat.ts'
 import type { Json } from '../../../support/plain-json.ts'
+import { REPLACED_REQUESTS } from '../../../support/replay-cases.ts'
 import { loadFixtures } from '../../../support/recorded-fixtures.ts'
 
 const CLAUDE = 'us.anthropic.claude-haiku-4-5-20251001-v1:0'
+/** As a coding agent sets them. */
+const BETAS = ['claude-code-20250219', 'interleaved-thinking-2025-05-14', 'fine-grained-tool-streaming-2025-05-14']
+const VERTEX_HEAD = {
+  method: 'POST',
+  path: '/',
+  query: '',
+  headers: { authorization: 'Bearer token', 'anthropic-beta': cloudBetas(BETAS).join(',') },
+} as unknown as RequestHead
 const REQUESTS = loadFixtures(
   ({ request, operation, kind }) => request !== null && operation === null && kind !== 'error',
 )
@@ -70,6 +83,47 @@ describe('recorded requests of clients', () => {
     expect(cases).toBeGreaterThan(100)
     expect(calls).toBeGreaterThan(20)
     console.log(`${client} → Converse: ${cases} requests, ${calls} calls; refused:`, Object.fromEntries(left))
+  })
+
+  const CLOUDS = ['bedrock-invoke', 'anthropic-vertex'] as const
+  const pairs = CLOUDS.flatMap((cloud) =>
+    (['openai-chat', 'anthropic-messages'] as const).map((c) => [c, cloud] as const),
+  )
+
+  it.each(pairs)('of %s become messages that %s takes', (client, cloud) => {
+    const left = new Map<string, number>()
+    let cases = 0
+    let calls = 0
+    for (const fixture of REQUESTS.filter(({ protocol }) => protocol === client)) {
+      const conversation = clientCodec(client).parseRequest(JSON.parse(String(fixture.request)))
+      const result = built(conversation, cloud, { model: CLAUDE, stream: conversation.stream, betas: BETAS })
+      if (result instanceof GatewayError) {
+        refused(left, result)
+        continue
+      }
+      const body: Json = JSON.parse(JSON.stringify(result.body))
+      const route = { model: CLAUDE, stream: conversation.stream }
+      if (fixture.id in REPLACED_REQUESTS) {
+        left.set(REPLACED_REQUESTS[fixture.id] ?? '', 1)
+        continue
+      }
+      if (cloud === 'bedrock-invoke') expect(() => readInvokePrompt(body, route), fixture.id).not.toThrow()
+      else expect(() => readVertexPrompt(body, route, VERTEX_HEAD), fixture.id).not.toThrow()
+      const said = JSON.stringify(body.messages)
+      for (const text of textsOf(conversation)) expect(said, fixture.id).toContain(JSON.stringify(text).slice(1, -1))
+      const used = body.messages
+        .flatMap(({ content }: Json) => (Array.isArray(content) ? content : []))
+        .filter((block: Json) => block.type === 'tool_use')
+      expect(
+        used.map((block: Json) => block.name),
+        fixture.id,
+      ).toEqual(callNamesOf(conversation))
+      cases++
+      calls += used.length
+    }
+    expect(cases).toBeGreaterThan(100)
+    expect(calls).toBeGreaterThan(20)
+    console.log(`${client} → ${cloud}: ${cases} requests, ${calls} calls; refused:`, Object.fromEntries(left))
   })
 
   it.each(['openai-chat', 'anthropic-messages'] as const)('of %s become what Cohere takes', (client) => {

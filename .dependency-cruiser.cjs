@@ -36,7 +36,7 @@ const MAY_IMPORT = {
 }
 
 /** Programs: they may import everything, nobody imports them. */
-const ROOTS = '^src/(main|front|control)[.]ts$'
+const ROOTS = '^src/(main|front|control|reconcile)[.]ts$'
 
 /** Third-party library → the one place that may import it. */
 const DOORS = {

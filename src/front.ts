@@ -5,6 +5,7 @@ import { Authenticator } from './auth/authenticator.ts'
 import { loadOrCreateSecrets } from './config/secrets.ts'
 import { systemClock } from './core/clock.ts'
 import { DeadlineClock } from './core/deadlines.ts'
+import { PriceBook } from './core/price-book.ts'
 import type { Snapshot } from './core/snapshot.ts'
 import { dialectOf } from './dialects/index.ts'
 import { frontSamples } from './gateway/front-samples.ts'
@@ -110,6 +111,7 @@ async function runFront(setup: ChildSetup): Promise<void> {
     user: config.limits.userDefaults,
     enterprise: config.limits.enterpriseDefaults,
   })
+  const prices = new PriceBook()
   const leases: LeaseBook = new LeaseBook({
     clock,
     processes: config.server.fronts,
@@ -199,7 +201,8 @@ async function runFront(setup: ChildSetup): Promise<void> {
     addressFailures: new AddressFailures(config.limits.addressFailuresPerMinute, config.server.fronts),
     scheduler,
     journal,
-    accountant: new Accountant(journal, clock, (usage) => {
+    prices,
+    accountant: new Accountant(journal, clock, prices, (usage) => {
       cacheShare.promptTokens += usage.promptTokens
       cacheShare.cachedTokens += usage.cachedTokens
     }),
@@ -249,6 +252,7 @@ async function runFront(setup: ChildSetup): Promise<void> {
       snapshotAtMs = clock.now()
       requestMetrics.update(next)
       authenticator.update(next)
+      prices.update(next)
       scheduler.update(next)
       models.update(next)
       jobReader.update(next)

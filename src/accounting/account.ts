@@ -1,4 +1,5 @@
 import type { Clock } from '../core/clock.ts'
+import type { PriceBook } from '../core/price-book.ts'
 import { GatewayError } from '../core/errors.ts'
 import type { RequestContext } from '../core/request-context.ts'
 import type { BeginRecord, EndRecord } from '../core/request-record.ts'
@@ -14,11 +15,13 @@ export class Accountant {
   readonly #journal: Journal
   readonly #clock: Clock
 
+  readonly #prices: Pick<PriceBook, 'costOf'>
   readonly #onUsage: (usage: Usage) => void
 
-  constructor(journal: Journal, clock: Clock, onUsage: (usage: Usage) => void) {
+  constructor(journal: Journal, clock: Clock, prices: Pick<PriceBook, 'costOf'>, onUsage: (usage: Usage) => void) {
     this.#journal = journal
     this.#clock = clock
+    this.#prices = prices
     this.#onUsage = onUsage
   }
 
@@ -41,7 +44,7 @@ export class Accountant {
   /** The end of every request, exactly once, whatever happened to it. */
   end(ctx: RequestContext): void {
     const nowUs = this.#clock.monotonicUs()
-    ctx.reservation?.settle(ctx.usage.promptTokens + ctx.usage.completionTokens, this.#clock.now())
+    this.#settle(ctx)
     // Refused because nothing can be recorded: this cannot be recorded now either, and the client is not to wait for it.
     if (ctx.error?.code === 'JOURNAL_UNAVAILABLE') {
       ctx.finish?.()
@@ -54,6 +57,13 @@ export class Accountant {
       if (failure === null) ctx.finish?.()
       else ctx.exchange.response.destroy()
     })
+  }
+
+  #settle({ reservation, usage, providerId, servedModel }: RequestContext): void {
+    if (reservation === null) return
+    // What the settler will say: the same usage, the same prices.
+    const costMicro = reservation.countsMoney ? this.#prices.costOf(providerId, servedModel, usage) : 0
+    reservation.settle(usage.promptTokens + usage.completionTokens, this.#clock.now(), costMicro)
   }
 }
 

@@ -73,6 +73,7 @@ export const ERROR_CODES = {
   CONCURRENCY_EXCEEDED: row(429, 'rate_limit', 'downstream', false, 'Too many requests at the same time.'),
   LOGIN_THROTTLED: row(429, 'rate_limit', 'downstream', false, 'Too many attempts to log in.'),
   BUDGET_EXHAUSTED: row(429, 'quota_exhausted', 'downstream', false, 'The budget is used up.'),
+  BUDGET_UNKNOWN: row(503, 'service_unavailable', 'internal', false, 'Budgets cannot be looked up at the moment.'),
   CLIENT_CLOSED: row(499, 'invalid_request', 'downstream', false, 'The client closed the connection.'),
   INTERNAL: row(500, 'server_error', 'internal', false, 'Internal error.'),
   GATEWAY_OVERLOADED: row(503, 'service_unavailable', 'internal', false, 'Too many requests are under way.'),

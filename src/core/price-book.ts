@@ -31,6 +31,19 @@ export class PriceBook {
     return prices === null ? 0 : costMicro(usage, prices)
   }
 
+  /** Micro-units that an answer costs at most, whatever of its prompt is in a cache or goes there. */
+  mostOf(providerId: string, model: string, tokens: Pick<Usage, 'promptTokens' | 'completionTokens'>): number {
+    const prices = this.pricesOf(providerId, model)
+    if (prices === null) return 0
+    const usage = { ...tokens, cachedTokens: 0, cacheWriteTokens: 0, reasoningTokens: 0 }
+    const [plain, written, cached] = [
+      costMicro(usage, prices),
+      costMicro({ ...usage, cacheWriteTokens: tokens.promptTokens }, prices),
+      costMicro({ ...usage, cachedTokens: tokens.promptTokens }, prices),
+    ]
+    return Math.max(plain, written, cached)
+  }
+
   /** Null: nothing is known, which is free. */
   pricesOf(providerId: string, upstreamModel: string): ModelPrices | null {
     const key = `${providerId}\n${upstreamModel}`

@@ -9,12 +9,17 @@ import type { TraceContext } from './trace-context.ts'
 import type { Settlement, Usage } from './usage.ts'
 import { emptyUsage } from './usage.ts'
 
-/** Tokens and a place held under the limits of one key; settled and released once, by accounting. */
+/** What is held for a request under the limits and budgets of its key; settled and released once, by accounting. */
 export interface Reservation {
-  /** Holds tokens until the truth is known. Throws, or rejects with, TPM_EXCEEDED. */
-  reserve(tokens: number, nowMs: number): void | Promise<void>
+  /** Some of the limits are budgets: what the request may cost and what it did cost is to be told. */
+  readonly countsMoney: boolean
+  /**
+   * Holds what the request may use until the truth is known: all of it, or nothing. Throws, or rejects with, TPM_EXCEEDED,
+   * BUDGET_EXHAUSTED or BUDGET_UNKNOWN.
+   */
+  reserve(tokens: number, nowMs: number, costMicro?: number): void | Promise<void>
   /** Books the truth in place of what was reserved, and gives the place back. Later calls do nothing. */
-  settle(actualTokens: number, nowMs: number): void
+  settle(actualTokens: number, nowMs: number, costMicro?: number): void
 }
 
 /** What the key has left, as the `X-RateLimit-*` headers tell it. */

@@ -3,6 +3,7 @@ import type { Journal } from '../accounting/journal.ts'
 import type { Authenticator } from '../auth/authenticator.ts'
 import type { EndpointName } from '../core/endpoint.ts'
 import { GatewayError } from '../core/errors.ts'
+import type { PriceBook } from '../core/price-book.ts'
 import type { Principal } from '../core/principal.ts'
 import type { RequestBody } from '../core/request-body.ts'
 import type { RateLimitState, RequestContext } from '../core/request-context.ts'
@@ -16,6 +17,7 @@ import { serve } from './serve.ts'
 import type { ServeParts } from './serve.ts'
 import type { TokenCounts } from './token-counts.ts'
 import type { Videos } from './video/videos.ts'
+import { worstCost } from './worst-cost.ts'
 
 /** The steps of `pipeline.ts`, each with what it needs. */
 export interface Phases {
@@ -41,6 +43,7 @@ export interface PhaseParts extends ServeParts {
   /** Null until the first snapshot has come. */
   readonly isReady: () => boolean
   readonly defaultOutputTokens: number
+  readonly prices: PriceBook
   readonly videos: Videos
   readonly tokenCounts: TokenCounts
   readonly metrics: RequestMetrics
@@ -112,7 +115,8 @@ export function createPhases(parts: PhaseParts): Phases {
       const { body, reservation } = ctx
       if (body === null || ctx.endpoint.name === 'messages.count_tokens') return
       const output = (body.maxOutputTokens ?? parts.defaultOutputTokens) * body.choices
-      return reservation?.reserve(body.estimatedPromptTokens + output, clock.now())
+      const costMicro = reservation?.countsMoney === true ? worstCost(ctx, body, parts) : 0
+      return reservation?.reserve(body.estimatedPromptTokens + output, clock.now(), costMicro)
     },
 
     begin: (ctx) => accountant.begin(ctx),

@@ -1,17 +1,19 @@
 import type { AllowanceKind } from '../core/allowance.ts'
-import { GatewayError } from '../core/errors.ts'
+import { budgetAllowance, budgetName } from '../core/budget.ts'
+import type { BudgetMeasure } from '../core/budget.ts'
+import type { GatewayError } from '../core/errors.ts'
+import { monthAt } from '../core/month.ts'
 import type { Principal } from '../core/principal.ts'
 import type { RateLimitState, Reservation } from '../core/request-context.ts'
 import { secondOf } from './holding.ts'
 import type { Holding, Refusal, Taken } from './holding.ts'
 import type { LeaseBook } from './lease-book.ts'
+import { budgetRefusal, limitRefusal } from './refusals.ts'
+import type { Limit } from './refusals.ts'
 
-/** Whose limit it is, as a refusal names it. */
-type Owner = 'API key' | 'user' | 'enterprise'
-
-interface Limit {
-  readonly owner: Owner
-  readonly holding: Holding
+/** A limit of what a request uses, not of how many there are. */
+interface UseLimit extends Limit {
+  readonly measure: BudgetMeasure
 }
 
 /** Every limit that a caller is under, the cheapest to refuse by first. */
@@ -19,7 +21,11 @@ interface Chain {
   readonly principal: Principal
   readonly places: readonly Limit[]
   readonly requests: readonly Limit[]
-  readonly tokens: readonly Limit[]
+  readonly tokens: readonly UseLimit[]
+  /** Of one month. */
+  readonly budgets: readonly UseLimit[]
+  /** When another month begins, Unix milliseconds; Infinity where there are no budgets. */
+  readonly untilMs: number
   /** How long its requests take, smoothed: tells when a place will be free. */
   meanDurationMs: number
   lastUsedMs: number
@@ -30,8 +36,8 @@ const IDLE_MS = 120_000
 const DURATION_SMOOTHING = 0.1
 
 /**
- * Limits of keys, their users and their enterprises: requests and tokens per minute, requests at the same time. Taken from
- * what this front has leased, in memory; only when that is used up is the authority asked.
+ * Limits of keys, their users and their enterprises: requests and tokens per minute, requests at the same time, and the budgets
+ * that a key is under. Taken from what this front has leased, in memory; only when that is used up is the authority asked.
  */
 export class Admissions {
   readonly #book: LeaseBook
@@ -55,7 +61,7 @@ export class Admissions {
       if (taken === 'taken') continue
       if (taken === 'ask') return this.#admitAsking(chain, limits, at, nowMs)
       for (const { holding } of limits.slice(0, at)) holding.undo(1, secondOf(nowMs))
-      throw refusalOf(limit, chain, taken, nowMs)
+      throw limitRefusal(limit, chain.meanDurationMs, taken, nowMs)
     }
     return new Admission(chain, nowMs, this.#book)
   }
@@ -67,7 +73,7 @@ export class Admissions {
 
   async #admitAsking(chain: Chain, limits: readonly Limit[], from: number, nowMs: number): Promise<Admission> {
     // All are asked for in one message: what comes next will be there when it is needed.
-    for (const { holding } of [...limits.slice(from), ...chain.tokens]) holding.askFor(1)
+    for (const { holding } of [...limits.slice(from), ...chain.tokens, ...chain.budgets]) holding.askFor(1)
     const taken: Taken[] = limits.slice(0, from).map(() => ({ second: secondOf(nowMs) }))
     for (const limit of limits.slice(from)) {
       const result = await limit.holding.obtain(1, this.#book.clock.now())
@@ -76,7 +82,7 @@ export class Admissions {
         continue
       }
       for (const [at, { second }] of taken.entries()) limits[at]?.holding.undo(1, second)
-      throw refusalOf(limit, chain, result, this.#book.clock.now())
+      throw limitRefusal(limit, chain.meanDurationMs, result, this.#book.clock.now())
     }
     return new Admission(chain, nowMs, this.#book)
   }
@@ -84,15 +90,15 @@ export class Admissions {
   #chainOf(principal: Principal, nowMs: number): Chain {
     this.#sweep(nowMs)
     let chain = this.#chains.get(principal.key.id)
-    if (chain?.principal !== principal) {
-      chain = this.#makeChain(principal, chain?.meanDurationMs ?? 0)
+    if (chain?.principal !== principal || nowMs >= chain.untilMs) {
+      chain = this.#makeChain(principal, chain?.meanDurationMs ?? 0, nowMs)
       this.#chains.set(principal.key.id, chain)
     }
     chain.lastUsedMs = nowMs
     return chain
   }
 
-  #makeChain(principal: Principal, meanDurationMs: number): Chain {
+  #makeChain(principal: Principal, meanDurationMs: number, nowMs: number): Chain {
     const { key, limits, userLimits, enterpriseLimits } = principal
     const groups = [
       { owner: 'API key', id: key.id, limits },
@@ -110,9 +116,23 @@ export class Admissions {
       principal,
       places: of('concurrency', 'places'),
       requests: of('requestsPerMinute', 'window'),
-      tokens: of('tokensPerMinute', 'window'),
+      tokens: of('tokensPerMinute', 'window').map((limit) => ({ ...limit, measure: 'tokens' })),
+      ...this.#budgetsOf(principal, nowMs),
       meanDurationMs,
       lastUsedMs: 0,
+    }
+  }
+
+  #budgetsOf({ key }: Principal, nowMs: number): Pick<Chain, 'budgets' | 'untilMs'> {
+    const { budgets = [], timeZone = 'UTC' } = key
+    if (budgets.length === 0) return { budgets: [], untilMs: Infinity }
+    const month = monthAt(timeZone, nowMs)
+    return {
+      budgets: budgets.map(({ owner, id, measure, limit }) => {
+        const allowance = budgetAllowance(measure, budgetName(owner, id, month.name))
+        return { owner, measure, holding: this.#book.holding(allowance, 'budget', limit) }
+      }),
+      untilMs: month.endMs,
     }
   }
 
@@ -123,12 +143,12 @@ export class Admissions {
   }
 }
 
-/** A request that was let in: may reserve tokens, and is settled once. */
+/** A request that was let in: may reserve what it needs, and is settled once. */
 export class Admission implements Reservation {
   readonly #chain: Chain
   readonly #book: LeaseBook
   readonly #admittedMs: number
-  #reserved: Array<{ readonly limit: Limit; readonly second: number; readonly amount: number }> = []
+  #reserved: Array<{ readonly limit: UseLimit; readonly second: number; readonly amount: number }> = []
   #open = true
 
   constructor(chain: Chain, admittedMs: number, book: LeaseBook) {
@@ -137,41 +157,66 @@ export class Admission implements Reservation {
     this.#book = book
   }
 
-  /**
-   * Holds `tokens` under every limit until the truth is known. Throws, or rejects with, TPM_EXCEEDED. More than a whole minute's
-   * limit is held as just that.
-   */
-  reserve(tokens: number, nowMs: number): void | Promise<void> {
-    const limits = this.#chain.tokens
-    for (let at = 0; at < limits.length; at++) {
-      const limit = limits[at] as Limit
-      const amount = Math.min(tokens, limit.holding.limit)
+  get countsMoney(): boolean {
+    return this.#chain.budgets.length > 0
+  }
+
+  /** Of tokens per minute more than the whole limit is held as just that; a budget has to cover all. */
+  reserve(tokens: number, nowMs: number, costMicro = 0): void | Promise<void> {
+    const { tokens: windows, budgets } = this.#chain
+    const count = windows.length + budgets.length
+    for (let at = 0; at < count; at++) {
+      const limit = this.#limitAt(at)
+      const amount = amountOf(limit, tokens, costMicro)
       const taken = limit.holding.take(amount, nowMs)
-      if (taken === 'ask') return this.#reserveAsking(tokens, at)
-      if (taken !== 'taken') throw refusalOf(limit, this.#chain, taken, nowMs, amount)
+      if (taken === 'ask') return this.#reserveAsking(tokens, costMicro, at)
+      if (taken !== 'taken') throw this.#refusal(limit, taken, nowMs, amount)
       this.#reserved.push({ limit, second: secondOf(nowMs), amount })
     }
   }
 
-  settle(actualTokens: number, nowMs: number): void {
+  settle(actualTokens: number, nowMs: number, costMicro = 0): void {
     if (!this.#open) return
     this.#open = false
     const chain = this.#chain
     for (const { holding } of chain.places) holding.give(false)
     chain.meanDurationMs += (nowMs - this.#admittedMs - chain.meanDurationMs) * DURATION_SMOOTHING
-    for (const { limit, second, amount } of this.#reserved) limit.holding.correct(second, actualTokens - amount)
+    for (const { limit, second, amount } of this.#reserved) {
+      limit.holding.correct(second, (limit.measure === 'tokens' ? actualTokens : costMicro) - amount)
+    }
   }
 
-  async #reserveAsking(tokens: number, from: number): Promise<void> {
-    const limits = this.#chain.tokens
-    for (let at = from; at < limits.length; at++) {
-      const limit = limits[at] as Limit
-      const amount = Math.min(tokens, limit.holding.limit)
+  async #reserveAsking(tokens: number, costMicro: number, from: number): Promise<void> {
+    const count = this.#chain.tokens.length + this.#chain.budgets.length
+    // All are asked for in one message.
+    for (let at = from; at < count; at++) {
+      const limit = this.#limitAt(at)
+      limit.holding.askFor(amountOf(limit, tokens, costMicro))
+    }
+    for (let at = from; at < count; at++) {
+      const limit = this.#limitAt(at)
+      const amount = amountOf(limit, tokens, costMicro)
       const result = await limit.holding.obtain(amount, this.#book.clock.now())
-      if (!('second' in result)) throw refusalOf(limit, this.#chain, result, this.#book.clock.now(), amount)
+      if (!('second' in result)) throw this.#refusal(limit, result, this.#book.clock.now(), amount)
       this.#reserved.push({ limit, second: result.second, amount })
     }
   }
+
+  #limitAt(at: number): UseLimit {
+    const { tokens, budgets } = this.#chain
+    return (at < tokens.length ? tokens[at] : budgets[at - tokens.length]) as UseLimit
+  }
+
+  #refusal(limit: UseLimit, refusal: Refusal, nowMs: number, amount: number): GatewayError {
+    return limit.holding.kind === 'budget'
+      ? budgetRefusal(limit, refusal, { measure: limit.measure, amount, renewedMs: this.#chain.untilMs, nowMs })
+      : limitRefusal(limit, this.#chain.meanDurationMs, refusal, nowMs, amount)
+  }
+}
+
+function amountOf({ holding, measure }: UseLimit, tokens: number, costMicro: number): number {
+  const amount = measure === 'tokens' ? tokens : costMicro
+  return holding.kind === 'budget' ? amount : Math.min(amount, holding.limit)
 }
 
 function stateOf({ requests, tokens }: Chain, nowMs: number): RateLimitState {
@@ -191,23 +236,4 @@ function tightest(limits: readonly Limit[], nowMs: number): Holding | undefined 
   const [first, ...others] = limits.map(({ holding }) => holding)
   if (first === undefined) return undefined
   return others.reduce((best, one) => (one.remaining(nowMs) < best.remaining(nowMs) ? one : best), first)
-}
-
-/** Names whose limit it was and when to come back. */
-function refusalOf({ owner, holding }: Limit, chain: Chain, refusal: Refusal, nowMs: number, amount = 1): GatewayError {
-  const whose = `This ${owner}`
-  if (holding.kind === 'places') {
-    return new GatewayError('CONCURRENCY_EXCEEDED', {
-      message: `${whose} may run ${holding.limit} requests at the same time. Try again when one has finished.`,
-      // Places become free one by one: with n under way, one does every nth of a request's time.
-      retryAfterSeconds: Math.max(1, chain.meanDurationMs / holding.limit / 1000),
-    })
-  }
-  const isTokens = holding.id.endsWith('tokensPerMinute')
-  const wait = Math.max(1, Math.ceil((refusal.retryAtMs - nowMs) / 1000))
-  const needs = isTokens && amount > 1 ? `, and this request may need ${Math.ceil(amount)}` : ''
-  return new GatewayError(isTokens ? 'TPM_EXCEEDED' : 'RPM_EXCEEDED', {
-    message: `${whose} may use ${holding.limit} ${isTokens ? 'tokens' : 'requests'} per minute${needs}. Try again in ${wait} s.`,
-    retryAfterSeconds: wait,
-  })
 }

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto'
 import fc from 'fast-check'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { postUsage } from '../../src/ledger/post-usage.ts'
+import { reconcile } from '../../src/ledger/reconcile.ts'
 import { findWallet, listWalletTransactions, moveWallet } from '../../src/ledger/wallet.ts'
 import type { Movement } from '../../src/ledger/wallet.ts'
 import type { Database } from '../../src/store/database.ts'
@@ -98,6 +99,31 @@ export function ledgerContract(open: () => Promise<Database>): void {
       await expect(postUsage(database, batch, costs)).rejects.toMatchObject({ sqlState: '23505' })
 
       expect([await balance(first), await balance(second)]).toEqual([-2n, -3n])
+    })
+
+    it('finds what two books say differently, and nothing where they agree', async () => {
+      const before = await reconcile(database)
+      expect(before.drifts.filter(({ what }) => what.startsWith('entries'))).toEqual([])
+      const id = await enterprise()
+      await moveWallet(database, movement(id, 70n, { kind: 'topup' }))
+      const driftsOf = async () => (await reconcile(database)).drifts.filter(({ of }) => of.includes(id))
+      expect(await driftsOf()).toEqual([])
+
+      await database.query('UPDATE wallets SET credited_micro = 71 WHERE enterprise_id = $1', [id])
+      await database.query(`INSERT INTO budget_use VALUES ($1, '', 5, 0)`, [`wallet:${id}`])
+      await postUsage(database, randomUUID(), new Map([[id, 4]]))
+      expect(await driftsOf()).toEqual([
+        { what: 'spent by an enterprise: log, ledger', of: id, left: 0n, right: 4n },
+        { what: 'balance of a wallet: ledger, wallet', of: id, left: 66n, right: 67n },
+        { what: 'charged to a wallet: wallet, budgets', of: id, left: 4n, right: 5n },
+      ])
+      expect((await reconcile(database)).enterprises).toContainEqual({
+        enterpriseId: id,
+        log: 0n,
+        ledger: 4n,
+        wallet: 4n,
+        budgets: 5n,
+      })
     })
 
     it('is only ever added to', async () => {

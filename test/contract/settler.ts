@@ -4,6 +4,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from
 import type { Tenants } from '../../src/core/budget.ts'
 import { NO_BUDGET, NO_TENANTS } from '../../src/core/budget.ts'
 import { emptyUsage } from '../../src/core/usage.ts'
+import { reconcile } from '../../src/ledger/reconcile.ts'
 import type { PriceOf } from '../../src/settlement/rows.ts'
 import type { Settler } from '../../src/settlement/settler.ts'
 import { createSettler } from '../../src/settlement/settler.ts'
@@ -165,6 +166,10 @@ export function settlerContract(open: () => Promise<Database>): void {
       expect(await database.query('SELECT * FROM wallets')).toEqual([
         { enterprise_id: 'acme', credited_micro: 0, charged_micro: 400 },
       ])
+      expect(await reconcile(database)).toEqual({
+        enterprises: [{ enterpriseId: 'acme', log: 400n, ledger: 400n, wallet: 400n, budgets: 400n }],
+        drifts: [],
+      })
     })
 
     it('catches up with what was there, however much is written meanwhile', async () => {

@@ -18,25 +18,29 @@ async function main(): Promise<void> {
     ...config.database,
     dataDir: config.dataDir,
     onFault: (error) => {
-      console.error(`sluice: ${error.message}`)
+      process.stderr.write(`sluice: ${error.message}\n`)
     },
   })
   try {
     await migrate(database)
     const { enterprises, drifts } = await reconcile(database)
     for (const { enterpriseId, log, ledger, wallet, budgets } of enterprises) {
-      console.log(`enterprise ${enterpriseId}: log ${log}, ledger ${ledger}, wallet ${wallet}, budgets ${budgets}`)
+      tell(`enterprise ${enterpriseId}: log ${log}, ledger ${ledger}, wallet ${wallet}, budgets ${budgets}`)
     }
-    for (const { what, of, left, right } of drifts) console.log(`DRIFT ${what} (${of}): ${left}, ${right}`)
-    console.log(drifts.length === 0 ? 'The books agree.' : `${drifts.length} drifts.`)
+    for (const { what, of, left, right } of drifts) tell(`DRIFT ${what} (${of}): ${left}, ${right}`)
+    tell(drifts.length === 0 ? 'The books agree.' : `${drifts.length} drifts.`)
     process.exitCode = drifts.length === 0 ? 0 : DRIFT
   } finally {
     await database.close()
   }
 }
 
+function tell(line: string): void {
+  process.stdout.write(`${line}\n`)
+}
+
 main().catch((cause: unknown) => {
   const message = cause instanceof Error ? cause.message : String(cause)
-  console.error(`sluice: ${message}`)
+  process.stderr.write(`sluice: ${message}\n`)
   process.exitCode = FAILURE
 })

@@ -1,0 +1,78 @@
+import { spawnSync } from 'node:child_process'
+import { cpSync, mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { inject } from 'vitest'
+import type { Database } from '../../src/store/database.ts'
+import { migrate } from '../../src/store/migrate.ts'
+import { openPglite } from '../../src/store/pglite-database.ts'
+import { openPostgres } from '../../src/store/postgres-database.ts'
+import type { GatewayOptions } from './gateway.ts'
+import { createTestDatabase } from './test-database.ts'
+
+const RECONCILE = fileURLToPath(new URL('../../dist/reconcile.js', import.meta.url))
+
+/** A store of the vitest project's kind that is filled before a gateway begins with it, and looked at when it has ended. */
+export class TenantStore {
+  readonly #dataDir: string
+  readonly #url: string | null
+
+  private constructor(dataDir: string, url: string | null) {
+    this.#dataDir = dataDir
+    this.#url = url
+  }
+
+  static async make(fill: (database: Database) => Promise<void>): Promise<TenantStore> {
+    const dataDir = mkdtempSync(join(tmpdir(), 'sluice-tenants-'))
+    const isPostgres = inject('database') === 'postgres'
+    if (!isPostgres) cpSync(inject('pgliteTemplate'), dataDir, { recursive: true })
+    const store = new TenantStore(dataDir, isPostgres ? await createTestDatabase(inject('postgresUrl')) : null)
+    await store.use(async (database) => {
+      await migrate(database)
+      await fill(database)
+    })
+    return store
+  }
+
+  get options(): Pick<GatewayOptions, 'dataDir' | 'database'> {
+    return { dataDir: this.#dataDir, ...(this.#url === null ? {} : { database: { url: this.#url } }) }
+  }
+
+  /** Only while no gateway runs, where the database is embedded. */
+  async use<T>(work: (database: Database) => Promise<T>): Promise<T> {
+    const database = await this.#open()
+    try {
+      return await work(database)
+    } finally {
+      await database.close()
+    }
+  }
+
+  /** The command, as an operator runs it. */
+  reconcile(): { code: number | null; output: string } {
+    const { PATH = '', HOME = '' } = process.env
+    const { status, stdout, stderr } = spawnSync(process.execPath, [RECONCILE], {
+      env: { PATH, HOME, SLUICE_DATA_DIR: this.#dataDir, ...(this.#url === null ? {} : { DATABASE_URL: this.#url }) },
+      encoding: 'utf8',
+      cwd: this.#dataDir,
+    })
+    return { code: status, output: stdout + stderr }
+  }
+
+  remove(): void {
+    rmSync(this.#dataDir, { recursive: true, force: true })
+  }
+
+  #open(): Promise<Database> {
+    if (this.#url === null) return openPglite(join(this.#dataDir, 'database'))
+    return Promise.resolve(
+      openPostgres({
+        url: this.#url,
+        maxConnections: 2,
+        statementTimeoutMs: 60_000,
+        onConnectionError: () => undefined,
+      }),
+    )
+  }
+}

@@ -1,7 +1,11 @@
 import { defineConfig } from 'vitest/config'
 
 /** Tests of whole gateways: each runs on the embedded database and on Postgres. */
-const GATEWAY_TESTS = ['test/integration/gateway/**/*.test.ts', 'test/fault/**/*.test.ts', 'test/e2e/**/*.test.ts']
+const GATEWAY_TESTS = [
+  'test/integration/{gateway,management}/**/*.test.ts',
+  'test/fault/**/*.test.ts',
+  'test/e2e/**/*.test.ts',
+]
 
 declare module 'vitest' {
   interface ProvidedContext {

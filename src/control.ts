@@ -26,10 +26,8 @@ import { SharedLeases } from './leases/shared-leases.ts'
 import type { StoreHealth } from './core/health.ts'
 import { ControlLink } from './link/control-link.ts'
 import type { ControlToFront } from './link/messages.ts'
-import { authRoutes } from './management/auth-routes.ts'
-import { journalRoutes } from './management/journal-routes.ts'
-import { logRoutes } from './management/log-routes.ts'
-import { metricsRoutes } from './management/metrics-route.ts'
+import { Guard } from './management/guard.ts'
+import { createHandlers } from './management/handlers.ts'
 import { ManagementRouter } from './management/router.ts'
 import { Tokens } from './management/tokens.ts'
 import { LogKeeper } from './settlement/log-keeper.ts'
@@ -182,13 +180,15 @@ async function runControl(setup: ChildSetup): Promise<void> {
     return registry.render([...processSamples.take(), ...state], clock.now())
   }
   const router = new ManagementRouter(
-    [
-      ...authRoutes(database, tokens),
-      ...logRoutes(database),
-      ...journalRoutes(database, () => journalWatch.health),
-      ...metricsRoutes(renderMetrics, config.metrics.token),
-    ],
-    tokens,
+    createHandlers({
+      database,
+      tokens,
+      keyHash: secrets.keyHash,
+      registrationOpen: config.registrationOpen,
+      journalHealth: () => journalWatch.health,
+      renderMetrics,
+    }),
+    new Guard({ database, tokens, scraperSecret: config.metrics.token }),
     onFault,
   )
   const link = new ControlLink({

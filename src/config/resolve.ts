@@ -78,6 +78,7 @@ export function resolveConfig(raw: ConfigFile, { file, env, cwd, cores, fail }: 
       ['url'],
     ),
     redis: resolveRedis(redis, fail),
+    registrationOpen: raw.auth.registration === 'open',
     journal: {
       durability: journal.durability,
       segmentMaxBytes: journal.segment_max_bytes,

@@ -390,6 +390,13 @@ const redis = section('Redis, for limits shared by several nodes; without one, l
   }),
 })
 
+const auth = section('Accounts of the management plane.', {
+  registration: Type.Enum(['closed', 'open'], {
+    description: '"open": anybody may make an account; "closed": admins make them, and who is invited.',
+    default: 'closed',
+  }),
+})
+
 const journal = section('Records of requests on their way to the database.', {
   durability: Type.Enum(['os', 'disk'], {
     description: '"os" survives the end of any process, "disk" also a power cut, at the price of latency.',
@@ -511,6 +518,7 @@ export const configSchema = Type.Object(
         default: 90,
       }),
     }),
+    auth,
     overload,
     metrics,
     telemetry: section('What the gateway tells others of a request.', {

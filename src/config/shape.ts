@@ -18,6 +18,8 @@ export interface Config {
   readonly keys: readonly DeclaredKey[]
   readonly database: DatabaseConfig
   readonly redis: RedisConfig
+  /** Anybody may make an account. */
+  readonly registrationOpen: boolean
   readonly journal: JournalConfig
   /** Absolute. */
   readonly dataDir: string

@@ -43,6 +43,8 @@ export const ERROR_CODES = {
   ),
   ROUTE_NOT_FOUND: row(404, 'invalid_request', 'downstream', false, 'There is nothing at this path.'),
   METHOD_NOT_ALLOWED: row(405, 'invalid_request', 'downstream', false, 'This path does not take this method.'),
+  NOT_FOUND: row(404, 'invalid_request', 'downstream', false, 'There is no such thing, or it is not yours.'),
+  CONFLICT: row(409, 'invalid_request', 'downstream', false, 'This exists already.'),
   MODEL_NOT_FOUND: row(404, 'invalid_request', 'downstream', false, 'The model does not exist.'),
   VIDEO_NOT_FOUND: row(
     404,
@@ -67,6 +69,7 @@ export const ERROR_CODES = {
   MODEL_DENIED: row(403, 'access_denied', 'downstream', false, 'This API key may not use this model.'),
   ADDRESS_DENIED: row(403, 'access_denied', 'downstream', false, 'This API key may not be used from this address.'),
   CLIENT_DENIED: row(403, 'access_denied', 'downstream', false, 'This API key may not be used by this client.'),
+  REGISTRATION_CLOSED: row(403, 'access_denied', 'downstream', false, 'Accounts are made by invitation here.'),
   ROLE_DENIED: row(403, 'access_denied', 'downstream', false, 'Your role does not allow this.'),
   RPM_EXCEEDED: row(429, 'rate_limit', 'downstream', false, 'Too many requests per minute.'),
   TPM_EXCEEDED: row(429, 'rate_limit', 'downstream', false, 'Too many tokens per minute.'),

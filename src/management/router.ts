@@ -1,136 +1,99 @@
-import { bearerToken, isSameSecret } from '../core/bearer.ts'
+import { Hono } from 'hono'
+import type { Context } from 'hono'
+import type { OperationSpec } from '../api/operation.ts'
+import { OPERATIONS } from '../api/operations/index.ts'
+import type { OperationName } from '../api/operations/index.ts'
 import { GatewayError } from '../core/errors.ts'
-import type { TokenSubject, Tokens } from './tokens.ts'
+import { OperationValidator } from '../validation/operation-validator.ts'
+import { Download } from './call.ts'
+import type { Call, Handler, Handlers } from './call.ts'
+import type { Guard } from './guard.ts'
+import { respond, toWebRequest } from './web.ts'
+import type { ManagementRequest, ManagementResponse } from './web.ts'
 
-/** A management request as it reaches the control process. */
-export interface ManagementRequest {
-  readonly requestId: string
-  readonly method: string
-  readonly path: string
-  readonly query: string
-  readonly headers: Readonly<Record<string, string | undefined>>
-  readonly address: string
-  readonly body: Buffer
-  readonly signal: AbortSignal
+interface Env {
+  readonly Bindings: { readonly request: ManagementRequest }
 }
 
-export interface ManagementResponse {
-  readonly status: number
-  readonly headers: ReadonlyArray<readonly [string, string]>
-  readonly body: Buffer | AsyncIterable<Buffer>
-}
+type AnyHandler = Handler<OperationSpec>
 
-export interface RouteInput {
-  readonly request: ManagementRequest
-  readonly params: Readonly<Record<string, string>>
-  readonly query: URLSearchParams
-  /** Parsed; undefined without a body. */
-  readonly json: unknown
-}
-
-interface RouteBase {
-  readonly method: 'GET' | 'POST' | 'PUT' | 'DELETE'
-  /** `{name}` stands for one segment. */
-  readonly path: string
-}
-
-/** Who may call a route is part of it: there is no route without. */
-export type ManagementRoute = RouteBase &
-  (
-    | { readonly allow: 'everyone'; readonly handle: (input: RouteInput) => Promise<unknown> }
-    /** Admins, and whoever sends the secret in place of a token. */
-    | {
-        readonly allow: 'scraper'
-        readonly secret: string | null
-        readonly handle: (input: RouteInput) => Promise<unknown>
-      }
-    | {
-        readonly allow: 'user' | 'admin'
-        readonly handle: (input: RouteInput, caller: TokenSubject) => Promise<unknown>
-      }
-  )
-
-/** What a handler returns when its answer is not JSON. */
-export class PlainAnswer {
-  readonly contentType: string
-  readonly text: string
-
-  constructor(contentType: string, text: string) {
-    this.contentType = contentType
-    this.text = text
-  }
-}
-
-interface CompiledRoute {
-  readonly route: ManagementRoute
-  readonly pattern: RegExp
-}
-
-/** Serves the management plane: finds the route, checks the caller against it, renders what it returns as JSON. */
+/** Serves the operations of the management plane: finds the operation, checks the caller and what was sent, renders what comes of it. */
 export class ManagementRouter {
-  readonly #routes: readonly CompiledRoute[]
-  readonly #tokens: Tokens
+  readonly #app = new Hono<Env>()
+  readonly #guard: Guard
+  readonly #validator = new OperationValidator()
   readonly #onFault: (cause: unknown) => void
 
-  constructor(routes: readonly ManagementRoute[], tokens: Tokens, onFault: (cause: unknown) => void) {
-    this.#routes = routes.map((route) => ({
-      route,
-      pattern: new RegExp(`^${route.path.replace(/\{(\w+)\}/g, '(?<$1>[^/]+)')}$`),
-    }))
-    this.#tokens = tokens
+  constructor(handlers: Handlers, guard: Guard, onFault: (cause: unknown) => void) {
+    this.#guard = guard
     this.#onFault = onFault
+    const paths = new Set<string>()
+    for (const [name, spec] of Object.entries(OPERATIONS)) {
+      const path = spec.path.replace(/\{(\w+)\}/g, ':$1')
+      paths.add(path)
+      // Each handler takes what its own specification says, which is what it is given.
+      const handler = handlers[name as OperationName] as unknown as AnyHandler
+      this.#app.on(spec.method, path, (context) => this.#run(spec, handler, context))
+    }
+    for (const path of paths) {
+      this.#app.all(path, () => {
+        throw new GatewayError('METHOD_NOT_ALLOWED')
+      })
+    }
+    this.#app.notFound(() => {
+      throw new GatewayError('ROUTE_NOT_FOUND')
+    })
+    this.#app.onError((cause, context) => this.#failed(cause, context.env.request.requestId))
   }
 
   async serve(request: ManagementRequest): Promise<ManagementResponse> {
     try {
-      const { route, params } = this.#find(request)
-      const input: RouteInput = {
-        request,
-        params,
-        query: new URLSearchParams(request.query),
-        json: parseBody(request.body),
-      }
-      return render(200, await this.#handle(route, input), request.requestId)
+      return respond(await this.#app.fetch(toWebRequest(request), { request }))
     } catch (cause) {
-      const error = GatewayError.from(cause)
-      if (error.code === 'INTERNAL') this.#onFault(cause)
-      return renderError(error, request.requestId)
+      return respond(this.#failed(cause, request.requestId))
     }
   }
 
-  async #handle(route: ManagementRoute, input: RouteInput): Promise<unknown> {
-    const { request } = input
-    switch (route.allow) {
-      case 'everyone':
-        return route.handle(input)
-      case 'scraper': {
-        const sent = bearerToken(request.headers['authorization'])
-        const knows = route.secret !== null && sent !== null && isSameSecret(sent, route.secret)
-        if (!knows) await this.#caller(request, 'admin')
-        return route.handle(input)
-      }
-      default:
-        return route.handle(input, await this.#caller(request, route.allow))
+  async #run(spec: OperationSpec, handle: AnyHandler, context: Context<Env>): Promise<Response> {
+    const { request } = context.env
+    const caller = await this.#guard.admit(spec.access, request.headers['authorization'])
+    const call = {
+      params: context.req.param(),
+      query: this.#validator.query(spec, new URLSearchParams(request.query)),
+      body: this.#validator.body(spec, parseBody(request.body)),
+      caller,
+      address: request.address,
+      signal: request.signal,
     }
+    return render(spec, await handle(call as Call<OperationSpec>), request.requestId)
   }
 
-  #find(request: ManagementRequest): { route: ManagementRoute; params: Record<string, string> } {
-    const matching = this.#routes.flatMap(({ route, pattern }) => {
-      const match = pattern.exec(request.path)
-      return match === null ? [] : [{ route, params: match.groups ?? {} }]
-    })
-    const found = matching.find(({ route }) => route.method === request.method)
-    if (found !== undefined) return found
-    throw new GatewayError(matching.length === 0 ? 'ROUTE_NOT_FOUND' : 'METHOD_NOT_ALLOWED')
+  #failed(cause: unknown, requestId: string): Response {
+    const error = GatewayError.from(cause)
+    if (error.code === 'INTERNAL') this.#onFault(cause)
+    const { type, message, code, param, status, retryAfterSeconds } = error
+    const headers = commonHeaders(requestId)
+    if (retryAfterSeconds !== null) headers.set('Retry-After', String(Math.max(1, Math.ceil(retryAfterSeconds))))
+    return Response.json({ error: { type, message, code, param, request_id: requestId } }, { status, headers })
   }
+}
 
-  async #caller(request: ManagementRequest, allow: 'user' | 'admin'): Promise<TokenSubject> {
-    const token = bearerToken(request.headers['authorization'])
-    if (token === null) throw new GatewayError('TOKEN_INVALID', { message: 'Send a token as Authorization: Bearer.' })
-    const caller = await this.#tokens.verify(token)
-    if (allow === 'admin' && caller.role !== 'admin') throw new GatewayError('ROLE_DENIED')
-    return caller
+function render(spec: OperationSpec, value: unknown, requestId: string): Response {
+  const { status } = spec.answer
+  const headers = commonHeaders(requestId)
+  if (value instanceof Download) {
+    headers.set('Content-Type', value.contentType)
+    if (value.fileName !== null) headers.set('Content-Disposition', `attachment; filename="${value.fileName}"`)
+    const { body } = value
+    return new Response(typeof body === 'string' ? body : ReadableStream.from(body), { status, headers })
   }
+  return spec.answer.schema === null
+    ? new Response(null, { status, headers })
+    : Response.json(value, { status, headers })
+}
+
+function commonHeaders(requestId: string): Headers {
+  return new Headers({ 'Cache-Control': 'no-store', 'X-Request-Id': requestId })
 }
 
 function parseBody(body: Buffer): unknown {
@@ -140,23 +103,4 @@ function parseBody(body: Buffer): unknown {
   } catch {
     throw new GatewayError('INVALID_JSON')
   }
-}
-
-function render(status: number, value: unknown, requestId: string): ManagementResponse {
-  const [contentType, text] =
-    value instanceof PlainAnswer ? [value.contentType, value.text] : ['application/json', JSON.stringify(value)]
-  return {
-    status,
-    headers: [
-      ['Content-Type', contentType],
-      ['Cache-Control', 'no-store'],
-      ['X-Request-Id', requestId],
-    ],
-    body: Buffer.from(text),
-  }
-}
-
-function renderError(error: GatewayError, requestId: string): ManagementResponse {
-  const { type, message, code, param } = error
-  return render(error.status, { error: { type, message, code, param, request_id: requestId } }, requestId)
 }

@@ -11,7 +11,13 @@ export interface TokenKey {
 /** Who a management token speaks for. */
 export interface TokenSubject {
   readonly userId: string
-  readonly role: 'admin' | 'user'
+  /** Of the user's sessions: all tokens of an earlier one are void. */
+  readonly generation: number
+}
+
+export interface VerifiedToken extends TokenSubject {
+  readonly tokenId: string
+  readonly expiresAt: Date
 }
 
 export const TOKEN_SECONDS = 7 * 24 * 60 * 60
@@ -30,7 +36,7 @@ export class Tokens {
 
   async issue(subject: TokenSubject): Promise<string> {
     const [key] = this.#keys
-    return new SignJWT({ role: subject.role })
+    return new SignJWT({ gen: subject.generation })
       .setProtectedHeader({ alg: ALGORITHM, kid: key.kid, typ: 'JWT' })
       .setSubject(subject.userId)
       .setIssuer(ISSUER)
@@ -41,8 +47,8 @@ export class Tokens {
       .sign(key.secret)
   }
 
-  /** Throws TOKEN_INVALID for whatever is not a token of ours that is valid now. */
-  async verify(token: string): Promise<TokenSubject> {
+  /** Throws TOKEN_INVALID for whatever is not a token of ours that has not expired. */
+  async verify(token: string): Promise<VerifiedToken> {
     try {
       const { payload } = await jwtVerify(
         token,
@@ -53,9 +59,11 @@ export class Tokens {
         },
         { algorithms: [ALGORITHM], issuer: ISSUER, audience: AUDIENCE, requiredClaims: ['sub', 'jti', 'exp', 'iat'] },
       )
-      const { sub, role } = payload
-      if (sub === undefined || (role !== 'admin' && role !== 'user')) throw new Error('incomplete')
-      return { userId: sub, role }
+      const { sub, jti, exp, gen } = payload
+      if (sub === undefined || jti === undefined || exp === undefined || typeof gen !== 'number') {
+        throw new Error('incomplete')
+      }
+      return { userId: sub, generation: gen, tokenId: jti, expiresAt: new Date(exp * 1000) }
     } catch (cause) {
       throw new GatewayError('TOKEN_INVALID', { cause })
     }

@@ -85,7 +85,22 @@ export async function listEntryKeysForSnapshot(
       FROM entry_keys k LEFT JOIN users u ON u.id = k.user_id LEFT JOIN enterprises e ON e.id = k.enterprise_id
       WHERE k.status <> 'deleted' ORDER BY k.id`,
   )
-  return rows.map((row) => withBudgets(toEntryKey(row), row, tenants))
+  const keys = rows.map((row) => withBudgets(toEntryKey(row), row, tenants))
+  return [...keys, ...(await predecessors(queryable, keys))]
+}
+
+/** Keys that got a new secret, as they are known by the old one. */
+async function predecessors(queryable: Queryable, keys: readonly EntryKey[]): Promise<EntryKey[]> {
+  const rows = await queryable.query<{ digest: string; keyId: string; until: Date }>(
+    'SELECT digest, key_id AS "keyId", until FROM entry_key_predecessors WHERE until > now()',
+  )
+  if (rows.length === 0) return []
+  const byId = new Map(keys.map((key) => [key.id, key]))
+  return rows.flatMap(({ digest, keyId, until }) => {
+    const key = byId.get(keyId)
+    if (key === undefined) return []
+    return [{ ...key, digest, expiresAtMs: Math.min(until.getTime(), key.expiresAtMs ?? Infinity) }]
+  })
 }
 
 /** False when there is no such key. Deleted keys stay deleted. */

@@ -6,10 +6,20 @@ import { traceId } from './migrations/0003-trace-id.ts'
 import { videoJobs } from './migrations/0004-video-jobs.ts'
 import { lighterLog } from './migrations/0005-lighter-log.ts'
 import { ledger } from './migrations/0006-ledger.ts'
+import { sessions } from './migrations/0008-sessions.ts'
 import { dailySums } from './migrations/0009-daily-sums.ts'
 
 /** In the order they are applied. */
-const MIGRATIONS: readonly Migration[] = [initial, groupLimits, traceId, videoJobs, lighterLog, ledger, dailySums]
+const MIGRATIONS: readonly Migration[] = [
+  initial,
+  groupLimits,
+  traceId,
+  videoJobs,
+  lighterLog,
+  ledger,
+  sessions,
+  dailySums,
+]
 
 // Any number will do, as long as every node takes the same one.
 const LOCK = 7_585_423

@@ -9,6 +9,9 @@ const drawing = /```\n([\s\S]*?)```/.exec(page)?.[1] ?? ''
 /** Codes of other planes: the page is about AI requests. */
 const ELSEWHERE = new Set([
   'TOKEN_INVALID',
+  'NOT_FOUND',
+  'CONFLICT',
+  'REGISTRATION_CLOSED',
   'LOGIN_FAILED',
   'LOGIN_THROTTLED',
   'ROLE_DENIED',

@@ -1,0 +1,97 @@
+import { Type } from 'typebox'
+import type { Static, TArray, TObject, TSchema } from 'typebox'
+import { nullable } from './nullable.ts'
+
+/** Who may call. `scraper`: admins, and whoever has the configured token. `user`: whoever is logged in. */
+export type Access = 'everyone' | 'scraper' | 'user' | 'platform-admin'
+
+/** One route of the management plane. Routing, authorisation, validation, documentation and the client are made from it. */
+export interface OperationSpec {
+  readonly method: 'GET' | 'POST' | 'PUT' | 'DELETE'
+  /** `{name}` stands for one segment. */
+  readonly path: string
+  readonly tag: string
+  readonly summary: string
+  readonly access: Access
+  /** Strings become the numbers and booleans that are asked for. */
+  readonly query?: TObject
+  readonly body?: TObject
+  readonly answer: AnswerSpec
+}
+
+export interface AnswerSpec {
+  readonly status: 200 | 201 | 204
+  /** Null: the body is empty, or no JSON. */
+  readonly schema: TSchema | null
+  /** Of a body that is no JSON. */
+  readonly media?: string
+}
+
+export function operation<const Spec extends OperationSpec>(spec: Spec): Spec {
+  return spec
+}
+
+type ParamNames<Path> = Path extends `${string}{${infer Name}}${infer Rest}` ? Name | ParamNames<Rest> : never
+
+export type ParamsOf<Spec extends OperationSpec> = Readonly<Record<ParamNames<Spec['path']>, string>>
+export type QueryOf<Spec extends OperationSpec> = Spec extends { readonly query: infer Query extends TSchema }
+  ? Readonly<Static<Query>>
+  : Readonly<Record<string, never>>
+export type BodyOf<Spec extends OperationSpec> = Spec extends { readonly body: infer Body extends TSchema }
+  ? Readonly<Static<Body>>
+  : null
+export type AnswerOf<Spec extends OperationSpec> = Spec['answer'] extends {
+  readonly schema: infer Answer extends TSchema
+}
+  ? Static<Answer>
+  : null
+
+export const ok = <const Schema extends TSchema>(
+  schema: Schema,
+): { readonly status: 200; readonly schema: Schema } => ({
+  status: 200,
+  schema,
+})
+export const created = <const Schema extends TSchema>(
+  schema: Schema,
+): { readonly status: 201; readonly schema: Schema } => ({ status: 201, schema })
+export const NOTHING = { status: 204, schema: null } as const
+
+const MAX_LIMIT = 100
+
+/** Of every list. */
+export const PageQuery = {
+  page: Type.Optional(Type.Integer({ description: 'From 1.', minimum: 1, default: 1 })),
+  limit: Type.Optional(
+    Type.Integer({ description: 'Entries on a page.', minimum: 1, maximum: MAX_LIMIT, default: 20 }),
+  ),
+}
+
+export type ListOf<Item extends TSchema> = TObject<{
+  data: TArray<Item>
+  page: typeof Page
+  limit: typeof Limit
+  total: typeof Total
+  has_more: typeof HasMore
+  next_cursor: typeof NextCursor
+}>
+
+const Page = Type.Integer({ description: 'From 1.', minimum: 1 })
+const Limit = Type.Integer({ minimum: 1, maximum: MAX_LIMIT })
+const Total = Type.Integer({ description: 'Entries on all pages together.', minimum: 0 })
+const HasMore = Type.Boolean({ description: 'Another page follows.' })
+const NextCursor = nullable(Type.String({ description: 'For the next page, where the list takes a cursor.' }))
+
+export function listOf<Item extends TSchema>(item: Item): ListOf<Item> {
+  return Type.Object({
+    data: Type.Array(item),
+    page: Page,
+    limit: Limit,
+    total: Total,
+    has_more: HasMore,
+    next_cursor: NextCursor,
+  })
+}
+
+export const Time = Type.String({ description: 'ISO 8601, UTC.', format: 'date-time' })
+export const Id = Type.String({ minLength: 1, maxLength: 200 })

@@ -1,0 +1,54 @@
+import { Type } from 'typebox'
+import { nullable } from '../nullable.ts'
+import { ok, operation, PageQuery, Time } from '../operation.ts'
+
+const Count = Type.Integer({ minimum: 0 })
+
+export const JournalState = Type.Object({
+  status: Type.Enum(['ok', 'behind']),
+  lag_seconds: Type.Number({ description: 'How long the oldest record waits for the database.' }),
+  unsettled_bytes: Count,
+  disk_free_bytes: nullable(Type.Integer()),
+  dead_letters: Count,
+})
+
+export const DeadLetter = Type.Object({
+  time: Time,
+  node: Type.String(),
+  segment: Type.String(),
+  position: Count,
+  reason: Type.String({ description: 'Why the record could be no row.' }),
+  bytes: Type.String({ description: 'Of the record, base64.' }),
+})
+
+export const JOURNAL = {
+  adminJournal: operation({
+    method: 'GET',
+    path: '/v1/admin/journal',
+    tag: 'Operation',
+    summary: 'Records on their way to the database',
+    access: 'platform-admin',
+    answer: ok(JournalState),
+  }),
+  adminDeadLetters: operation({
+    method: 'GET',
+    path: '/v1/admin/journal/dead-letters',
+    tag: 'Operation',
+    summary: 'Records that could be no rows',
+    access: 'platform-admin',
+    query: Type.Object({
+      limit: PageQuery.limit,
+      cursor: Type.Optional(
+        Type.String({ description: 'next_cursor of the page before.', minLength: 1, maxLength: 400 }),
+      ),
+    }),
+    answer: ok(
+      Type.Object({
+        data: Type.Array(DeadLetter),
+        limit: Count,
+        has_more: Type.Boolean(),
+        next_cursor: nullable(Type.String()),
+      }),
+    ),
+  }),
+} as const

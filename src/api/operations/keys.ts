@@ -1,0 +1,130 @@
+import { Type } from 'typebox'
+import { nullable } from '../nullable.ts'
+import { created, Id, listOf, NOTHING, ok, operation, PageQuery, Time } from '../operation.ts'
+
+const Name = Type.String({ minLength: 1, maxLength: 100 })
+const Limits = {
+  rpm: Type.Optional(nullable(Type.Integer({ description: 'Requests per minute.', minimum: 0, maximum: 2 ** 31 - 1 }))),
+  tpm: Type.Optional(
+    nullable(Type.Integer({ description: 'Tokens per minute.', minimum: 0, maximum: Number.MAX_SAFE_INTEGER })),
+  ),
+  max_concurrency: Type.Optional(
+    nullable(Type.Integer({ description: 'Requests at the same time.', minimum: 0, maximum: 2 ** 31 - 1 })),
+  ),
+  models: Type.Optional(
+    nullable(
+      Type.Array(Type.String({ minLength: 1, maxLength: 256 }), { description: 'Null: all models.', maxItems: 1_000 }),
+    ),
+  ),
+  ip_allow: Type.Optional(
+    nullable(
+      Type.Array(Type.String({ minLength: 1, maxLength: 64 }), {
+        description: 'Addresses and CIDR ranges; null: from everywhere.',
+        maxItems: 1_000,
+      }),
+    ),
+  ),
+  client_allow: Type.Optional(
+    nullable(
+      Type.Array(Type.String({ minLength: 1, maxLength: 200 }), {
+        description: 'Prefixes of the User-Agent; null: any client.',
+        maxItems: 100,
+      }),
+    ),
+  ),
+  expires_at: Type.Optional(nullable(Time)),
+}
+
+export const Key = Type.Object({
+  id: Id,
+  name: Type.String(),
+  key_masked: Type.String(),
+  enabled: Type.Boolean(),
+  rpm: nullable(Type.Integer()),
+  tpm: nullable(Type.Integer()),
+  max_concurrency: nullable(Type.Integer()),
+  models: nullable(Type.Array(Type.String())),
+  ip_allow: nullable(Type.Array(Type.String())),
+  client_allow: nullable(Type.Array(Type.String())),
+  expires_at: nullable(Time),
+  created_at: Time,
+  updated_at: Time,
+})
+
+export const NewKey = Type.Object({
+  ...Key.properties,
+  key: Type.String({ description: 'The key itself, told this once.' }),
+})
+
+export const KEYS = {
+  listKeys: operation({
+    method: 'GET',
+    path: '/api/keys',
+    tag: 'Keys',
+    summary: 'Your keys',
+    access: 'user',
+    query: Type.Object(PageQuery),
+    answer: ok(listOf(Key)),
+  }),
+  createKey: operation({
+    method: 'POST',
+    path: '/api/keys',
+    tag: 'Keys',
+    summary: 'Make a key',
+    access: 'user',
+    body: Type.Object({ name: Name, ...Limits }),
+    answer: created(NewKey),
+  }),
+  getKey: operation({
+    method: 'GET',
+    path: '/api/keys/{id}',
+    tag: 'Keys',
+    summary: 'One of your keys',
+    access: 'user',
+    answer: ok(Key),
+  }),
+  updateKey: operation({
+    method: 'PUT',
+    path: '/api/keys/{id}',
+    tag: 'Keys',
+    summary: 'Change a key; what is not given stays as it is',
+    access: 'user',
+    body: Type.Object({ name: Type.Optional(Name), ...Limits }),
+    answer: ok(Key),
+  }),
+  deleteKey: operation({
+    method: 'DELETE',
+    path: '/api/keys/{id}',
+    tag: 'Keys',
+    summary: 'Delete a key, for good',
+    access: 'user',
+    answer: NOTHING,
+  }),
+  toggleKey: operation({
+    method: 'PUT',
+    path: '/api/keys/{id}/toggle',
+    tag: 'Keys',
+    summary: 'Turn a key off, or on again',
+    access: 'user',
+    body: Type.Object({ enabled: Type.Optional(Type.Boolean({ description: 'Absent: the other way.' })) }),
+    answer: ok(Key),
+  }),
+  rotateKey: operation({
+    method: 'POST',
+    path: '/api/keys/{id}/rotate',
+    tag: 'Keys',
+    summary: 'Give a key a new secret; the old one goes on for the grace period',
+    access: 'user',
+    body: Type.Object({
+      grace_seconds: Type.Optional(
+        Type.Integer({
+          description: 'How long the old secret is good for.',
+          minimum: 0,
+          maximum: 604_800,
+          default: 86_400,
+        }),
+      ),
+    }),
+    answer: ok(NewKey),
+  }),
+} as const

@@ -1,0 +1,73 @@
+import { Type } from 'typebox'
+import { nullable } from '../nullable.ts'
+import { ok, operation, Time } from '../operation.ts'
+
+const Count = Type.Integer({ minimum: 0 })
+
+const Sums = {
+  requests: Count,
+  errors: Count,
+  aborted: Count,
+  prompt_tokens: Count,
+  completion_tokens: Count,
+  cached_tokens: Count,
+  reasoning_tokens: Count,
+  cost: Type.Integer({ description: 'Micro-units.' }),
+  mean_ttft_ms: nullable(Type.Number()),
+  mean_total_ms: nullable(Type.Number()),
+}
+
+export const UsageQuery = Type.Object({
+  period: Type.Optional(
+    Type.String({
+      description: 'How far back: hours or days.',
+      pattern: '^[1-9][0-9]{0,3}[hd]$',
+      default: '7d',
+      examples: ['24h', '30d'],
+    }),
+  ),
+  granularity: Type.Optional(Type.Enum(['hour', 'day'], { default: 'day' })),
+  group_by: Type.Optional(Type.Enum(['model', 'key', 'status', 'endpoint'])),
+})
+
+export const Usage = Type.Object({
+  from: Time,
+  to: Time,
+  totals: Type.Object(Sums),
+  series: Type.Array(
+    Type.Object({
+      time: Time,
+      group: nullable(Type.String({ description: 'The model, key, status or endpoint; null without group_by.' })),
+      ...Sums,
+    }),
+  ),
+})
+
+export const STATS = {
+  usage: operation({
+    method: 'GET',
+    path: '/api/stats/usage',
+    tag: 'Statistics',
+    summary: 'What you used',
+    access: 'user',
+    query: UsageQuery,
+    answer: ok(Usage),
+  }),
+  adminUsage: operation({
+    method: 'GET',
+    path: '/v1/admin/stats/usage',
+    tag: 'Platform',
+    summary: 'What everyone used',
+    access: 'platform-admin',
+    query: UsageQuery,
+    answer: ok(Usage),
+  }),
+  metrics: operation({
+    method: 'GET',
+    path: '/metrics',
+    tag: 'Operation',
+    summary: 'Metrics for Prometheus',
+    access: 'scraper',
+    answer: { status: 200, schema: null, media: 'text/plain' },
+  }),
+} as const

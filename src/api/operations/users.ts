@@ -1,0 +1,66 @@
+import { Type } from 'typebox'
+import { created, Id, listOf, ok, operation, PageQuery, Time } from '../operation.ts'
+
+export const User = Type.Object({
+  id: Id,
+  phone: Type.String({ description: 'E.164.' }),
+  name: Type.String(),
+  role: Type.Enum(['admin', 'user']),
+  status: Type.Enum(['active', 'disabled']),
+  created_at: Time,
+})
+
+const Name = Type.String({ minLength: 1, maxLength: 100 })
+const Password = Type.String({ description: 'At least ten characters.', minLength: 10, maxLength: 200 })
+
+export const USERS = {
+  adminListUsers: operation({
+    method: 'GET',
+    path: '/v1/admin/users',
+    tag: 'Platform',
+    summary: 'The users',
+    access: 'platform-admin',
+    query: Type.Object({
+      ...PageQuery,
+      search: Type.Optional(Type.String({ description: 'In name or phone.', minLength: 2, maxLength: 100 })),
+      status: Type.Optional(Type.Enum(['active', 'disabled'])),
+    }),
+    answer: ok(listOf(User)),
+  }),
+  adminCreateUser: operation({
+    method: 'POST',
+    path: '/v1/admin/users',
+    tag: 'Platform',
+    summary: 'Make a user',
+    access: 'platform-admin',
+    body: Type.Object({
+      phone: Type.String({ minLength: 5, maxLength: 32, examples: ['+12025550100'] }),
+      name: Name,
+      password: Password,
+      role: Type.Optional(Type.Enum(['admin', 'user'], { default: 'user' })),
+    }),
+    answer: created(User),
+  }),
+  adminGetUser: operation({
+    method: 'GET',
+    path: '/v1/admin/users/{id}',
+    tag: 'Platform',
+    summary: 'One user',
+    access: 'platform-admin',
+    answer: ok(User),
+  }),
+  adminUpdateUser: operation({
+    method: 'PUT',
+    path: '/v1/admin/users/{id}',
+    tag: 'Platform',
+    summary: 'Change a user; to disable one ends its sessions and stops its keys',
+    access: 'platform-admin',
+    body: Type.Object({
+      name: Type.Optional(Name),
+      role: Type.Optional(Type.Enum(['admin', 'user'])),
+      status: Type.Optional(Type.Enum(['active', 'disabled'])),
+      password: Type.Optional(Password),
+    }),
+    answer: ok(User),
+  }),
+} as const

@@ -1,0 +1,46 @@
+import type { AnswerOf, BodyOf, OperationSpec, ParamsOf, QueryOf } from '../api/operation.ts'
+import type { OperationName, Operations } from '../api/operations/index.ts'
+
+/** Who is logged in. */
+export interface Caller {
+  readonly userId: string
+  readonly role: 'admin' | 'user'
+  readonly tokenId: string
+  readonly tokenExpiresAt: Date
+}
+
+/** What an operation is called with: checked, and by somebody who may. */
+export interface Call<Spec extends OperationSpec> {
+  readonly params: ParamsOf<Spec>
+  readonly query: QueryOf<Spec>
+  readonly body: BodyOf<Spec>
+  readonly caller: Spec['access'] extends 'everyone' | 'scraper' ? null : Caller
+  /** The client's. */
+  readonly address: string
+  /** Aborted when the client leaves. */
+  readonly signal: AbortSignal
+}
+
+/** An answer that is no JSON. Of a stream, each piece is asked for when the client has room. */
+export class Download {
+  readonly contentType: string
+  readonly body: string | AsyncIterable<Buffer>
+  readonly fileName: string | null
+
+  constructor(contentType: string, body: string | AsyncIterable<Buffer>, fileName: string | null = null) {
+    this.contentType = contentType
+    this.body = body
+    this.fileName = fileName
+  }
+}
+
+type AnswerTo<Spec extends OperationSpec> = Spec['answer'] extends { readonly media: string }
+  ? Download
+  : AnswerOf<Spec>
+
+export type Handler<Spec extends OperationSpec> = (call: Call<Spec>) => Promise<AnswerTo<Spec>>
+
+/** What each operation does: none may be missing. */
+export type Handlers<Name extends OperationName = OperationName> = {
+  readonly [Key in Name]: Handler<Operations[Key]>
+}

@@ -1,0 +1,52 @@
+import type { Access } from '../api/operation.ts'
+import { bearerToken, isSameSecret } from '../core/bearer.ts'
+import { GatewayError } from '../core/errors.ts'
+import type { Queryable } from '../store/database.ts'
+import { findSession } from '../store/sessions.ts'
+import type { Caller } from './call.ts'
+import type { Tokens } from './tokens.ts'
+
+export interface GuardOptions {
+  readonly database: Queryable
+  readonly tokens: Tokens
+  /** In place of a token, for scrapers. */
+  readonly scraperSecret: string | null
+}
+
+/** Tells who calls, and whether they may. */
+export class Guard {
+  readonly #options: GuardOptions
+
+  constructor(options: GuardOptions) {
+    this.#options = options
+  }
+
+  /** Null where nobody needs to be logged in. Throws TOKEN_INVALID or ROLE_DENIED. */
+  async admit(access: Access, authorization: string | undefined): Promise<Caller | null> {
+    switch (access) {
+      case 'everyone':
+        return null
+      case 'scraper': {
+        const { scraperSecret } = this.#options
+        const sent = bearerToken(authorization)
+        if (scraperSecret !== null && sent !== null && isSameSecret(sent, scraperSecret)) return null
+        return this.#caller(authorization, 'admin')
+      }
+      case 'user':
+        return this.#caller(authorization, 'user')
+      case 'platform-admin':
+        return this.#caller(authorization, 'admin')
+    }
+  }
+
+  async #caller(authorization: string | undefined, least: Caller['role']): Promise<Caller> {
+    const token = bearerToken(authorization)
+    if (token === null) throw new GatewayError('TOKEN_INVALID', { message: 'Send a token as Authorization: Bearer.' })
+    const { userId, tokenId, generation, expiresAt } = await this.#options.tokens.verify(token)
+    const session = await findSession(this.#options.database, userId, tokenId)
+    const isGood = session?.status === 'active' && !session.revoked && session.generation === generation
+    if (!isGood) throw new GatewayError('TOKEN_INVALID')
+    if (least === 'admin' && session.role !== 'admin') throw new GatewayError('ROLE_DENIED')
+    return { userId, role: session.role, tokenId, tokenExpiresAt: expiresAt }
+  }
+}

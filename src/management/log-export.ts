@@ -1,0 +1,44 @@
+import type { Queryable } from '../store/database.ts'
+import { listLogRows } from '../store/request-log.ts'
+import type { LogFilter, LogScope, RequestLogRow } from '../store/request-log.ts'
+
+/** Rows held at a time: what an export of millions takes in memory. */
+const PAGE_ROWS = 500
+
+type Entry = Readonly<Record<string, string | number | boolean | null>>
+
+/** The rows of a scope as text, newest first, a page of them at a time; ends early when nobody listens any more. */
+export async function* exportedRows(
+  database: Queryable,
+  scope: LogScope,
+  filter: LogFilter,
+  format: 'csv' | 'ndjson',
+  entryOf: (row: RequestLogRow) => Entry,
+  signal: AbortSignal,
+): AsyncGenerator<Buffer> {
+  let cursor: string | undefined
+  let isFirst = true
+  for (;;) {
+    const { rows, nextCursor } = await listLogRows(database, scope, filter, { limit: PAGE_ROWS, cursor })
+    const entries = rows.map(entryOf)
+    const lines = entries.map((entry) => (format === 'csv' ? csvLine(Object.values(entry)) : JSON.stringify(entry)))
+    const [first] = entries
+    if (isFirst && format === 'csv' && first !== undefined) lines.unshift(csvLine(Object.keys(first)))
+    isFirst = false
+    if (lines.length > 0) yield Buffer.from(lines.join('\n') + '\n')
+    if (nextCursor === null || signal.aborted) return
+    cursor = nextCursor
+  }
+}
+
+/** RFC 4180. A text that a spreadsheet would compute is made one that it shows: clients choose their names. */
+function csvLine(values: ReadonlyArray<string | number | boolean | null>): string {
+  return values.map(csvField).join(',')
+}
+
+function csvField(value: string | number | boolean | null): string {
+  if (value === null) return ''
+  if (typeof value !== 'string') return String(value)
+  const text = /^[=+\-@\t\r]/.test(value) ? `'${value}` : value
+  return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text
+}

@@ -1,0 +1,103 @@
+import { randomUUID } from 'node:crypto'
+import type { Static } from 'typebox'
+import type { Account, Session } from '../api/operations/session.ts'
+import type { SESSION } from '../api/operations/session.ts'
+import { GatewayError } from '../core/errors.ts'
+import type { Database } from '../store/database.ts'
+import { DatabaseError } from '../store/database.ts'
+import { generationOf, revokeToken } from '../store/sessions.ts'
+import { findUser, findUserByPhone, insertUser, updateUser } from '../store/users.ts'
+import type { User } from '../store/users.ts'
+import type { Handlers } from './call.ts'
+import { LoginThrottle } from './login-throttle.ts'
+import { hashPassword, verifyPassword } from './passwords.ts'
+import { normalisePhone } from './phone.ts'
+import { TOKEN_SECONDS } from './tokens.ts'
+import type { Tokens } from './tokens.ts'
+
+const UNIQUE_VIOLATION = '23505'
+
+export interface SessionParts {
+  readonly database: Database
+  readonly tokens: Tokens
+  /** Anybody may make an account. */
+  readonly registrationOpen: boolean
+}
+
+type ShownUser = Pick<User, 'id' | 'phone' | 'name' | 'role'>
+
+/** Logging in and out: phone and password for a token. */
+export function sessionHandlers({ database, tokens, registrationOpen }: SessionParts): Handlers<keyof typeof SESSION> {
+  const throttle = new LoginThrottle()
+
+  const account = ({ id, phone, name, role }: ShownUser): Static<typeof Account> => ({
+    id,
+    phone,
+    name,
+    role,
+    enterprises: [],
+  })
+  const session = async (user: ShownUser): Promise<Static<typeof Session>> => ({
+    token: await tokens.issue({ userId: user.id, generation: await generationOf(database, user.id) }),
+    token_type: 'Bearer',
+    expires_in: TOKEN_SECONDS,
+    user: account(user),
+  })
+  /** Hashing is dear, and guessing is cheap: both are limited. Throws LOGIN_FAILED or LOGIN_THROTTLED. */
+  const proven = (user: User | null, phone: string, password: string, address: string): Promise<User> =>
+    throttle.run([`phone ${phone}`, `address ${address}`], async () => {
+      const active = user !== null && user.status === 'active'
+      const matches = await verifyPassword(active ? user.passwordHash : null, password)
+      if (!active || !matches) throw new GatewayError('LOGIN_FAILED')
+      return user
+    })
+
+  return {
+    login: async ({ body, address }) => {
+      const phone = normalisePhone(body.phone)
+      return session(await proven(await findUserByPhone(database, phone), phone, body.password, address))
+    },
+
+    register: async ({ body, address }) => {
+      if (!registrationOpen) throw new GatewayError('REGISTRATION_CLOSED')
+      const phone = normalisePhone(body.phone)
+      const passwordHash = await throttle.run([`address ${address}`], () => hashPassword(body.password))
+      const user: User = {
+        id: `user_${randomUUID()}`,
+        phone,
+        name: body.name,
+        passwordHash,
+        role: 'user',
+        status: 'active',
+      }
+      try {
+        await insertUser(database, user)
+      } catch (cause) {
+        if (!(cause instanceof DatabaseError) || cause.sqlState !== UNIQUE_VIOLATION) throw cause
+        throw new GatewayError('CONFLICT', { message: 'There is an account with this phone number.', param: '/phone' })
+      }
+      return session(user)
+    },
+
+    logout: async ({ caller }) => {
+      await revokeToken(database, caller.tokenId, caller.tokenExpiresAt)
+      return null
+    },
+
+    me: async ({ caller }) => account(await present(findUser(database, caller.userId))),
+
+    changePassword: async ({ body, caller, address }) => {
+      const user = await present(findUser(database, caller.userId))
+      await proven(user, user.phone, body.old_password, address)
+      const passwordHash = await throttle.run([`address ${address}`], () => hashPassword(body.new_password))
+      return session(await present(updateUser(database, user.id, { passwordHash })))
+    },
+  }
+}
+
+/** The user behind a token that has just been checked may still be gone. */
+async function present<Row>(found: Promise<Row | null>): Promise<Row> {
+  const row = await found
+  if (row === null) throw new GatewayError('TOKEN_INVALID')
+  return row
+}

@@ -1,0 +1,59 @@
+import { Ajv } from 'ajv'
+import type { ValidateFunction } from 'ajv'
+import type { OperationSpec } from '../api/operation.ts'
+import { GatewayError } from '../core/errors.ts'
+import { fieldError } from './field-error.ts'
+
+const OPTIONS = {
+  strict: true,
+  allowUnionTypes: true,
+  allErrors: false,
+  useDefaults: true,
+  verbose: true,
+  formats: { 'date-time': isTime },
+} as const
+
+const ISO_TIME = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}(:\d{2}(\.\d+)?)?(Z|[+-]\d{2}:\d{2})$/
+
+/** Checks what is sent to the operations of the management plane. Fields that nothing knows of are refused by name. */
+export class OperationValidator {
+  readonly #bodies = new Ajv(OPTIONS)
+  /** Of a query everything is text. */
+  readonly #queries = new Ajv({ ...OPTIONS, coerceTypes: true })
+  readonly #compiled = new Map<object, ValidateFunction>()
+
+  /** Throws INVALID_FIELD. */
+  query(spec: OperationSpec, sent: URLSearchParams): unknown {
+    const query = Object.fromEntries(sent)
+    if (spec.query === undefined) {
+      const [name] = Object.keys(query)
+      if (name !== undefined) throw unknownField(name)
+      return query
+    }
+    return this.#check(this.#queries, spec.query, query)
+  }
+
+  /** Throws INVALID_FIELD. */
+  body(spec: OperationSpec, sent: unknown): unknown {
+    return spec.body === undefined ? null : this.#check(this.#bodies, spec.body, sent ?? {})
+  }
+
+  #check(ajv: Ajv, schema: NonNullable<OperationSpec['body']>, value: unknown): unknown {
+    if (typeof value === 'object' && value !== null && !Array.isArray(value)) {
+      for (const name of Object.keys(value)) if (!Object.hasOwn(schema.properties, name)) throw unknownField(name)
+    }
+    let validate = this.#compiled.get(schema)
+    if (validate === undefined) this.#compiled.set(schema, (validate = ajv.compile(schema)))
+    if (!validate(value)) throw fieldError(validate.errors?.[0])
+    return value
+  }
+}
+
+function unknownField(name: string): GatewayError {
+  const pointer = `/${name.replaceAll('~', '~0').replaceAll('/', '~1')}`
+  return new GatewayError('INVALID_FIELD', { param: pointer, message: 'There is no field of this name here.' })
+}
+
+function isTime(text: string): boolean {
+  return ISO_TIME.test(text) && !Number.isNaN(Date.parse(text))
+}

@@ -1,0 +1,181 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import type { Simulator } from '../../../src/simulator/simulator.ts'
+import { startSimulator } from '../../../src/simulator/simulator.ts'
+import { eventually } from '../../support/eventually.ts'
+import type { TestGateway } from '../../support/gateway.ts'
+import { startGateway } from '../../support/gateway.ts'
+import { ManagementClient } from '../../support/management-client.ts'
+
+let simulator: Simulator
+let gateway: TestGateway
+let admin: ManagementClient
+let user: ManagementClient
+
+beforeAll(async () => {
+  simulator = await startSimulator()
+  gateway = await startGateway({
+    upstreams: [{ dialect: 'openai-chat', baseUrl: `${simulator.origin}/v1`, models: ['m', 'n'] }],
+  })
+  admin = await ManagementClient.ofAdmin(gateway)
+  const account = { phone: '+12025551234', name: 'Ada', password: 'correct horse battery' }
+  await admin.expect('adminCreateUser', 201, { body: account })
+  user = new ManagementClient(gateway.url)
+  await user.login(account.phone, account.password)
+})
+
+afterAll(async () => {
+  await gateway.stop()
+  await simulator.close()
+})
+
+async function chat(key: string, model = 'm'): Promise<Response> {
+  return fetch(`${gateway.url}/v1/chat/completions`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
+    body: JSON.stringify({ model, messages: [{ role: 'user', content: 'hello' }] }),
+  })
+}
+
+/** Changes reach the fronts within a second. */
+const statusBecomes = (key: string, status: number, model?: string): Promise<void> =>
+  eventually(async () => {
+    expect((await chat(key, model)).status).toBe(status)
+  })
+
+async function newKey(more: object = {}): Promise<{ id: string; key: string }> {
+  const { json } = await user.expect('createKey', 201, { body: { name: 'mine', ...more } })
+  return { id: String(json['id']), key: String(json['key']) }
+}
+
+describe("a user's key", () => {
+  it('works once it is made, is told once, and is listed masked', async () => {
+    const { id, key } = await newKey()
+    await statusBecomes(key, 200)
+    const listed = await user.expect('listKeys', 200)
+    expect(listed.text).not.toContain(key)
+    expect(listed.json['data']).toContainEqual(
+      expect.objectContaining({ id, enabled: true, key_masked: `${key.slice(0, 7)}…${key.slice(-4)}` }),
+    )
+    const one = await user.expect('getKey', 200, { params: { id } })
+    expect(one.json).not.toHaveProperty('key')
+  })
+
+  it('stops when it is turned off, and goes on when it is turned on', async () => {
+    const { id, key } = await newKey()
+    await statusBecomes(key, 200)
+    const off = await user.expect('toggleKey', 200, { params: { id }, body: {} })
+    expect(off.json['enabled']).toBe(false)
+    await statusBecomes(key, 401)
+    await user.expect('toggleKey', 200, { params: { id }, body: { enabled: true } })
+    await statusBecomes(key, 200)
+  })
+
+  it('takes limits, models and a time to end, and loses them again', async () => {
+    const { id, key } = await newKey({ models: ['n'], rpm: 5 })
+    await statusBecomes(key, 200, 'n')
+    expect((await chat(key, 'm')).status).toBe(403)
+    const changed = await user.expect('updateKey', 200, { params: { id }, body: { models: null, name: 'ours' } })
+    expect(changed.json).toMatchObject({ name: 'ours', models: null, rpm: 5 })
+    await statusBecomes(key, 200, 'm')
+    await user.expect('updateKey', 200, { params: { id }, body: { expires_at: '2020-01-01T00:00:00Z' } })
+    await statusBecomes(key, 401)
+  })
+
+  it('gets a new secret, and goes on under the old one for as long as is said', async () => {
+    const { id, key } = await newKey()
+    await statusBecomes(key, 200)
+    const rotated = await user.expect('rotateKey', 200, { params: { id }, body: {} })
+    const fresh = String(rotated.json['key'])
+    await statusBecomes(fresh, 200)
+    expect((await chat(key)).status).toBe(200)
+    const again = await user.expect('rotateKey', 200, { params: { id }, body: { grace_seconds: 0 } })
+    await statusBecomes(String(again.json['key']), 200)
+    await statusBecomes(fresh, 401)
+    expect((await chat(key)).status).toBe(200)
+  })
+
+  it('is gone for good when it is deleted', async () => {
+    const { id, key } = await newKey()
+    await statusBecomes(key, 200)
+    await user.expect('deleteKey', 204, { params: { id } })
+    await statusBecomes(key, 401)
+    for (const name of ['getKey', 'deleteKey', 'toggleKey', 'rotateKey'] as const) {
+      await user.expect(name, 404, {
+        params: { id },
+        ...(name.endsWith('eKey') && name !== 'deleteKey' ? { body: {} } : {}),
+      })
+    }
+  })
+
+  it('is nothing that another user could see or touch', async () => {
+    const { id, key } = await newKey()
+    await statusBecomes(key, 200)
+    for (const name of ['getKey', 'updateKey', 'deleteKey', 'toggleKey', 'rotateKey'] as const) {
+      const foreign = await admin.call(name, {
+        params: { id },
+        ...(name === 'getKey' || name === 'deleteKey' ? {} : { body: {} }),
+      })
+      const missing = await admin.call(name, {
+        params: { id: 'key_x' },
+        ...(name === 'getKey' || name === 'deleteKey' ? {} : { body: {} }),
+      })
+      const told = ({ status, json }: typeof foreign): unknown => [
+        status,
+        { ...(json['error'] as object), request_id: '' },
+      ]
+      expect(told(foreign)).toEqual(told(missing))
+      expect(foreign.status).toBe(404)
+    }
+    expect((await chat(key)).status).toBe(200)
+  })
+
+  it.each([
+    [{}, '/name'],
+    [{ name: '' }, '/name'],
+    [{ name: 'a', rpm: -1 }, '/rpm'],
+    [{ name: 'a', rpm: '5' }, '/rpm'],
+    [{ name: 'a', ip_allow: ['10.0.0.0/99'] }, '/ip_allow/0'],
+    [{ name: 'a', expires_at: 'soon' }, '/expires_at'],
+    [{ name: 'a', user_id: 'user_x' }, '/user_id'],
+  ])('is made from nothing else than what is asked for: %j', async (body, param) => {
+    const answer = await user.call('createKey', { body })
+    expect(answer).toMatchObject({ status: 400, json: { error: { code: 'INVALID_FIELD', param } } })
+  })
+})
+
+describe("a user's requests", () => {
+  it('are in the log, the export and the statistics of that user alone', async () => {
+    const { id, key } = await newKey()
+    await statusBecomes(key, 200)
+    const rows = await eventually(async () => {
+      const { json } = await user.expect('listLogs', 200, { query: { key_id: id, status: '200' } })
+      const data = json['data'] as Array<Record<string, unknown>>
+      expect(data).toHaveLength(1)
+      return data
+    })
+    const requestId = String(rows[0]?.['id'])
+    expect(rows[0]).not.toHaveProperty('upstream_key_id')
+    await user.expect('getLog', 200, { params: { id: requestId } })
+    await admin.expect('getLog', 404, { params: { id: requestId } })
+    const detail = await admin.expect('adminGetLog', 200, { params: { id: requestId } })
+    expect(detail.json['attempts']).toHaveLength(1)
+
+    const csv = await user.expect('exportLogs', 200, { query: { key_id: id } })
+    const [head, ...lines] = csv.text.trimEnd().split('\n')
+    expect(head).toMatch(/^id,time,user_id,/)
+    expect(lines.some((line) => line.startsWith(`${requestId},`))).toBe(true)
+    const ndjson = await user.expect('exportLogs', 200, { query: { format: 'ndjson' } })
+    const ids = ndjson.text
+      .trimEnd()
+      .split('\n')
+      .map((line) => (JSON.parse(line) as { id: string }).id)
+    expect(ids).toContain(requestId)
+
+    const usage = await user.expect('usage', 200, { query: { period: '24h', granularity: 'hour', group_by: 'key' } })
+    expect(usage.json['series']).toContainEqual(expect.objectContaining({ group: id }))
+    const everyone = await admin.expect('adminUsage', 200, { query: { group_by: 'model' } })
+    expect(everyone.json['series']).toContainEqual(expect.objectContaining({ group: 'm' }))
+    const others = await admin.expect('usage', 200)
+    expect(others.json['totals']).toMatchObject({ requests: 0, mean_total_ms: null })
+  })
+})

@@ -1,0 +1,93 @@
+import { Ajv } from 'ajv'
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect } from 'vitest'
+import type { OperationSpec } from '../../src/api/operation.ts'
+import { OPERATIONS } from '../../src/api/operations/index.ts'
+import type { OperationName } from '../../src/api/operations/index.ts'
+import { ErrorBody } from '../../src/api/error.ts'
+import type { TestGateway } from './gateway.ts'
+
+const ajv = new Ajv({ strict: true, allowUnionTypes: true, formats: { 'date-time': /Z$/ } })
+
+export interface ManagementAnswer {
+  readonly status: number
+  readonly headers: Headers
+  /** Null where the answer is no JSON. */
+  readonly json: Record<string, unknown>
+  readonly text: string
+}
+
+export interface Sent {
+  readonly params?: Readonly<Record<string, string>>
+  readonly query?: Readonly<Record<string, string>>
+  readonly body?: unknown
+  /** In place of the one that is logged in; null: none. */
+  readonly token?: string | null
+}
+
+/** Calls operations as a client would, and holds each answer to what the operation promises. */
+export class ManagementClient {
+  readonly #url: string
+  token: string | null
+
+  constructor(url: string, token: string | null = null) {
+    this.#url = url
+    this.token = token
+  }
+
+  /** As the first admin. */
+  static async ofAdmin(gateway: TestGateway): Promise<ManagementClient> {
+    const { admin } = JSON.parse(readFileSync(join(gateway.dataDir, 'first-run.json'), 'utf8')) as {
+      admin: { phone: string; password: string }
+    }
+    const client = new ManagementClient(gateway.url)
+    await client.login(admin.phone, admin.password)
+    return client
+  }
+
+  async login(phone: string, password: string): Promise<void> {
+    const { json } = await this.expect('login', 200, { body: { phone, password }, token: null })
+    this.token = String(json['token'])
+  }
+
+  /** The body of an answer that must have this status. */
+  async expect(name: OperationName, status: number, sent: Sent = {}): Promise<ManagementAnswer> {
+    const answer = await this.call(name, sent)
+    expect(answer.status, `${name}: ${answer.text}`).toBe(status)
+    return answer
+  }
+
+  async call(
+    name: OperationName,
+    { params = {}, query = {}, body, token = this.token }: Sent = {},
+  ): Promise<ManagementAnswer> {
+    const spec: OperationSpec = OPERATIONS[name]
+    const path = spec.path.replace(/\{(\w+)\}/g, (_, param: string) => encodeURIComponent(params[param] ?? ''))
+    const url = `${this.#url}${path}?${new URLSearchParams(query).toString()}`
+    const response = await fetch(url, {
+      method: spec.method,
+      headers: {
+        ...(token === null ? {} : { authorization: `Bearer ${token}` }),
+        ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+      },
+      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+    })
+    const text = await response.text()
+    const isJson = response.headers.get('content-type')?.startsWith('application/json') === true
+    const json = isJson ? (JSON.parse(text) as Record<string, unknown>) : {}
+    const { status, headers } = response
+    expect(headers.get('x-request-id')).toMatch(/^req_/)
+    if (status >= 400) expectShape(ErrorBody, json)
+    else {
+      expect(status).toBe(spec.answer.status)
+      if (spec.answer.schema !== null) expectShape(spec.answer.schema, json)
+    }
+    return { status, headers, json, text }
+  }
+}
+
+function expectShape(schema: object, value: unknown): void {
+  const holds = ajv.validate(schema, value)
+  expect(holds, `${ajv.errorsText()} in ${JSON.stringify(value)}`).toBe(true)
+}

@@ -43,6 +43,8 @@ export type ExpectedAnswer =
       readonly topN: number | null
       /** Whether results may hold what they rank. */
       readonly showsDocuments: boolean
+      /** Results are to hold what they rank, also where the upstream leaves it out. */
+      readonly wantsDocuments: boolean
     }
   | { readonly kind: 'images'; readonly wantsUrl: boolean; readonly count: number }
   | { readonly kind: 'video'; readonly waits: boolean }

@@ -26,6 +26,7 @@ export function takesAsItIs(service: Service, endpoint: Endpoint, { expected }: 
   const { protocol, maxPerCall = Infinity, fieldNames, refusedFields } = service
   if (protocol !== endpoint.bodies || fieldNames !== undefined || refusedFields !== undefined) return false
   if (expected?.kind === 'embeddings') return expected.inputs <= maxPerCall
+  if (expected?.kind === 'rerank') return !expected.wantsDocuments
   return expected?.kind !== 'images' || expected.count <= maxPerCall
 }
 

@@ -74,6 +74,7 @@ export function rerankFields(request: RerankRequest): RequestFields {
       documents: documents.length,
       topN: request.top_n ?? null,
       showsDocuments: request.return_documents ?? true,
+      wantsDocuments: request.return_documents ?? false,
     },
   }
 }

@@ -23,7 +23,7 @@ export function readAnswer(body: Buffer, request: AnswerRequest): BufferedAnswer
 export function readRanking(
   value: unknown,
   request: AnswerRequest,
-  documents: readonly string[] | null,
+  documents: ReadonlyArray<string | null> | null,
 ): BufferedAnswer {
   const answer = asObject(value)
   const list = Array.isArray(value) ? (value as unknown[]) : (answer?.['results'] ?? answer?.['data'])
@@ -46,9 +46,9 @@ export function readRanking(
   })
 }
 
-function shown(result: RankedDocument, documents: readonly string[] | null): RankedDocument {
-  const text = documents?.[result.index]
-  return text === undefined || result.document !== undefined ? result : { ...result, document: { text } }
+function shown(result: RankedDocument, documents: ReadonlyArray<string | null> | null): RankedDocument {
+  const text = documents?.[result.index] ?? null
+  return text === null || result.document !== undefined ? result : { ...result, document: { text } }
 }
 
 function rank(results: readonly RankedDocument[]): readonly RankedDocument[] {

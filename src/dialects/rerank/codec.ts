@@ -20,7 +20,5 @@ export interface RerankCodec {
   path(base: string, model: string): string
   /** Objects that hold more than a text. */
   readonly takesObjects: boolean
-  /** Results hold their documents when that is asked for. */
-  readonly returnsDocuments: boolean
   buildRequest(ask: RerankAsk): BuiltCall
 }

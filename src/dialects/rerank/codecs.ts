@@ -6,7 +6,6 @@ import type { RerankCodec } from './codec.ts'
 export const commonRerank: RerankCodec = {
   path: (base) => `${base}/rerank`,
   takesObjects: true,
-  returnsDocuments: true,
   buildRequest({ model, query, documents, topN, returnDocuments, others }) {
     const body: Record<string, unknown> = { ...others, model, query, documents }
     put(body, 'top_n', topN)
@@ -19,7 +18,6 @@ export const commonRerank: RerankCodec = {
 export const cohereRerank: RerankCodec = {
   path: (base) => `${base}/v2/rerank`,
   takesObjects: false,
-  returnsDocuments: false,
   buildRequest({ model, query, documents, topN, others }) {
     const body: Record<string, unknown> = { model, query, documents }
     put(body, 'top_n', topN)
@@ -31,7 +29,6 @@ export const cohereRerank: RerankCodec = {
 export const voyageRerank: RerankCodec = {
   path: (base) => `${base}/rerank`,
   takesObjects: false,
-  returnsDocuments: true,
   buildRequest({ model, query, documents, topN, returnDocuments, others }) {
     const body: Record<string, unknown> = { model, query, documents }
     put(body, 'top_k', topN)
@@ -44,7 +41,6 @@ export const voyageRerank: RerankCodec = {
 export const teiRerank: RerankCodec = {
   path: (base) => `${base}/rerank`,
   takesObjects: false,
-  returnsDocuments: true,
   buildRequest({ query, documents, returnDocuments, others }) {
     const body: Record<string, unknown> = { query, texts: documents }
     put(body, 'return_text', returnDocuments)

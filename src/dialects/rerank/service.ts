@@ -31,8 +31,7 @@ function build(codec: RerankCodec, request: JsonObject, { model, rules }: Servic
   })
   const ruled = byRules(built.body, rules)
   const calls = { bodies: [ruled.body], sizes: [documents.length], dropped: [...built.dropped, ...ruled.dropped] }
-  if (returnDocuments !== true || codec.returnsDocuments) return calls
-  return { ...calls, documents: documents.map((document) => textOr(document, '')) }
+  return returnDocuments === true ? { ...calls, documents: documents.map((document) => textOr(document, null)) } : calls
 }
 
 /** Nothing but a text, in an object, is a text. */

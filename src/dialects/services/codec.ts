@@ -17,8 +17,8 @@ export interface BuiltCalls {
   readonly sizes: readonly number[]
   /** Names of what could not be carried, each once. */
   readonly dropped: readonly string[]
-  /** Texts that results are to show, which the service does not; by index. */
-  readonly documents?: readonly string[]
+  /** Texts that results are to show where the service shows none, by index; null for what is no text. */
+  readonly documents?: ReadonlyArray<string | null>
 }
 
 /** What answers are read with. Plain: it goes to the pool. */
@@ -30,7 +30,7 @@ export interface ServiceReading extends AnswerRequest {
   readonly created: number
   readonly sizes: readonly number[]
   /** Null: results are as the service has them. */
-  readonly documents: readonly string[] | null
+  readonly documents: ReadonlyArray<string | null> | null
 }
 
 /** A service's language, as upstreams speak it. Values in, values out: no sockets, no clock. */

@@ -12,7 +12,7 @@ import { jobOf, lookAt, refusedJob } from './job.ts'
 import type { VendorJob } from './job.ts'
 import { refuseMedia, resolutionOf } from './request.ts'
 
-const OPERATION = /^[\w.-]+(?:\/[\w.-]+){1,15}$/
+const OPERATION = /^[a-z0-9][\w.-]*(?:\/[a-z0-9][\w.-]*){1,15}$/i
 
 /** Veo by the Gemini API: an operation that takes long. */
 export const veo: VideoCodec = {

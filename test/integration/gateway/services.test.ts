@@ -88,7 +88,8 @@ describe('embeddings', () => {
     ['vertex-m', 5, 5],
     ['jina-m', 250, 1],
   ])('of %s: %i inputs are %i calls and one answer, in order', async (model, count, calls) => {
-    const many = Array.from({ length: count }, (_, i) => `text ${i}`)
+    // Long enough for the pool, where there are many.
+    const many = Array.from({ length: count }, (_, i) => `text ${i} ${'of many words '.repeat(10)}`)
     const { data: answer, response } = await openai.embeddings.create({ model, input: many }).withResponse()
     expect(simulator.stats().started).toBe(calls)
     expect(answer.data.map(({ index }) => index)).toEqual(many.map((_, index) => index))
@@ -184,7 +185,7 @@ describe('rerank', () => {
     expect(await rowOf(response)).toMatchObject({ endpoint: 'rerank', status: 200, model, attempts: 1 })
   })
 
-  it.each(['cohere-m', 'voyage-m', 'tei-m'])('by %s shows documents when asked to', async (model) => {
+  it.each(['plain-m', 'cohere-m', 'voyage-m', 'tei-m'])('by %s shows documents when asked to', async (model) => {
     const response = await post('rerank', { model, query: 'red apples', documents, return_documents: true })
     const { results } = (await response.json()) as { results: Array<{ document: object }> }
     expect(results.map(({ document }) => document)).toEqual([

@@ -18,7 +18,14 @@ interface Answer {
 }
 
 function asking(documents: number, more: { topN?: number; showsDocuments?: boolean } = {}): AnswerRequest {
-  const expected = { kind: 'rerank' as const, documents, topN: null, showsDocuments: true, ...more }
+  const expected = {
+    kind: 'rerank' as const,
+    documents,
+    topN: null,
+    showsDocuments: true,
+    wantsDocuments: false,
+    ...more,
+  }
   return { expected, estimatedPromptTokens: 9 }
 }
 

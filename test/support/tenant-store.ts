@@ -4,14 +4,22 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { inject } from 'vitest'
+import { loadOrCreateSecrets } from '../../src/config/secrets.ts'
+import { digestApiKey, generateApiKey } from '../../src/core/api-key.ts'
+import type { EntryKey } from '../../src/core/snapshot.ts'
 import type { Database } from '../../src/store/database.ts'
+import { insertEntryKey } from '../../src/store/entry-keys.ts'
 import { migrate } from '../../src/store/migrate.ts'
 import { openPglite } from '../../src/store/pglite-database.ts'
 import { openPostgres } from '../../src/store/postgres-database.ts'
+import { entryKey } from './entry-key.ts'
 import type { GatewayOptions } from './gateway.ts'
 import { createTestDatabase } from './test-database.ts'
 
 const RECONCILE = fileURLToPath(new URL('../../dist/reconcile.js', import.meta.url))
+
+/** Makes an entry key, and gives its secret. */
+export type IssueKey = (members: Partial<EntryKey>) => Promise<string>
 
 /** A store of the vitest project's kind that is filled before a gateway begins with it, and looked at when it has ended. */
 export class TenantStore {
@@ -23,14 +31,20 @@ export class TenantStore {
     this.#url = url
   }
 
-  static async make(fill: (database: Database) => Promise<void>): Promise<TenantStore> {
+  static async make(fill: (database: Database, issue: IssueKey) => Promise<void>): Promise<TenantStore> {
     const dataDir = mkdtempSync(join(tmpdir(), 'sluice-tenants-'))
     const isPostgres = inject('database') === 'postgres'
     if (!isPostgres) cpSync(inject('pgliteTemplate'), dataDir, { recursive: true })
     const store = new TenantStore(dataDir, isPostgres ? await createTestDatabase(inject('postgresUrl')) : null)
     await store.use(async (database) => {
       await migrate(database)
-      await fill(database)
+      const { keyHash } = loadOrCreateSecrets(dataDir, {})
+      await fill(database, async (members) => {
+        const key = generateApiKey()
+        const digest = digestApiKey(key, keyHash)
+        await insertEntryKey(database, entryKey({ ...members, id: `key_${digest.slice(0, 24)}`, digest }))
+        return key
+      })
     })
     return store
   }

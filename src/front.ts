@@ -143,7 +143,8 @@ async function runFront(setup: ChildSetup): Promise<void> {
   const { inlineMaxBytes } = config.workers
 
   const jobSeal = new JobSeal(secrets.keyHash)
-  const jobReader = new JobReader(upstream)
+  const tokens = new GoogleTokens(upstream, clock)
+  const jobReader = new JobReader(upstream, tokens)
   const jobWatch = new JobWatch({
     reader: jobReader,
     deadlines,
@@ -211,7 +212,7 @@ async function runFront(setup: ChildSetup): Promise<void> {
     checkBody: (endpoint, bytes) =>
       bytes.length > inlineMaxBytes ? pool.checkBody(endpoint, bytes) : validator.validate(endpoint, bytes),
     translator,
-    tokens: new GoogleTokens(upstream, clock),
+    tokens,
     services,
     readAnswer: ({ dialect, body: request, translation, reading }, body) => {
       if (translation !== null) return translator.answer(translation, body)

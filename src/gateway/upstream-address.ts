@@ -1,5 +1,6 @@
 import type { Endpoint } from '../core/endpoint.ts'
 import type { Deployment } from '../core/deployment.ts'
+import { isServiceAccount } from '../core/service-account.ts'
 import type { Service } from '../core/service.ts'
 import type { AuthStyle } from '../core/snapshot.ts'
 import { vertexMessagesPath } from '../dialects/anthropic-vertex/address.ts'
@@ -75,7 +76,8 @@ export function isSigned(auth: AuthStyle, credential: string): boolean {
 const HEADERS: Readonly<Record<AuthStyle, (credential: string) => CredentialHeader | null>> = {
   bearer,
   aws: bearer,
-  google: bearer,
+  // The key of an account never goes out, only tokens for it.
+  google: (credential) => (isServiceAccount(credential) ? null : bearer(credential)),
   'x-api-key': (credential) => ['x-api-key', credential],
   'api-key': (credential) => ['api-key', credential],
   'x-goog-api-key': (credential) => ['x-goog-api-key', credential],

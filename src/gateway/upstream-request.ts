@@ -3,7 +3,7 @@ import type { Endpoint, UpstreamDialectName } from '../core/endpoint.ts'
 import type { IncomingRequest } from '../core/exchange.ts'
 import { traceparentOf } from '../core/trace-context.ts'
 import type { TraceContext } from '../core/trace-context.ts'
-import type { AuthStyle, Provider, UpstreamKey } from '../core/snapshot.ts'
+import type { AuthStyle, Provider } from '../core/snapshot.ts'
 import { cloudBetas, readBetas } from '../dialects/anthropic-messages/cloud-betas.ts'
 import { BEDROCK_SERVICE } from '../dialects/bedrock-converse/address.ts'
 import { serviceCodec } from '../dialects/services/codecs.ts'
@@ -89,16 +89,20 @@ export function buildUpstreamRequest(parts: UpstreamRequestParts): UpstreamReque
   }
 }
 
-/** A look at something that a provider keeps. @param auth null: elsewhere, where nothing of the provider's is to be shown */
+/**
+ * A look at something that a provider keeps.
+ * @param credential what is sent of the key, see `UpstreamRequestParts`
+ * @param address with `auth` null: elsewhere, where nothing of the provider's is to be shown
+ */
 export function buildUpstreamLook(
   provider: Provider,
-  key: UpstreamKey,
+  credential: string,
   address: { readonly origin: string; readonly path: string; readonly auth: AuthStyle | null },
   headers: readonly string[],
 ): UpstreamRequest {
   const { origin, path, auth } = address
   const all = [...headers, 'accept-encoding', 'identity']
-  if (auth !== null) attachCredential(all, provider, key.credential, auth)
+  if (auth !== null) attachCredential(all, provider, credential, auth)
   return { origin, path, method: 'GET', headers: all, body: null, timeouts: provider.timeouts }
 }
 

@@ -5,6 +5,7 @@ import { redactUpstreamText } from '../../dialects/redact.ts'
 import type { VideoCodec } from '../../dialects/videos/codec.ts'
 import { videoCodec } from '../../dialects/videos/codecs.ts'
 import type { VendorJob } from '../../dialects/videos/job.ts'
+import type { GoogleTokens } from '../../upstream/google-tokens.ts'
 import type { UpstreamCall, UpstreamClient, UpstreamHeaders, UpstreamListener } from '../../upstream/upstream-client.ts'
 import { classifyStatus } from '../classify.ts'
 import { baseOf, serviceBase } from '../upstream-address.ts'
@@ -31,10 +32,12 @@ export interface JobState {
 /** Looks at jobs where they were begun, with the upstream key that began them. */
 export class JobReader {
   readonly #upstream: UpstreamClient
+  readonly #tokens: GoogleTokens
   #places = new Map<string, { readonly provider: Provider; readonly key: UpstreamKey }>()
 
-  constructor(upstream: UpstreamClient) {
+  constructor(upstream: UpstreamClient, tokens: GoogleTokens) {
     this.#upstream = upstream
+    this.#tokens = tokens
   }
 
   update(snapshot: Snapshot): void {
@@ -45,35 +48,43 @@ export class JobReader {
     )
   }
 
-  look(job: VideoJob): Promise<Look> {
-    return new Promise((resolve) => {
-      const place = this.#placeOf(job)
-      if (place === undefined) {
-        resolve({ kind: 'unseen', error: new GatewayError('UPSTREAM_NOT_FOUND', { detail: 'the key is gone' }) })
-        return
-      }
-      const { provider, key, origin, base, auth, codec } = place
-      const path = codec.lookPath(base, job.vendorId)
-      const request = buildUpstreamLook(provider, key, { origin, path, auth }, ['accept', 'application/json'])
+  async look(job: VideoJob): Promise<Look> {
+    const place = this.#placeOf(job)
+    if (place === undefined) {
+      return { kind: 'unseen', error: new GatewayError('UPSTREAM_NOT_FOUND', { detail: 'the key is gone' }) }
+    }
+    const { provider, origin, base, auth, codec } = place
+    const path = codec.lookPath(base, job.vendorId)
+    try {
+      const credential = await this.#credentialAt(place)
+      const request = buildUpstreamLook(provider, credential, { origin, path, auth }, ['accept', 'application/json'])
       const timeouts = { ...request.timeouts, firstByteMs: Math.min(FIRST_BYTE_MS, request.timeouts.firstByteMs) }
-      const listener = new LookListener(provider, codec, resolve)
-      listener.call = this.#upstream.send({ ...request, timeouts }, listener)
-    })
+      return await new Promise((resolve) => {
+        const listener = new LookListener(provider, codec, resolve)
+        listener.call = this.#upstream.send({ ...request, timeouts }, listener)
+      })
+    } catch (cause) {
+      return { kind: 'unseen', error: GatewayError.from(cause) }
+    }
   }
 
   /** Fetches the video itself. Throws UPSTREAM_NOT_FOUND when the upstream key is gone. */
   fetch(job: VideoJob, range: string | undefined, listener: UpstreamListener): UpstreamCall {
     const place = this.#placeOf(job)
     if (place === undefined) throw new GatewayError('UPSTREAM_NOT_FOUND', { detail: 'the key is gone' })
-    const { provider, key, origin, base, auth, codec } = place
+    const { provider, origin, base, auth, codec } = place
+    let credential = ''
     const headers = ['accept', 'video/*', ...(range === undefined ? [] : ['range', range])]
     const known = codec.contentPath?.(base, job.vendorId)
     const parts: FetchParts = {
       origin,
-      find: () => (known === undefined ? this.#sourceOf(job) : Promise.resolve(origin + known)),
+      find: async () => {
+        credential = await this.#credentialAt(place)
+        return known === undefined ? this.#sourceOf(job) : origin + known
+      },
       send: (url, isProvider, hears) => {
         const address = { origin: url.origin, path: url.pathname + url.search, auth: isProvider ? auth : null }
-        return this.#upstream.send(buildUpstreamLook(provider, key, address, headers), hears)
+        return this.#upstream.send(buildUpstreamLook(provider, credential, address, headers), hears)
       },
     }
     return new VideoFetch(parts, listener)
@@ -85,6 +96,10 @@ export class JobReader {
     if (look.kind === 'unseen') throw look.error
     if (look.source === null) throw new GatewayError('VIDEO_NOT_FOUND')
     return look.source
+  }
+
+  #credentialAt({ key, auth }: JobPlace): string | Promise<string> {
+    return auth === 'google' ? this.#tokens.tokenFor(key.credential) : key.credential
   }
 
   #placeOf(job: VideoJob): JobPlace | undefined {

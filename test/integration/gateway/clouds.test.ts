@@ -30,6 +30,7 @@ beforeAll(async () => {
   const { origin } = simulator
   const credential = JSON.stringify(tokens.account)
   gateway = await startGateway({
+    config: { video: { poll_first_ms: 50, poll_max_ms: 100 } },
     upstreams: [
       { id: 'first', dialect: 'anthropic-messages', baseUrl: `${origin}/v1`, models: ['first-party'] },
       {
@@ -59,6 +60,14 @@ beforeAll(async () => {
         dialect: 'gemini',
         baseUrl: origin + PLACE,
         models: ['vertex-gemini'],
+        keys: [{ credential }],
+        more: { auth: 'google' },
+      },
+      {
+        id: 'films',
+        dialect: 'gemini',
+        baseUrl: origin,
+        models: ['veo-3'],
         keys: [{ credential }],
         more: { auth: 'google' },
       },
@@ -186,6 +195,17 @@ describe('credentials of clouds', () => {
       expect(JSON.stringify(headers)).not.toContain('PRIVATE KEY')
     }
     expect(tokens.given).toBe(1)
+  })
+
+  it('are access tokens for looks at a video as well', async () => {
+    const body = { model: 'veo-3', prompt: `waves ${uniqueMark()} [[sim {"video":{"pendingPolls":1}}]]` }
+    const before = simulator.requests().length
+    const answer = await call(gateway, { path: '/v1/video/generations', body })
+    const { data } = jsonOf(answer) as { data: { url: string }[] }
+    expect([answer.status, (await fetch(data[0]?.url ?? '')).status]).toEqual([200, 200])
+    const requests = simulator.requests().slice(before)
+    expect(requests.length).toBeGreaterThan(2)
+    for (const { credential } of requests) expect(credential).toBe('token-1')
   })
 
   it('are taken out of service when the cloud refuses them, and the next key serves', async () => {

@@ -104,6 +104,27 @@ it.each([
   expect(headers.join()).not.toContain('secret')
 })
 
+it('never sends the key of a service account, whoever forgot to get a token for it', () => {
+  const account = JSON.stringify({ client_email: 'a', private_key: 'PRIVATE', token_uri: 'https://t.example' })
+  const { key, provider, ...deployment } = deploymentOf('gemini')
+  const parts = {
+    deployment: {
+      ...deployment,
+      key: { ...key, credential: account },
+      provider: { ...provider, auth: 'google' as const },
+    },
+    endpoint: ENDPOINTS.chat,
+    vendor: 'anthropic',
+    request: { method: 'POST', path: '/', query: '', headers: {}, address: '127.0.0.1', params: [] },
+    body: Buffer.from('{}'),
+    stream: false,
+    trace: null,
+    nowMs: 0,
+  }
+  expect(buildUpstreamRequest({ ...parts, credential: account }).headers.join()).not.toContain('PRIVATE')
+  expect(buildUpstreamRequest({ ...parts, credential: 'token' }).headers).toContain('Bearer token')
+})
+
 it('translates the headers of another vendor’s name into those of the protocol', () => {
   const headers = { 'user-agent': 'agent/1', 'acme-version': '2024-01-01', 'acme-beta': 'z', 'anthropic-beta': 'a' }
   expect(sent('anthropic-messages', headers, 'acme')).toEqual({

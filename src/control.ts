@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs'
 import { mkdir } from 'node:fs/promises'
 import { setPriority } from 'node:os'
 import { join } from 'node:path'
@@ -186,6 +187,7 @@ async function runControl(setup: ChildSetup): Promise<void> {
       keyHash: secrets.keyHash,
       registrationOpen: config.registrationOpen,
       journalHealth: () => journalWatch.health,
+      version: ownVersion(),
       renderMetrics,
     }),
     new Guard({ database, tokens, scraperSecret: config.metrics.token }),
@@ -326,6 +328,13 @@ function databaseMessage(config: Config, cause: unknown): string {
 function snapshotParts(config: Config, simulatorPort: number | null): SnapshotParts {
   const simulated = simulatorPort === null ? [] : simulatorUpstreams(simulatorPort)
   return toSnapshotParts({ ...config, upstreams: [...config.upstreams, ...simulated] })
+}
+
+function ownVersion(): string {
+  const { version } = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8')) as {
+    version: string
+  }
+  return version
 }
 
 function lowerPriority(logger: Logger): void {

@@ -1,5 +1,6 @@
 import type { JournalHealth } from '../core/health.ts'
 import type { Handlers } from './call.ts'
+import { documentationHandlers } from './documentation-handlers.ts'
 import { journalHandlers } from './journal-handlers.ts'
 import { keyHandlers } from './key-handlers.ts'
 import { logHandlers } from './log-handlers.ts'
@@ -12,6 +13,8 @@ export interface HandlerParts extends SessionParts {
   /** Under which entry keys are digested. */
   readonly keyHash: Buffer
   readonly journalHealth: () => JournalHealth
+  /** Of the gateway. */
+  readonly version: string
   readonly renderMetrics: () => string
 }
 
@@ -23,6 +26,7 @@ export function createHandlers(parts: HandlerParts): Handlers {
     ...logHandlers(database),
     ...statsHandlers(database, parts.renderMetrics),
     ...userHandlers(database),
+    ...documentationHandlers(parts.version),
     ...journalHandlers(database, parts.journalHealth),
   }
 }

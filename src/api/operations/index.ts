@@ -1,3 +1,4 @@
+import { DOCUMENTATION } from './documentation.ts'
 import { JOURNAL } from './journal.ts'
 import { KEYS } from './keys.ts'
 import { LOGS } from './logs.ts'
@@ -6,7 +7,7 @@ import { STATS } from './stats.ts'
 import { USERS } from './users.ts'
 
 /** Every operation of the management plane by its name, which is its `operationId`. */
-export const OPERATIONS = { ...SESSION, ...KEYS, ...LOGS, ...STATS, ...USERS, ...JOURNAL } as const
+export const OPERATIONS = { ...SESSION, ...KEYS, ...LOGS, ...STATS, ...USERS, ...JOURNAL, ...DOCUMENTATION } as const
 
 export type Operations = typeof OPERATIONS
 export type OperationName = keyof Operations

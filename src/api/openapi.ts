@@ -1,0 +1,168 @@
+import type { TSchema } from 'typebox'
+import { AI_ENDPOINTS } from './ai-endpoints.ts'
+import type { AiEndpoint } from './ai-endpoints.ts'
+import { ErrorBody, MessagesErrorBody } from './error.ts'
+import type { Access, OperationSpec } from './operation.ts'
+import { OPERATIONS } from './operations/index.ts'
+
+type Json = Readonly<Record<string, unknown>>
+
+const TAGS: Readonly<Record<string, string>> = {
+  Models: 'What models do. Authenticated by an entry key.',
+  Health: 'For load balancers and people. Open to everyone.',
+  Session: 'Logging in and out.',
+  Keys: 'Entry keys of a user.',
+  'Request log': 'What was asked, and what became of it.',
+  Statistics: 'Sums of the request log.',
+  Platform: 'For admins of the platform.',
+  Operation: 'For those who run the gateway.',
+}
+
+const API_KEY: readonly Json[] = [{ apiKey: [] }, { apiKeyHeader: [] }]
+const SESSION: readonly Json[] = [{ session: [] }]
+
+/** The OpenAPI 3.1 document of everything that the gateway serves, made from the tables that it is served by. */
+export function openApiDocument(version: string): Json {
+  const paths: Record<string, Record<string, Json>> = {}
+  const add = (path: string, method: string, described: Json): void => {
+    paths[path] = { ...paths[path], [method]: described }
+  }
+  for (const endpoint of AI_ENDPOINTS) add(endpoint.path, endpoint.method, describeEndpoint(endpoint))
+  for (const [name, spec] of Object.entries(OPERATIONS)) {
+    add(spec.path, spec.method.toLowerCase(), describeOperation(name, spec))
+  }
+  const named: Record<string, unknown> = { Error: ErrorBody, MessagesError: MessagesErrorBody }
+  return {
+    openapi: '3.1.0',
+    info: {
+      title: 'Sluice',
+      version,
+      description:
+        'An AI model gateway: one address for the models of many providers, and the management of who uses them.',
+      license: { name: 'UNLICENSED', identifier: 'UNLICENSED' },
+    },
+    servers: [{ url: '/' }],
+    tags: Object.entries(TAGS).map(([name, description]) => ({ name, description })),
+    paths: withNamedBranches(paths, named),
+    components: {
+      securitySchemes: {
+        apiKey: { type: 'http', scheme: 'bearer', description: 'An entry key.' },
+        apiKeyHeader: { type: 'apiKey', in: 'header', name: 'X-API-Key', description: 'An entry key.' },
+        session: { type: 'http', scheme: 'bearer', bearerFormat: 'JWT', description: 'The token of a session.' },
+      },
+      schemas: named,
+    },
+  }
+}
+
+function describeEndpoint({ name, path, tag, summary, body, answer, event }: AiEndpoint): Json {
+  const success = answer ?? { type: 'object', description: 'As the service whose protocol it is answers.' }
+  const content = {
+    'application/json': { schema: success },
+    ...(event === undefined ? {} : { 'text/event-stream': { schema: event } }),
+  }
+  const error = path.startsWith('/v1/messages') ? 'MessagesError' : 'Error'
+  return {
+    operationId: name,
+    tags: [tag],
+    summary,
+    security: tag === 'Health' ? [] : API_KEY,
+    ...parametersOf(path),
+    ...(body === undefined ? {} : requestBody(body)),
+    responses: { 200: { description: 'Done.', content }, ...errors(error) },
+  }
+}
+
+function describeOperation(name: string, { path, tag, summary, access, query, body, answer }: OperationSpec): Json {
+  const { status, schema, media } = answer
+  const content = schema === null ? contentOf(media) : { content: { 'application/json': { schema } } }
+  return {
+    operationId: name,
+    tags: [tag],
+    summary,
+    security: securityOf(access),
+    ...parametersOf(path, query),
+    ...(body === undefined ? {} : requestBody(body)),
+    responses: { [status]: { description: 'Done.', ...content }, ...errors('Error') },
+  }
+}
+
+function securityOf(access: Access): readonly Json[] {
+  return access === 'everyone' ? [] : SESSION
+}
+
+function contentOf(media: string | undefined): Json {
+  return media === undefined ? {} : { content: { [media]: { schema: { type: 'string' } } } }
+}
+
+function requestBody(schema: TSchema): Json {
+  return { requestBody: { required: true, content: { 'application/json': { schema } } } }
+}
+
+function parametersOf(path: string, query?: OperationSpec['query']): Json {
+  const inPath = [...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => ({
+    name,
+    in: 'path',
+    required: true,
+    schema: { type: 'string' },
+  }))
+  const required = new Set<string>(query?.required ?? [])
+  const inQuery = Object.entries(query?.properties ?? {}).map(([name, schema]) => ({
+    name,
+    in: 'query',
+    required: required.has(name),
+    schema,
+  }))
+  const parameters = [...inPath, ...inQuery]
+  return parameters.length === 0 ? {} : { parameters }
+}
+
+function errors(schema: 'Error' | 'MessagesError'): Json {
+  const content = { 'application/json': { schema: { $ref: `#/components/schemas/${schema}` } } }
+  return {
+    '4XX': { description: 'What was asked cannot be done; the error says why.', content },
+    '5XX': { description: 'The gateway or a service behind it failed.', content },
+  }
+}
+
+/** A copy in which the branches that a discriminator chooses among have names, without which it could not choose. */
+function withNamedBranches(value: unknown, named: Record<string, unknown>): unknown {
+  if (Array.isArray(value)) return value.map((item) => withNamedBranches(item, named))
+  if (!isRecord(value)) return value
+  const copy = Object.fromEntries(
+    Object.entries(value).map(([name, member]) => [name, withNamedBranches(member, named)]),
+  )
+  const { discriminator, oneOf } = copy
+  if (!isRecord(discriminator) || !Array.isArray(oneOf)) return copy
+  const tag = String(discriminator['propertyName'])
+  const branches = oneOf.map((branch: unknown) => {
+    const tagValue = tagValueOf(branch, tag)
+    return { tagValue, $ref: `#/components/schemas/${nameOf(`${pascal(tagValue)}${pascal(tag)}`, branch, named)}` }
+  })
+  const mapping = Object.fromEntries(branches.map(({ tagValue, $ref }) => [tagValue, $ref]))
+  return { ...copy, discriminator: { propertyName: tag, mapping }, oneOf: branches.map(({ $ref }) => ({ $ref })) }
+}
+
+/** The name under which a schema is known: with a number where another has it. */
+function nameOf(wanted: string, schema: unknown, named: Record<string, unknown>): string {
+  const text = JSON.stringify(schema)
+  for (let number = 1; ; number++) {
+    const name = number === 1 ? wanted : `${wanted}${number}`
+    if (named[name] === undefined) named[name] = schema
+    if (JSON.stringify(named[name]) === text) return name
+  }
+}
+
+function tagValueOf(branch: unknown, tag: string): string {
+  const properties = isRecord(branch) ? branch['properties'] : undefined
+  const property = isRecord(properties) ? properties[tag] : undefined
+  return String(isRecord(property) ? property['const'] : '')
+}
+
+function pascal(text: string): string {
+  return text.replace(/(?:^|[^A-Za-z0-9]+)([A-Za-z0-9])/g, (_, letter: string) => letter.toUpperCase())
+}
+
+function isRecord(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}

@@ -1,0 +1,25 @@
+import { createConfig, lintFromString } from '@redocly/openapi-core'
+import { expect, it } from 'vitest'
+import { openApiDocument } from '../../../src/api/openapi.ts'
+import { OPERATIONS } from '../../../src/api/operations/index.ts'
+
+const document = JSON.parse(JSON.stringify(openApiDocument('1.2.3'))) as {
+  paths: Record<string, Record<string, { operationId: string; security: unknown[] }>>
+}
+
+it('has nothing that a linter of OpenAPI documents finds fault with', async () => {
+  const config = await createConfig({ extends: ['recommended-strict'] })
+  const problems = await lintFromString({ source: JSON.stringify(document), config })
+  expect(problems.map(({ message, location }) => [message, location[0]?.pointer])).toEqual([])
+})
+
+it('tells of every operation, and who may call it', () => {
+  const told = new Map(
+    Object.values(document.paths).flatMap((path) =>
+      Object.values(path).map((told) => [told.operationId, told] as const),
+    ),
+  )
+  for (const [name, { access }] of Object.entries(OPERATIONS)) {
+    expect(told.get(name)?.security, name).toEqual(access === 'everyone' ? [] : [{ session: [] }])
+  }
+})

@@ -145,7 +145,10 @@ class TokenListener implements UpstreamListener {
   }
 
   onError(error: GatewayError): void {
-    this.#reject(error)
+    // Says nothing about the provider, whose other keys may need no token.
+    const isAway = error.code === 'UPSTREAM_UNREACHABLE'
+    const detail = 'no access token can be had'
+    this.#reject(isAway ? new GatewayError('UPSTREAM_ERROR', { cause: error, detail }) : error)
   }
 }
 

@@ -56,6 +56,16 @@ beforeAll(async () => {
         keys: [{ credential }, { credential: 'static-token', priority: 1 }],
       },
       {
+        id: 'without-tokens',
+        dialect: 'anthropic-vertex',
+        baseUrl: origin + PLACE,
+        models: ['without-tokens'],
+        keys: [
+          { credential: JSON.stringify({ ...tokens.account, token_uri: 'http://127.0.0.1:1/token' }) },
+          { credential: 'another-token', priority: 1 },
+        ],
+      },
+      {
         id: 'vertex-gemini',
         dialect: 'gemini',
         baseUrl: origin + PLACE,
@@ -197,6 +207,13 @@ describe('credentials of clouds', () => {
     expect(tokens.given).toBe(1)
   })
 
+  it('are those of the next key where no token can be had', async () => {
+    const mark = uniqueMark()
+    const answer = await chat(gateway, { model: 'without-tokens', messages: steering({}, mark) })
+    expect([answer.status, arrived(mark).credential]).toEqual([200, 'another-token'])
+    await expectRow(gateway, answer, { status: 200, attempts: 2 })
+  })
+
   it('are access tokens for looks at a video as well', async () => {
     const body = { model: 'veo-3', prompt: `waves ${uniqueMark()} [[sim {"video":{"pendingPolls":1}}]]` }
     const before = simulator.requests().length
@@ -216,6 +233,17 @@ describe('credentials of clouds', () => {
     expect(arrivals(simulator, mark).map(({ credential }) => credential)).toEqual(['token-1', 'static-token'])
     await expectRow(gateway, answer, { status: 200, attempts: 2 })
   })
+})
+
+it('counts the tokens of a prompt for a cloud that is not asked to', async () => {
+  for (const model of ['invoke', 'vertex']) {
+    const answer = await call(gateway, {
+      path: '/v1/messages/count_tokens',
+      body: { model, messages: [{ role: 'user', content: 'How many tokens are these few words?' }] },
+    })
+    expect([answer.status, jsonOf(answer)]).toEqual([200, { input_tokens: expect.any(Number) }])
+    expect(jsonOf(answer)['input_tokens']).toBeGreaterThan(5)
+  }
 })
 
 describe('Azure', () => {

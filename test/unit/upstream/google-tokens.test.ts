@@ -79,6 +79,11 @@ it.each([
   expect(endpoint.given).toBe(0)
 })
 
+it('does not take a token service that is away for the provider', async () => {
+  const away = JSON.stringify({ ...endpoint.account, token_uri: 'http://127.0.0.1:1/token' })
+  await expect(tokens.tokenFor(away)).rejects.toMatchObject({ code: 'UPSTREAM_ERROR' })
+})
+
 it('sends what is no account as it is', () => {
   expect(tokens.tokenFor('ya29.token')).toBe('ya29.token')
 })

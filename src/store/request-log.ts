@@ -138,7 +138,8 @@ export async function listLogRows(
   addFilter(where, filter)
   if (page.cursor !== undefined) {
     const { atMs, id } = decodeLogCursor(page.cursor)
-    where.add((a, b) => `(at, id) < (${a}, ${b})`, new Date(atMs), id)
+    // The second says nothing new, but it is what spares the days that are later.
+    where.add((a, b) => `(at, id) < (${a}, ${b}) AND at <= ${a}`, new Date(atMs), id)
   }
   const limit = Math.max(1, Math.floor(page.limit))
   const sql = `${SELECT}${where.sql()} ORDER BY at DESC, id DESC LIMIT ${limit + 1}`

@@ -71,7 +71,7 @@ function resolveUpstream(entry: UpstreamEntry, path: Path, defaults: UpstreamTim
   const known = entry.provider === undefined ? undefined : knownProvider(entry.provider)
   const dialect = entry.dialect ?? known?.dialect ?? missing('dialect', DIALECTS.join(' or '), path, fail)
   const isKnownDialect = dialect === known?.dialect
-  const auth = entry.auth ?? (isKnownDialect ? authOf(known, entry) : DEFAULT_AUTH[dialect])
+  const auth = entry.auth ?? (isKnownDialect ? authOf(known, entry) : defaultAuth(dialect, entry.base_url))
   const timeouts = {
     connectMs: entry.timeouts?.connect_ms ?? defaults.connectMs,
     firstByteMs: entry.timeouts?.first_byte_ms ?? defaults.firstByteMs,
@@ -124,6 +124,11 @@ export function conversationsOf(known: KnownProvider | undefined): Pick<Provider
 /** A server of one's own asks for a credential when it is given one. */
 function authOf(known: KnownProvider, entry: UpstreamEntry): AuthStyle {
   return known.selfHosted && entry.keys.length === 0 ? 'none' : known.auth
+}
+
+/** On Vertex AI, Gemini too is asked with tokens. */
+function defaultAuth(dialect: UpstreamDialectName, baseUrl = ''): AuthStyle {
+  return dialect === 'gemini' && VERTEX_PLACE.test(baseUrl.replace(/\/+$/, '')) ? 'google' : DEFAULT_AUTH[dialect]
 }
 
 export function targetOf(quirks: TargetQuirks): Pick<Provider, 'target'> {
@@ -192,6 +197,9 @@ function resolveKeys(entry: UpstreamEntry, auth: AuthStyle, path: Path, fail: Fa
   }
   return entry.keys.map((key, index) => {
     const credential = auth === 'google' ? googleCredential(key.credential) : key.credential
+    if (auth !== 'google' && key.credential.trimStart().startsWith('{')) {
+      fail([...path, 'keys', index, 'credential'], 'the JSON of a service account needs auth: google')
+    }
     if (typeof credential !== 'string') {
       return fail([...path, 'keys', index, 'credential'], `the JSON of a service account ${credential.reason}`)
     }

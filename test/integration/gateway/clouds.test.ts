@@ -71,7 +71,6 @@ beforeAll(async () => {
         baseUrl: origin + PLACE,
         models: ['vertex-gemini'],
         keys: [{ credential }],
-        more: { auth: 'google' },
       },
       {
         id: 'films',

@@ -256,3 +256,17 @@ it.each([
   expect(() => read({ yaml, env: { ACCOUNT: json } })).toThrow(`the JSON of a service account ${reason}`)
   expect(() => read({ env: { VERTEX_API_KEY: json, VERTEX_BASE_URL: VERTEX } })).toThrow(reason)
 })
+
+it('takes an account for what it is: by default where Gemini is on Vertex AI, and nowhere without auth: google', () => {
+  const upstream = (members: string) =>
+    `upstreams:\n  - {id: a, models: [m], keys: [{credential: "\${ACCOUNT}"}], ${members}}`
+  const env = { ACCOUNT: JSON.stringify(ACCOUNT) }
+  const [vertex] = read({ yaml: upstream(`dialect: gemini, base_url: "${VERTEX}"`), env }).upstreams
+  expect(vertex).toMatchObject({ auth: 'google' })
+  for (const members of [
+    'dialect: gemini, base_url: "https://a"',
+    `dialect: anthropic-vertex, base_url: "${VERTEX}", auth: bearer`,
+  ]) {
+    expect(() => read({ yaml: upstream(members), env })).toThrow('the JSON of a service account needs auth: google')
+  }
+})

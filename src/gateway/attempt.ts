@@ -1,8 +1,8 @@
 import type { Clock } from '../core/clock.ts'
 import type { DeadlineClock } from '../core/deadlines.ts'
 import { Deadline } from '../core/deadlines.ts'
-import type { AttemptOutcome, Deployment, Slot } from '../core/deployment.ts'
-import type { BodyEdits, Dialect } from '../core/dialect.ts'
+import type { AttemptOutcome, Slot } from '../core/deployment.ts'
+import type { Dialect } from '../core/dialect.ts'
 import { GatewayError } from '../core/errors.ts'
 import type { RequestBody } from '../core/request-body.ts'
 import type { RequestContext } from '../core/request-context.ts'
@@ -18,34 +18,26 @@ import type { AnswerReader } from './buffered-relay.ts'
 import { sendInTurn } from './calls-in-turn.ts'
 import { outcomeOf } from './classify.ts'
 import { readHeadroom } from './headroom.ts'
-import { takesAsItIs } from './services.ts'
-import type { ServiceWords } from './services.ts'
+import { prepareCall } from './prepared-call.ts'
+import type { CallWords } from './prepared-call.ts'
 import { StreamRelay } from './stream-relay.ts'
 import { TranslatedStream } from './translated-stream.ts'
-import { needsTranslation } from './translator.ts'
-import type { Translator } from './translator.ts'
-import { betasOf, buildUpstreamRequest } from './upstream-request.ts'
+import { buildUpstreamRequest } from './upstream-request.ts'
 
-export interface AttemptOptions {
+export interface AttemptOptions extends CallWords {
   readonly upstream: UpstreamClient
   readonly clock: Clock
   readonly deadlines: DeadlineClock
   readonly readAnswer: AnswerReader
-  readonly translator: Translator
   /** For keys that are no credential by themselves. */
   readonly tokens: GoogleTokens
-  readonly services: ServiceWords
   readonly maxAnswerBytes: number
-  /** As in the names of the messages protocol's headers. */
-  readonly vendor: string
 }
 
 /** Served: the answer is settled, good or bad. Failed: nothing has gone downstream, another key may be tried. */
 export type AttemptResult = { readonly kind: 'served' } | { readonly kind: 'failed'; readonly error: GatewayError }
 
 const EVENT_STREAM = /^(?:text\/event-stream|application\/vnd\.amazon\.eventstream)\b/i
-
-const NOTHING: readonly string[] = []
 
 /** How long an upstream may take to close an answer whose end has been seen, before its connection is given up. */
 const TAIL_MS = 1_000
@@ -109,32 +101,14 @@ export class Attempt implements UpstreamListener, AttemptControl {
 
   #send(): void {
     const { deployment } = this.#slot
-    const { endpoint } = this.#ctx
-    const { service } = deployment
-    if (service !== undefined && !takesAsItIs(service, endpoint, this.#body)) {
-      const built = this.#options.services.request(this.#ctx, this.#body, deployment, service)
-      this.#sendOnce(built, ({ bodies, dropped, reading }) => {
-        this.#reading = reading
-        this.#ctx.dropped = dropped
-        this.#dispatch(bodies)
-      })
-      return
-    }
-    if (needsTranslation(endpoint, deployment.provider)) {
-      const { translator, vendor } = this.#options
-      const betas = betasOf(endpoint, this.#ctx.exchange.request, vendor)
-      const translated = translator.request(this.#ctx, this.#body, deployment, betas)
-      this.#sendOnce(translated, ({ body, dropped, answer }) => {
-        this.#translation = answer
-        this.#ctx.dropped = dropped
-        this.#dispatch([body])
-      })
-      return
-    }
-    const edits = editsOf(deployment, this.#body.stream)
-    // Also in the place of what an earlier attempt could not carry.
-    this.#ctx.dropped = this.#dialect.leftOut?.(this.#body, edits) ?? NOTHING
-    this.#dispatch([this.#dialect.prepareBody(this.#body, edits)])
+    const prepared = prepareCall(this.#ctx, this.#body, deployment, this.#dialect, this.#options)
+    this.#sendOnce(prepared, (call) => {
+      // Also in the place of what an earlier attempt could not carry.
+      this.#ctx.dropped = call.dropped
+      this.#translation = call.translation
+      this.#reading = call.reading
+      this.#dispatch(call.bodies)
+    })
   }
 
   #sendOnce<Built>(built: Built | Promise<Built>, send: (built: Built) => void): void {
@@ -334,10 +308,6 @@ export class Attempt implements UpstreamListener, AttemptControl {
     this.#options.deadlines.forget(this.#deadline)
     this.#slot.release(this.#outcome)
   }
-}
-
-function editsOf({ target, upstreamModel }: Deployment, stream: boolean): BodyEdits {
-  return target === undefined ? { model: upstreamModel, stream } : { model: upstreamModel, stream, quirks: target }
 }
 
 /** Of all its keys: an account that knows one may well name another. */

@@ -76,6 +76,14 @@ export function servicesOf(entry: ServicesEntry = {}, known: Services): Services
   return { ...known, ...(Object.fromEntries(given) as Services) }
 }
 
+/** Services that let in as the upstream is told to, not as its provider would. */
+export function asTheUpstream(services: Services): Services {
+  const lists = Object.entries(services).map(
+    ([name, list]) => [name, list.map(({ auth: _, ...rest }) => rest)] as const,
+  )
+  return Object.fromEntries(lists)
+}
+
 type ServiceEntry = NonNullable<ServicesEntry[ServiceName]>[number]
 
 function serviceOfEntry({ max_per_call, field_names, refused_fields, ...entry }: ServiceEntry): Service {

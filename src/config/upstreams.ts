@@ -10,7 +10,7 @@ import type { KnownProvider, ProviderModel } from './providers/provider.ts'
 import { quirksOf } from './quirks.ts'
 import { redacting } from './redact.ts'
 import { DEFAULT_TIMEOUTS, DIALECTS, type UpstreamEntry } from './schema.ts'
-import { defaultServices, plainly, servicesOf } from './services.ts'
+import { asTheUpstream, defaultServices, plainly, servicesOf } from './services.ts'
 import type { UpstreamConfig, UpstreamModel } from './shape.ts'
 
 /** Reports what is wrong at a place of the file; never returns. */
@@ -92,7 +92,7 @@ function resolveUpstream(entry: UpstreamEntry, path: Path, defaults: UpstreamTim
     timeouts,
     billsAfterDisconnect: entry.bills_after_disconnect,
     ...(known === undefined ? {} : { profile: known.id }),
-    services: servicesOf(entry.services, services),
+    services: servicesOf(entry.services, entry.auth === undefined ? services : asTheUpstream(services)),
     ...conversationsOf(isKnownDialect ? known : undefined),
     ...targetOf({ ...(isKnownDialect ? known.quirks : {}), ...quirksOf(entry.quirks) }),
     models: resolveModels(entry, known, path, fail),

@@ -9,6 +9,8 @@ interface Host {
   readonly base: string
   readonly dialect?: TestUpstream['dialect']
   readonly models: readonly string[]
+  /** 1 by default. */
+  readonly keys?: number
   /** Absent: known by the name that it has here. */
   readonly more?: Record<string, unknown>
 }
@@ -20,6 +22,7 @@ const HOSTS: Readonly<Record<string, Host>> = {
   voyage: { base: '/voyage/v1', models: ['voyage-m'] },
   jina: { base: '/jina/v1', models: ['jina-m'] },
   cohere: { base: '', dialect: 'cohere-chat', models: ['cohere-m'] },
+  twice: { base: '', dialect: 'cohere-chat', models: ['twice-m'], more: { provider: 'cohere' }, keys: 2 },
   gemini: { base: '/v1beta/openai', models: ['gemini-m', 'imagen-m', 'veo-m'] },
   native: { base: '', dialect: 'gemini', models: ['native-m'], more: {} },
   vertex: {
@@ -43,11 +46,11 @@ const HOSTS: Readonly<Record<string, Host>> = {
 }
 
 export function serviceHosts(simulator: Simulator): TestUpstream[] {
-  return Object.entries(HOSTS).map(([id, { base, dialect = 'openai-chat', models, more }]) => ({
+  return Object.entries(HOSTS).map(([id, { base, dialect = 'openai-chat', models, more, keys = 1 }]) => ({
     id,
     dialect,
     baseUrl: simulator.origin + base,
-    keys: [{ credential: credentialOf(id) }],
+    keys: Array.from({ length: keys }, (_, i) => ({ credential: credentialOf(id) + (i === 0 ? '' : `-${i}`) })),
     models: [...models],
     more: more ?? { provider: id },
   }))

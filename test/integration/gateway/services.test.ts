@@ -1,5 +1,6 @@
 import OpenAI from 'openai'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import type { Behaviour } from '../../../src/simulator/behaviour.ts'
 import type { Simulator } from '../../../src/simulator/simulator.ts'
 import { startSimulator } from '../../../src/simulator/simulator.ts'
 import type { TestGateway } from '../../support/gateway.ts'
@@ -128,6 +129,21 @@ describe('embeddings', () => {
     expect(response.status).toBe(400)
     expect(await failureOf(response)).toMatchObject({ code: 'UPSTREAM_INVALID_REQUEST' })
     expect(simulator.stats().started).toBe(2)
+  })
+
+  it.each<[string, Behaviour]>([
+    ['is half of JSON', { fault: 'truncated-json' }],
+    ['is an error under 200', { fault: 'error-in-200' }],
+    ['breaks off', { fault: 'reset-mid-stream' }],
+    ['is an error', { status: 500 }],
+  ])('try another key when the second of two calls %s', async (_, fault) => {
+    simulator.script([{}, fault])
+    const input = Array.from({ length: 100 }, (_one, i) => `text ${i}`)
+    const { data: answer, response } = await openai.embeddings.create({ model: 'twice-m', input }).withResponse()
+    expect(answer.data).toHaveLength(100)
+    expect(simulator.stats().started).toBe(4)
+    const row = await rowOf(response)
+    expect(row).toMatchObject({ status: 200, attempts: 2, prompt_tokens: answer.usage.prompt_tokens })
   })
 
   it.each(models)('of %s: what the provider refuses is told, and who it is is not', async (model) => {

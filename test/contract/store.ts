@@ -54,7 +54,7 @@ const KEY: EntryKey = {
 }
 
 const TRUNCATED =
-  'TRUNCATE entry_keys, users, members, settings, request_log, request_rollup_hourly, request_rollup_daily, journal_dead_letters'
+  'TRUNCATE entry_keys, entry_key_predecessors, users, members, settings, request_log, request_rollup_hourly, request_rollup_daily, journal_dead_letters'
 const EVERYONE: LogScope = { kind: 'everyone' }
 
 /** Schema and queries, on either database. */

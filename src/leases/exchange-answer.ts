@@ -18,12 +18,11 @@ export function readExchange(answer: unknown): ExchangeAnswer {
   if (status === 'epoch') return { status: 'lost' }
   if (status === 'stale') return { status }
   if (status === 'gap') return { status, last: Number(first) }
-  const [nowMs, held, used, left, emptyAtMs, outcome, amount, retryAtMs, keep, calm, waiting] = fields.map(Number)
+  const [, held, used, left, emptyAtMs, outcome, amount, retryAtMs, keep, calm, waiting] = fields.map(Number)
   if (status !== 'ok' || waiting === undefined) throw new Error('Redis answered something else than a script does')
   return {
     status,
     reply: {
-      nowMs: nowMs ?? 0,
       held: held ?? 0,
       used: used ?? 0,
       left: left ?? 0,

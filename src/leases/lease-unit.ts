@@ -7,8 +7,7 @@ export interface ExchangeReply {
   readonly held: number
   readonly used: number
   readonly left: number
-  /** Of Redis's clock. */
-  readonly nowMs: number
+  /** By Redis's clock, as `retryAtMs`. */
   readonly emptyAtMs: number
   readonly outcome: 'none' | 'granted' | 'refused'
   readonly amount: number

@@ -86,7 +86,7 @@ export class RedisAuthority implements Authority {
   #probeMs = PROBE_MS
   #renewAtMs = 0
   #purges: boolean
-  readonly #startedMs: number
+  #hereMs = 0
   readonly #resumed = new Set<string>()
 
   constructor(options: RedisAuthorityOptions) {
@@ -94,7 +94,6 @@ export class RedisAuthority implements Authority {
     this.#buckets = new Buckets(options.prefix)
     this.#holdersEverywhere = options.fronts
     this.#purges = !options.isRestart
-    this.#startedMs = options.clock.now()
   }
 
   /** Null while Redis is away. */
@@ -189,7 +188,7 @@ export class RedisAuthority implements Authority {
     const nowMs = this.#options.clock.now()
     if (nowMs >= this.#beatAtMs) this.#beat(nowMs).catch(this.#options.onFault)
     if (this.#state !== 'here') return
-    if (nowMs - this.#startedMs > RESUME_GRACE_MS) this.#purges = true
+    if (nowMs - this.#hereMs > RESUME_GRACE_MS) this.#purges = true
     for (const unit of this.#waiting) {
       if (unit.waiting === null) this.#waiting.delete(unit)
       else if (nowMs - unit.answeredMs >= POLL_MS[unit.waiting]) this.#dirty.add(unit)
@@ -252,6 +251,7 @@ export class RedisAuthority implements Authority {
       }
     }
     this.#state = 'here'
+    this.#hereMs = this.#options.clock.now()
     this.#options.onHere()
     this.#flushSoon()
   }
@@ -316,7 +316,6 @@ export class RedisAuthority implements Authority {
       units.push(unit)
       if (units.length === BATCH) break
     }
-    const sentMs = this.#options.clock.now()
     const freshEpoch = randomUUID()
     const answers = await this.#options.runner.run(units.map((unit) => this.#callOf(unit, freshEpoch)))
     const touched = new Set<Holder>()
@@ -326,7 +325,7 @@ export class RedisAuthority implements Authority {
       if (answer instanceof Error || answer === undefined) {
         failure = answer ?? new Error('no answer')
         this.#dirty.add(unit)
-      } else this.#answered(unit, answer, sentMs, touched)
+      } else this.#answered(unit, answer, touched)
     }
     if (failure !== null) this.#failed(failure)
     else this.#failingSinceMs = null
@@ -358,7 +357,7 @@ export class RedisAuthority implements Authority {
     }
   }
 
-  #answered(unit: LeaseUnit, answer: unknown, sentMs: number, touched: Set<Holder>): void {
+  #answered(unit: LeaseUnit, answer: unknown, touched: Set<Holder>): void {
     const nowMs = this.#options.clock.now()
     const read = readExchange(answer)
     switch (read.status) {
@@ -377,7 +376,6 @@ export class RedisAuthority implements Authority {
       case 'ok': {
         const { flight } = unit
         if (flight === null) return
-        this.#clocks.observe(sentMs, nowMs, read.reply.nowMs)
         unit.answered(read.reply, nowMs)
         if (flight.isEnd) this.#drop(unit)
         else if (unit.hasNews) this.#dirty.add(unit)

@@ -124,8 +124,8 @@ local function dropAsks(match)
   for _, ask in ipairs(a.p) do if not match(ask) then kept[#kept + 1] = ask end end
   a.p = kept
 end
-local function forget(holder)
-  charge(second, a.h[holder].v)
+local function forget(holder, s)
+  charge(s, a.h[holder].v)
   a.h[holder] = nil
   dropAsks(function(ask) return ask.o == holder end)
 end
@@ -138,7 +138,9 @@ for holder, x in pairs(a.h) do
       local incarnation = tonumber(string.match(holder, '^[^/]*/(%d+)/'))
       older = incarnation ~= nil and incarnation < c.i
     end
-    if older or (expires and now > x.x) then forget(holder) end
+    if older then forget(holder, second)
+    -- A holder uses nothing any more when its lease ends.
+    elseif expires and now > x.x then forget(holder, math.floor(x.x / 1000)) end
   end
 end
 dropAsks(function(ask) return now > ask.x end)
@@ -166,7 +168,7 @@ if c.r then me.v = math.max(0, me.v - c.r) end
 if c.R then me.r = nil end
 if c.x or c.a then dropAsks(function(ask) return ask.o == c.h end) end
 if c.a then a.p[#a.p + 1] = { o = c.h, n = c.a.n, w = c.a.w, t = c.a.t } end
-if c.G then forget(c.h) end
+if c.G then forget(c.h, second) end
 
 local pokes = {}
 local function poke(holder) pokes[#pokes + 1] = holder end

@@ -9,7 +9,7 @@ import type {
 import { WINDOW_SECONDS } from '../core/allowance.ts'
 import type { Clock } from '../core/clock.ts'
 import { BudgetUse } from './budget-use.ts'
-import { WindowUse } from './window-use.ts'
+import { OUTDATED_MS, WindowUse } from './window-use.ts'
 
 /** What a holding wants to be said to the authority; said with the next message. */
 export interface Desk {
@@ -88,6 +88,8 @@ export class Holding {
   #waiters: Waiter[] = []
   #refusal: (Refusal & { readonly need: number; readonly untilMs: number }) | null = null
   #keep: number | null = null
+  /** Places that nobody held when the authority spoke last. */
+  #placesSaid: { readonly left: number; readonly atMs: number } | null = null
   #contended = false
 
   constructor(id: string, kind: AllowanceKind, limit: number, desk: Desk) {
@@ -214,7 +216,8 @@ export class Holding {
 
   granted(grant: LeaseGrant, nowMs: number): void {
     this.#asking = false
-    this.#use?.learn(grant, nowMs)
+    if (this.#use === null) this.#placesSaid = { left: grant.left, atMs: nowMs }
+    else this.#use.learn(grant, nowMs)
     this.#free += grant.amount
     // Where less is to be had than was wanted, it is no use to ask for more.
     if (grant.amount < this.#unit * this.#ahead) this.#ahead = Math.max(1, Math.floor(grant.amount / this.#unit))
@@ -264,7 +267,7 @@ export class Holding {
     this.#keep = null
     this.#contended = false
     this.#refusal = null
-    this.#use?.lost()
+    this.#use?.lost(nowMs)
     if (this.kind === 'budget') return
     while (this.#waiters.length > 0) this.#decideAlone(nowMs)
   }
@@ -280,6 +283,7 @@ export class Holding {
     if (this.kind === 'window') this.#free = 0
     // What was leased of a budget counts as used until this process says what it used.
     if (this.kind === 'places') this.#free = this.#placesAlone() - this.#inUse
+    this.#placesSaid = null
   }
 
   /**
@@ -374,7 +378,7 @@ export class Holding {
   /** Nobody can be asked: this process may use what it leased, and its share of the limit, less what it used itself. */
   #takeOfShare(need: number, nowMs: number): 'taken' | Refusal {
     if (this.kind === 'places') {
-      if (this.#free <= 0 && this.#inUse + 1 > this.#placesAlone()) return { retryAtMs: nowMs }
+      if (this.#free <= 0 && !this.#isPlaceLeft(nowMs)) return { retryAtMs: nowMs }
       this.#free -= 1
       this.#inUse += 1
       return 'taken'
@@ -391,12 +395,20 @@ export class Holding {
       const { processes } = this.#desk
       const seconds = use.secondsUntil(need, this.limit / processes, nowMs)
       if (seconds > 0) return { retryAtMs: nowMs + Math.min(seconds, WINDOW_SECONDS + 1) * 1000 }
-      const spareAtMs = use.unaskedAtMs(need, processes, nowMs)
+      const spareAtMs = use.unaskedAtMs(need, { limit: this.limit, parts: processes }, nowMs)
       if (spareAtMs > 0) return { retryAtMs: spareAtMs }
     }
     use.takeUnasked(need)
     this.correct(secondOf(nowMs), need)
     return 'taken'
+  }
+
+  /** Of what was left when the authority spoke last this process may have one part, and never more than its share. */
+  #isPlaceLeft(nowMs: number): boolean {
+    if (this.#inUse + 1 > this.#placesAlone()) return false
+    const said = this.#placesSaid
+    if (said === null || nowMs - said.atMs > OUTDATED_MS || this.#desk.degradedOf(this.id) !== 'shares') return true
+    return 1 - this.#free <= said.left / this.#desk.processes
   }
 
   /** How many places this process may use while nobody can be asked. */

@@ -100,6 +100,8 @@ export class LeaseBook implements Desk {
   /** The authority is there, again or for the first time. */
   greeted({ epoch }: LeaseEpoch): void {
     const nowMs = this.clock.now()
+    if (this.#connected && epoch === this.#epoch) return
+    this.lost()
     const remembers = epoch === this.#epoch
     this.#epoch = epoch
     this.#connected = true

@@ -2,8 +2,15 @@ import type { AllowanceState, HoldingState } from '../core/allowance.ts'
 import { WINDOW_SECONDS } from '../core/allowance.ts'
 import { SlidingWindow } from '../core/sliding-window.ts'
 
+/** Of a limit, left alone for what others may have leased when the authority was lost. */
+const UNKNOWN_PART = 0.05
 /** What others held when the authority spoke last is used up, or expired and out of the window, after this. */
-const OUTDATED_MS = (WINDOW_SECONDS + 22) * 1000
+export const OUTDATED_MS = (WINDOW_SECONDS + 22) * 1000
+
+export interface UnaskedTerms {
+  readonly limit: number
+  readonly parts: number
+}
 
 /** What this process used of a window: all of the last minute, and what of it the authority has not been told yet. */
 export class WindowUse {
@@ -16,6 +23,8 @@ export class WindowUse {
   #saidMs = 0
   /** Taken without asking since then. */
   #unasked = 0
+  /** Null while the authority is there. */
+  #lostMs: number | null = null
 
   get hasCharges(): boolean {
     return this.#charges.size > 0
@@ -59,6 +68,7 @@ export class WindowUse {
   learn(state: AllowanceState, nowMs: number): void {
     this.#said = state
     this.#saidMs = nowMs
+    this.#lostMs = null
     this.#unasked = 0
   }
 
@@ -71,10 +81,13 @@ export class WindowUse {
    * When this process may take `amount` unasked, Unix milliseconds: of what was left when the authority spoke last it has one
    * part of `parts`, until that is long ago. 0: now.
    */
-  unaskedAtMs(amount: number, parts: number, nowMs: number): number {
+  unaskedAtMs(amount: number, { limit, parts }: UnaskedTerms, nowMs: number): number {
     const outdatedMs = this.#saidMs + OUTDATED_MS
     if (this.#said === null || nowMs >= outdatedMs) return 0
-    return this.#unasked + amount <= this.#said.left / parts ? 0 : outdatedMs
+    // Others may have leased some of it since.
+    const sinceMs = (this.#lostMs ?? nowMs) - this.#saidMs
+    const spare = this.#said.left - limit * (UNKNOWN_PART + sinceMs / (WINDOW_SECONDS * 1000))
+    return this.#unasked + amount <= spare / parts ? 0 : outdatedMs
   }
 
   /** The charges since the last report, which is now made. */
@@ -93,8 +106,9 @@ export class WindowUse {
   }
 
   /** The authority is away: what was under way to it will not be acknowledged. */
-  lost(): void {
+  lost(nowMs: number): void {
     this.#unacknowledged = 0
+    this.#lostMs ??= nowMs
   }
 
   /**

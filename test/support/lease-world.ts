@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto'
 import type { LeaseReply, LeaseRequest, LeaseResume } from '../../src/core/allowance.ts'
 import type { Authority, BudgetTruth } from '../../src/leases/authority.ts'
 import { InProcessAuthority } from '../../src/leases/in-process-authority.ts'
@@ -80,7 +81,7 @@ export class LeaseWorld {
     this.#random = options.random
     this.#delayMs = options.delayMs ?? (() => 0.05 + this.#random() * 5)
     this.#size = options.fronts * (options.nodes ?? 1)
-    this.#prefix = `world-${Math.floor(this.#random() * 1e15)}`
+    this.#prefix = `world-${randomUUID()}`
     for (let i = 0; i < (options.nodes ?? 1); i++) this.#makeNode(`node-${i}`)
   }
 

@@ -1,0 +1,267 @@
+import { GatewayError } from '../../src/core/errors.ts'
+import type { Principal } from '../../src/core/principal.ts'
+import { Admissions } from '../../src/limits/admissions.ts'
+import type { LeaseBook } from '../../src/limits/lease-book.ts'
+import { entryKey } from './entry-key.ts'
+import type { LeaseLane } from './lease-lane.ts'
+import { LeaseWorld } from './lease-world.ts'
+import type { WorldFront } from './lease-world.ts'
+import { SeededRandom } from './seeded-random.ts'
+
+const WINDOW_MS = 60_000
+const AMPLE = 1_000_000_000_000
+/** Demand, as a part of the limit, for a while at a time. */
+const DEMANDS = [0.3, 0.8, 0.95, 1.2, 1.5, 2.5]
+
+export interface SimulationOptions {
+  readonly seed: number
+  readonly lane: LeaseLane
+  readonly nodes: number
+  /** Of each machine. */
+  readonly fronts: number
+  /** Requests per minute, one key for each. */
+  readonly limits: readonly number[]
+  /** Requests at the same time, one key for each. */
+  readonly places: readonly number[]
+  /** Ends when so many requests were admitted. */
+  readonly admissions: number
+  readonly faults: {
+    /** Mean milliseconds between two crashes, of fronts, whole machines and control processes. */
+    readonly crashEveryMs: number
+    /** Mean milliseconds between two outages of Redis. */
+    readonly outageEveryMs: number
+    readonly lossRate: number
+    readonly skewMs: number
+  } | null
+}
+
+export interface SimulationResult {
+  readonly admitted: number
+  readonly simulatedMs: number
+  /** Of all keys: the fullest 60 seconds ÷ the limit. */
+  readonly worstWindow: number
+  /** Of all keys together, ÷ what a limiter that knows everything at once would have admitted. */
+  readonly share: number
+  /** By key, the same. */
+  readonly shares: readonly number[]
+  /** Of all keys with places: the most at the same time ÷ the limit. */
+  readonly mostAtOnce: number
+  /** Of all keys, the least that could be had when all was quiet ÷ the limit. */
+  readonly back: number
+  readonly scripts: number
+}
+
+/** Times in order; grows by itself. */
+class Times {
+  #values = new Float64Array(1024)
+  #size = 0
+  #first = 0
+  most = 0
+
+  get size(): number {
+    return this.#size
+  }
+
+  /** How many there were in the 60 seconds before `atMs`. */
+  recent(atMs: number): number {
+    while (this.#first < this.#size && (this.#values[this.#first] ?? 0) <= atMs - WINDOW_MS) this.#first += 1
+    return this.#size - this.#first
+  }
+
+  add(atMs: number): void {
+    if (this.#size === this.#values.length) {
+      const larger = new Float64Array(this.#size * 2)
+      larger.set(this.#values)
+      this.#values = larger
+    }
+    this.#values[this.#size] = atMs
+    this.#size += 1
+    this.most = Math.max(this.most, this.recent(atMs))
+  }
+}
+
+/** Many machines under changing load and faults, in simulated time, on a real Redis. */
+export async function simulateLeases(options: SimulationOptions): Promise<SimulationResult> {
+  const { seed, lane, nodes, fronts, faults } = options
+  const random = new SeededRandom(seed)
+  const draw = (meanMs: number): number => -Math.log(1 - random.next()) * meanMs
+  const world = new LeaseWorld({
+    fronts,
+    nodes,
+    lane,
+    random: () => random.next(),
+    skewMs: faults?.skewMs ?? 0,
+    lossRate: faults?.lossRate ?? 0,
+  })
+  await world.settle()
+  const startMs = world.nowMs
+  const limiters = new WeakMap<LeaseBook, Admissions>()
+  const limiterOf = (book: LeaseBook): Admissions => {
+    let limiter = limiters.get(book)
+    if (limiter === undefined) limiters.set(book, (limiter = new Admissions(book)))
+    return limiter
+  }
+  /** A front serves nobody before it has heard of a control process for the first time. */
+  const started = new WeakSet<LeaseBook>()
+  const anyFront = (favourite: number | null): WorldFront | undefined => {
+    const front = world.fronts[favourite ?? random.between(0, nodes * fronts - 1)]
+    if (front?.book.connected === true) started.add(front.book)
+    return front !== undefined && started.has(front.book) ? front : undefined
+  }
+  let isOver = false
+
+  const windows = options.limits.map((limit, index) => {
+    const caller = principal(`window-${index}`, { requestsPerMinute: limit })
+    const admitted = new Times()
+    const exact = new Times()
+    let demand = 1
+    const change = (): void => {
+      demand = DEMANDS[random.between(0, DEMANDS.length - 1)] ?? 1
+      world.after(draw(30_000), change)
+    }
+    change()
+    const favourite = random.between(0, nodes * fronts - 1)
+    const one = (): void => {
+      if (isOver) return
+      world.after(draw(WINDOW_MS / (limit * demand)), one)
+      const front = anyFront(random.next() < 0.3 ? favourite : null)
+      if (front === undefined) return
+      if (exact.recent(world.nowMs) < limit) exact.add(world.nowMs)
+      admit(limiterOf(front.book), caller, front.node.skewMs, () => {
+        admitted.add(world.nowMs)
+      })
+    }
+    world.after(draw(1_000), one)
+    return { limit, caller, admitted, exact }
+  })
+
+  const admit = (limiter: Admissions, caller: Principal, skewMs: number, onAdmitted: () => void): void => {
+    try {
+      const admission = limiter.admit(caller, world.nowMs + skewMs)
+      if (!(admission instanceof Promise)) {
+        onAdmitted()
+        admission.settle(0, world.nowMs + skewMs)
+        return
+      }
+      admission.then(
+        (late) => {
+          onAdmitted()
+          late.settle(0, world.nowMs + skewMs)
+        },
+        (cause: unknown) => {
+          if (!(cause instanceof GatewayError)) world.faults.push(cause)
+        },
+      )
+    } catch (cause) {
+      if (!(cause instanceof GatewayError)) throw cause
+    }
+  }
+
+  const slots = options.places.map((limit, index) => {
+    const caller = principal(`places-${index}`, { concurrency: limit })
+    const usage = { limit, caller, most: 0, admitted: 0 }
+    /** By front and incarnation: what ran there ends with it. */
+    const running = new Map<string, number>()
+    const one = (): void => {
+      if (isOver) return
+      world.after(draw(400 / limit), one)
+      const front = anyFront(null)
+      if (front === undefined) return
+      const { skewMs } = front.node
+      const { incarnation } = front
+      const name = `${front.name}/${incarnation}`
+      const begin = async (): Promise<void> => {
+        const admission = await limiterOf(front.book).admit(caller, world.nowMs + skewMs)
+        if (front.incarnation !== incarnation) return
+        usage.admitted += 1
+        running.set(name, (running.get(name) ?? 0) + 1)
+        let together = 0
+        for (const other of world.fronts) together += running.get(`${other.name}/${other.incarnation}`) ?? 0
+        usage.most = Math.max(usage.most, together)
+        world.after(random.next() * 1_000, () => {
+          running.set(name, (running.get(name) ?? 0) - 1)
+          admission.settle(0, world.nowMs + skewMs)
+        })
+      }
+      begin().catch((cause: unknown) => {
+        if (!(cause instanceof GatewayError)) world.faults.push(cause)
+      })
+    }
+    world.after(draw(1_000), one)
+    return usage
+  })
+
+  if (faults !== null) {
+    const crash = (): void => {
+      if (isOver) return
+      if (Number.isFinite(faults.crashEveryMs)) world.after(draw(faults.crashEveryMs), crash)
+      const front = world.fronts[random.between(0, nodes * fronts - 1)]
+      if (front === undefined) return
+      const kind = random.next()
+      if (front.node.authority === null) return
+      if (kind < 0.5) world.crash(front)
+      else if (kind < 0.8) world.restartAuthority(500 + random.next() * 3_000, front.node)
+      else world.crashNode(front.node, 1_000 + random.next() * 30_000)
+    }
+    if (Number.isFinite(faults.crashEveryMs)) world.after(draw(faults.crashEveryMs), crash)
+    const outage = (): void => {
+      if (isOver) return
+      world.after(draw(faults.outageEveryMs) + 90_000, outage)
+      world.redisAway = true
+      world.after(300 + random.next() * 12_000, () => {
+        world.redisAway = false
+      })
+    }
+    if (Number.isFinite(faults.outageEveryMs)) world.after(draw(faults.outageEveryMs), outage)
+  }
+
+  const total = (): number => windows.reduce((sum, { admitted }) => sum + admitted.size, 0)
+  while (total() < options.admissions) await world.run(1_000)
+  isOver = true
+  const simulatedMs = world.nowMs - startMs
+  const worstWindow = Math.max(...windows.map(({ admitted, limit }) => admitted.most / limit))
+
+  // Machines come back and leases expire; then one front alone can have the whole of each limit.
+  await world.run(140_000)
+  let back = 1
+  const [front] = world.fronts
+  for (const { caller, limit } of [...windows, ...slots]) {
+    const all = Math.min(limit, 5_000)
+    let had = 0
+    for (let attempt = 0; attempt < 10 && had < all; attempt += 1) {
+      for (let missing = all - had; missing > 0; missing -= 1) {
+        const begin = async (): Promise<void> => {
+          if (front === undefined) return
+          await limiterOf(front.book).admit(caller, world.nowMs + front.node.skewMs)
+          had += 1
+        }
+        begin().catch(() => undefined)
+      }
+      await world.run(1_500)
+    }
+    back = Math.min(back, had / all)
+  }
+  if (world.faults.length > 0) throw world.faults[0]
+
+  const exact = windows.reduce((sum, window) => sum + window.exact.size, 0)
+  return {
+    admitted: total(),
+    simulatedMs,
+    worstWindow,
+    share: total() / exact,
+    shares: windows.map((window) => window.admitted.size / window.exact.size),
+    mostAtOnce: Math.max(0, ...slots.map(({ most, limit }) => most / limit)),
+    back,
+    scripts: lane.calls,
+  }
+}
+
+function principal(id: string, limits: Partial<Principal['limits']>): Principal {
+  return {
+    key: entryKey({ id }),
+    limits: { requestsPerMinute: AMPLE, tokensPerMinute: AMPLE, concurrency: AMPLE, ...limits },
+    userLimits: null,
+    enterpriseLimits: null,
+    models: null,
+  }
+}

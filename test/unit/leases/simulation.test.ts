@@ -1,0 +1,59 @@
+import { Redis } from 'ioredis'
+import { afterAll, beforeAll, expect, it } from 'vitest'
+import { LeaseLane } from '../../support/lease-lane.ts'
+import type { SimulationOptions } from '../../support/lease-simulation.ts'
+import { simulateLeases } from '../../support/lease-simulation.ts'
+import { TestRedis } from '../../support/redis.ts'
+
+/**
+ * `LEASE_ADMISSIONS=10000000 npx vitest run --project parts test/unit/leases/simulation.test.ts` makes the long run; `LEASE_SEED` the
+ * same one again.
+ */
+const ADMISSIONS = Number(process.env.LEASE_ADMISSIONS ?? 15_000)
+const SEED = Number(process.env.LEASE_SEED ?? Math.floor(Math.random() * 2 ** 31))
+const LONGEST_MS = 3_600_000
+/** The more is to be admitted, the busier the keys are. */
+const BUSY = Math.max(1, Math.min(40, ADMISSIONS / 30_000))
+const LIMITS = [5, 100, 2_000 * BUSY, 5_000 * BUSY, 10_000 * BUSY]
+
+let redis: TestRedis
+let client: Redis
+
+beforeAll(async () => {
+  redis = await TestRedis.start()
+  client = new Redis(redis.url)
+})
+
+afterAll(async () => {
+  client.disconnect()
+  await redis.stop()
+})
+
+const CRASHES = { crashEveryMs: 15_000, outageEveryMs: Infinity, lossRate: 0.002, skewMs: 2_500 }
+
+it.each<readonly [name: string, faults: SimulationOptions['faults']]>([
+  ['without faults', null],
+  ['with crashes, lost replies and clocks that differ', CRASHES],
+  ['with outages of Redis besides', { ...CRASHES, outageEveryMs: 60_000 }],
+])(
+  'many machines keep to every limit, %s',
+  async (name, faults) => {
+    const result = await simulateLeases({
+      seed: SEED,
+      lane: new LeaseLane(client),
+      nodes: 4,
+      fronts: 3,
+      limits: LIMITS,
+      places: [24, 60],
+      admissions: ADMISSIONS,
+      faults,
+    })
+    console.log(JSON.stringify({ seed: SEED, name, ...result }))
+    expect(result.worstWindow).toBeLessThanOrEqual(1)
+    // Without an authority a process has at least one place of every caller.
+    if (faults === null || faults.outageEveryMs === Infinity) expect(result.mostAtOnce).toBeLessThanOrEqual(1)
+    expect(result.back).toBe(1)
+    if (faults === null) expect(result.share).toBeGreaterThan(0.97)
+  },
+  LONGEST_MS,
+)

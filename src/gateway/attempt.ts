@@ -20,6 +20,7 @@ import { outcomeOf } from './classify.ts'
 import { readHeadroom } from './headroom.ts'
 import { prepareCall } from './prepared-call.ts'
 import type { CallWords } from './prepared-call.ts'
+import { settleUnseen } from './settle-usage.ts'
 import { StreamRelay } from './stream-relay.ts'
 import { TranslatedStream } from './translated-stream.ts'
 import { buildUpstreamRequest } from './upstream-request.ts'
@@ -245,7 +246,7 @@ export class Attempt implements UpstreamListener, AttemptControl {
       this.#watch(DRAIN_MS)
       return
     }
-    this.#receiver?.settle?.(false)
+    this.#settleLeft()
     this.#outcome = { kind: 'abandoned' }
     this.#settle({ kind: 'served' }, new GatewayError('CLIENT_CLOSED'))
     this.#hangUp()
@@ -253,9 +254,16 @@ export class Attempt implements UpstreamListener, AttemptControl {
 
   /** The tail of an answer, or of a drain, took too long. */
   #expired(): void {
-    if (this.#resolve !== null) this.#receiver?.settle?.(false)
+    if (this.#resolve !== null) this.#settleLeft()
     this.#settle({ kind: 'served' }, null)
     this.#hangUp()
+  }
+
+  /** Books what was seen of an answer that nobody reads to its end. */
+  #settleLeft(): void {
+    this.#receiver?.settle?.(false)
+    const mayServe = this.#status === 0 || this.#status === 200
+    if (this.#call !== null && mayServe) settleUnseen(this.#ctx)
   }
 
   get #beginsJob(): boolean {

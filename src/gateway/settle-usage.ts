@@ -1,4 +1,5 @@
 import type { RequestContext } from '../core/request-context.ts'
+import { emptyUsage } from '../core/usage.ts'
 import type { Usage } from '../core/usage.ts'
 import { familyOf } from '../tokens/families.ts'
 
@@ -31,4 +32,14 @@ export function settleUsage(ctx: RequestContext, seen: Observation): void {
   }
   ctx.settlement = 'observed'
   if (seen.usage === null) ctx.unreported = { answer: seen.answer ?? null }
+}
+
+/**
+ * Books an answer of which nothing was seen, because its client left: whoever serves it has read the prompt by then. Does nothing
+ * when something was booked already.
+ */
+export function settleUnseen(ctx: RequestContext): void {
+  if (ctx.settlement !== 'none' || ctx.endpoint.name === 'messages.count_tokens') return
+  ctx.usage = { ...emptyUsage(), promptTokens: ctx.body?.estimatedPromptTokens ?? 0 }
+  ctx.settlement = 'estimated'
 }

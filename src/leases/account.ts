@@ -18,6 +18,8 @@ export class Account {
   readonly id: string
   readonly kind: AllowanceKind
   limit: number
+  /** When it was last asked for, told of or charged. */
+  touchedMs = 0
   readonly held = new Map<string, number>()
   /** In the order of asking; at most one of each holder. */
   pending: PendingAsk[] = []
@@ -29,7 +31,6 @@ export class Account {
   readonly budget: BudgetCount | null
   readonly #window: SlidingWindow | null
   #heldTotal = 0
-  #touchedMs = 0
 
   constructor(id: string, kind: AllowanceKind, limit: number) {
     this.id = id
@@ -53,7 +54,7 @@ export class Account {
   }
 
   charge(writer: string, second: number, amount: number, nowMs: number): void {
-    this.#touchedMs = nowMs
+    this.touchedMs = nowMs
     this.budget?.charge(writer, amount)
     this.#window?.correct(second, amount, nowMs)
   }
@@ -84,7 +85,7 @@ export class Account {
   }
 
   granted(writer: string, amount: number, nowMs: number): LeaseGrant {
-    this.#touchedMs = nowMs
+    this.touchedMs = nowMs
     const grant = { ...this.state(nowMs), amount, retryAtMs: 0 }
     return this.budget === null ? grant : { ...grant, charged: this.budget.toldBy(writer) }
   }
@@ -96,7 +97,7 @@ export class Account {
 
   isIdle(nowMs: number): boolean {
     if (this.held.size > 0 || this.pending.length > 0) return false
-    return this.budget === null ? this.#used(nowMs) === 0 : nowMs - this.#touchedMs > BUDGET_IDLE_MS
+    return this.budget === null ? this.#used(nowMs) === 0 : nowMs - this.touchedMs > BUDGET_IDLE_MS
   }
 
   #used(nowMs: number): number {

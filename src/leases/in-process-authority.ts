@@ -191,6 +191,7 @@ export class InProcessAuthority implements Authority {
       this.#accounts.set(id, account)
     }
     account.limit = limit
+    account.touchedMs = this.#options.clock.now()
     return account
   }
 

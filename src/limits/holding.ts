@@ -53,7 +53,7 @@ const PLACES_BELIEVED_MS = 20
 /** How long the authority may take to answer before the process decides by its own share. */
 const PATIENCE_MS = 1_000
 /** The same for budgets, of which no process decides by itself: as long as a control process may take to start anew. */
-const BUDGET_PATIENCE_MS = 10_000
+const BUDGET_PATIENCE_MS = 30_000
 /**
  * A slice should last this long: until it does, each ask is for twice as much. The authority has slower work to do beside its
  * answers, and half a slice is left when the next one is asked for.
@@ -62,6 +62,8 @@ const BUSY_MS = 1_000
 /** After this long without an ask nothing is known of the rate any more. */
 const QUIET_MS = 5_000
 const MOST_AHEAD = 65_536
+/** How many slices of a budget are leased at once: they should last while a control process starts anew. */
+const BUDGET_SLICES = 16
 const BUDGET_IDLE_MS = 24 * 3_600_000
 /** When to come back to a limit that admits nothing without its authority. */
 const CLOSED_RETRY_MS = 1_000
@@ -129,7 +131,7 @@ export class Holding {
 
   /**
    * As `take`, asking the authority. When no answer comes within a second, decides by this process's share; of a budget, which
-   * waits for ten, says that nothing is known.
+   * waits for longer, says that nothing is known.
    */
   obtain(need: number, nowMs: number): Promise<Taken | Refusal> {
     const taken = this.take(need, nowMs)
@@ -151,8 +153,7 @@ export class Holding {
     if (sinceMs < BUSY_MS) this.#ahead = Math.min(this.#ahead * 2, MOST_AHEAD)
     else if (sinceMs > QUIET_MS) this.#ahead = 1
     this.#unit = Math.max(need, this.#waitingNeed())
-    const wanted = this.#unit * this.#ahead
-    this.ask(need - this.free, wanted, false)
+    this.ask(need - this.free, this.#unit * this.#slice, false)
   }
 
   /** One ask at a time; `patient` ones stand until they are met or cancelled. */
@@ -321,7 +322,12 @@ export class Holding {
     }
     this.#charge(secondOf(nowMs), need, 0)
     // Before it runs out: who comes next should not have to wait.
-    if (this.#ahead > 1 && this.#free < (need * this.#ahead) / 2) this.#askAhead(need, nowMs)
+    if (this.#ahead > 1 && this.#free < (need * this.#slice) / 2) this.#askAhead(need, nowMs)
+  }
+
+  /** How many times the need is leased at once. */
+  get #slice(): number {
+    return this.kind === 'budget' && this.#ahead > 1 ? this.#ahead * BUDGET_SLICES : this.#ahead
   }
 
   #askAhead(need: number, nowMs: number): void {
@@ -329,7 +335,7 @@ export class Holding {
     if (this.#refusal !== null && nowMs < this.#refusal.untilMs) return
     if (nowMs - this.#askedMs < BUSY_MS) this.#ahead = Math.min(this.#ahead * 2, MOST_AHEAD)
     this.#unit = need
-    this.ask(0, need * this.#ahead, false)
+    this.ask(0, need * this.#slice, false)
   }
 
   #charge(second: number, drawn: number, correction: number): void {

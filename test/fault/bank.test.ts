@@ -111,9 +111,9 @@ it(
   async () => {
     console.log(`seed ${SEED}, ${KILLS} kills`)
     const fates: Fate[] = []
-    let over = false
+    const stopping = new AbortController()
     const clients = Array.from({ length: CLIENTS }, async (_, client) => {
-      while (!over) {
+      while (!stopping.signal.aborted) {
         const key = keys[Math.floor(random() * keys.length)] ?? ''
         const cost = 1 + Math.floor(random() * 40)
         const fate = await spend(key, cost, cost + Math.floor(random() * 40), Math.floor(random() * 300))
@@ -131,7 +131,7 @@ it(
       await killChild(gateway, victim.kind, victim.pid)
       await recovered(gateway, FRONTS)
     }
-    over = true
+    stopping.abort()
     await Promise.all(clients)
     // What is left is used up, in ever smaller pieces; what killed processes held comes back meanwhile.
     for (const piece of [1_000, 100, 10, 1]) {

@@ -147,6 +147,10 @@ it('records each of them once, as left by the client', { timeout: 60_000 }, asyn
       ? { status: 200, aborted: true, settlement: 'observed', attempts: 1 }
       : { status: 499, aborted: true, attempts: leaving.stage === 'half of the body sent' ? 0 : 1 }
     expect(row, `${leaving.stage} ${leaving.dialect}`).toMatchObject(wanted)
+    if (leaving.stage === 'before the head' || leaving.stage === 'waiting for a whole answer') {
+      expect(row, leaving.stage).toMatchObject({ settlement: 'estimated', completion_tokens: 0 })
+      expect(row?.prompt_tokens, leaving.stage).toBeGreaterThan(0)
+    }
     // The first event has no text yet.
     if (begun && leaving.stage !== 'at the first event') {
       expect(row?.completion_tokens, leaving.stage).toBeGreaterThan(0)

@@ -1,6 +1,8 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { BudgetWorld } from '../../support/budget-world.ts'
+import type { LeaseReply } from '../../../src/core/allowance.ts'
+import { InProcessAuthority } from '../../../src/leases/in-process-authority.ts'
+import { BUDGET, BudgetWorld } from '../../support/budget-world.ts'
 import { SeededRandom } from '../../support/seeded-random.ts'
 
 interface Load {
@@ -80,4 +82,25 @@ describe('a budget over several fronts', () => {
     },
     120_000,
   )
+})
+
+it('knows what fronts told it however long it takes to read what was settled', async () => {
+  const replies: LeaseReply[] = []
+  const allowance = BUDGET
+  let settle = (_: Map<string, Map<string, number>>): void => undefined
+  const authority = new InProcessAuthority({
+    clock: { now: () => 1_700_000_000_000, monotonicUs: () => 0 },
+    holders: 2,
+    closed: true,
+    budgets: { read: () => new Promise((resolve) => (settle = resolve)) },
+    reply: (_, reply) => replies.push(reply),
+  })
+  const holding = { allowance, kind: 'budget', limit: 60, held: 0, used: [[0, 50]] } as const
+  authority.resume('a', { type: 'lease-resume', writer: 'front-a', holdings: [holding] })
+  const ask = (need: number) => ({ allowance, kind: 'budget', limit: 60, need, wanted: need, patient: false }) as const
+  const request = { type: 'lease-request', sequence: 1, charges: [], returns: [], recalled: [], cancels: [] } as const
+  authority.exchange('a', { ...request, asks: [ask(11)] })
+  authority.resume('b', { type: 'lease-resume', writer: 'front-b', holdings: [] })
+  settle(new Map([[allowance, new Map([['front-a', 10]])]]))
+  await expect.poll(() => replies.flatMap(({ grants }) => grants)).toMatchObject([{ amount: 0, used: 50 }])
 })

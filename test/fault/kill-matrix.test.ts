@@ -121,8 +121,8 @@ async function killAt(point: FailPoint, random: () => number, number: number): P
   rmSync(died, { force: true })
   const arm = (): void => {
     give(victim.pid, { point, skip: point === 'partition made' ? 0 : skip, share: random() })
-    // A partition is made for each day: the fronts go on to the next.
-    if (point === 'partition made') for (const pid of frontPids()) give(pid, { shiftDays: number })
+    // A partition is made for each day, that of tomorrow ahead of time: the fronts go on to one behind it.
+    if (point === 'partition made') for (const pid of frontPids()) give(pid, { shiftDays: number + 1 })
   }
   try {
     return await awaitSuicide(gateway, { kind, pid: victim.pid }, arm, () => Number(readFileSync(died, 'utf8')))

@@ -9,7 +9,8 @@ const TOP_LEVEL_DOMAINS =
 
 /** Each linear, or nearly so, on texts of a few thousand characters. */
 const PATTERNS: readonly RegExp[] = [
-  /\b[a-z][a-z0-9+.-]{1,15}:\/\/[^\s"'<>)\]}]+/gi,
+  // Its host may have been replaced already.
+  /\b[a-z][a-z0-9+.-]{1,15}:\/\/(?:\[redacted\]|[^\s"'<>)\]}])+/gi,
   /\b[\w.+-]{1,64}@[a-z0-9-]{1,63}(?:\.[a-z0-9-]{1,63})+/gi,
   // Bearer tokens and JSON web tokens.
   /\b(?:bearer|basic)\s+[\w.~+/=-]{8,}/gi,

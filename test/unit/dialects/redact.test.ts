@@ -47,6 +47,10 @@ describe('redactUpstreamText', () => {
     expect(redact(text)).toBe(text)
   })
 
+  it('leaves one word of an address whose host it was given', () => {
+    expect(redact('No such path: http://a.test:80/v1/x?y. Sorry', ['a.test:80'])).toBe('No such path: [redacted] Sorry')
+  })
+
   it('removes given secrets in any letter case, and what is left of one at the end of a cut message', () => {
     expect(redact('Key HUNTER22 of hunter22', ['hunter22'])).toBe('Key [redacted] of [redacted]')
     expect(redact('your key secret-cred', ['secret-credential-of-ours'])).toBe('your key [redacted]')

@@ -14,6 +14,11 @@ const TAGS: Readonly<Record<string, string>> = {
   Keys: 'Entry keys of a user.',
   'Request log': 'What was asked, and what became of it.',
   Statistics: 'Sums of the request log.',
+  Enterprises: 'Who pays, and for whom.',
+  Members: 'Users of an enterprise, by role.',
+  Departments: 'A tree with budgets.',
+  Wallet: 'Money of an enterprise.',
+  'Enterprise keys': 'Entry keys of an enterprise, with budgets.',
   Platform: 'For admins of the platform.',
   Operation: 'For those who run the gateway.',
 }

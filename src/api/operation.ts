@@ -1,9 +1,13 @@
 import { Type } from 'typebox'
 import type { Static, TArray, TObject, TSchema } from 'typebox'
 import { nullable } from './nullable.ts'
+import type { EnterpriseAction } from './roles.ts'
 
-/** Who may call. `scraper`: admins, and whoever has the configured token. `user`: whoever is logged in. */
-export type Access = 'everyone' | 'scraper' | 'user' | 'platform-admin'
+/**
+ * Who may call. `scraper`: admins, and whoever has the configured token. `user`: whoever is logged in. An action: who may do it in
+ * the enterprise whose id is the path's `{id}`.
+ */
+export type Access = 'everyone' | 'scraper' | 'user' | 'platform-admin' | EnterpriseAction
 
 /** One route of the management plane. Routing, authorisation, validation, documentation and the client are made from it. */
 export interface OperationSpec {

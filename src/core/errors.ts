@@ -70,6 +70,7 @@ export const ERROR_CODES = {
   ADDRESS_DENIED: row(403, 'access_denied', 'downstream', false, 'This API key may not be used from this address.'),
   CLIENT_DENIED: row(403, 'access_denied', 'downstream', false, 'This API key may not be used by this client.'),
   REGISTRATION_CLOSED: row(403, 'access_denied', 'downstream', false, 'Accounts are made by invitation here.'),
+  ENTERPRISE_DISABLED: row(403, 'access_denied', 'downstream', false, 'The enterprise is disabled.'),
   ROLE_DENIED: row(403, 'access_denied', 'downstream', false, 'Your role does not allow this.'),
   RPM_EXCEEDED: row(429, 'rate_limit', 'downstream', false, 'Too many requests per minute.'),
   TPM_EXCEEDED: row(429, 'rate_limit', 'downstream', false, 'Too many tokens per minute.'),

@@ -1,10 +1,13 @@
 import type { AnswerOf, BodyOf, OperationSpec, ParamsOf, QueryOf } from '../api/operation.ts'
+import type { EnterpriseRole } from '../api/roles.ts'
 import type { OperationName, Operations } from '../api/operations/index.ts'
 
 /** Who is logged in. */
 export interface Caller {
   readonly userId: string
   readonly role: 'admin' | 'user'
+  /** In the enterprise that the call is about; platform admins are as its owners. Null: it is about none. */
+  readonly enterpriseRole: EnterpriseRole | null
   readonly tokenId: string
   readonly tokenExpiresAt: Date
 }
@@ -15,6 +18,8 @@ export interface Call<Spec extends OperationSpec> {
   readonly query: QueryOf<Spec>
   readonly body: BodyOf<Spec>
   readonly caller: Spec['access'] extends 'everyone' | 'scraper' ? null : Caller
+  /** Names what is to be done once, however often it is asked for. */
+  readonly idempotencyKey: string | null
   /** The client's. */
   readonly address: string
   /** Aborted when the client leaves. */

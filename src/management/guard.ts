@@ -1,7 +1,10 @@
 import type { Access } from '../api/operation.ts'
+import { mayDo } from '../api/roles.ts'
+import type { EnterpriseAction, EnterpriseRole } from '../api/roles.ts'
 import { bearerToken, isSameSecret } from '../core/bearer.ts'
 import { GatewayError } from '../core/errors.ts'
 import type { Queryable } from '../store/database.ts'
+import { findStanding } from '../store/enterprises.ts'
 import { findSession } from '../store/sessions.ts'
 import type { Caller } from './call.ts'
 import type { Tokens } from './tokens.ts'
@@ -21,8 +24,13 @@ export class Guard {
     this.#options = options
   }
 
-  /** Null where nobody needs to be logged in. Throws TOKEN_INVALID or ROLE_DENIED. */
-  async admit(access: Access, authorization: string | undefined): Promise<Caller | null> {
+  /**
+   * Null where nobody needs to be logged in. Throws TOKEN_INVALID or ROLE_DENIED; NOT_FOUND for an enterprise of others, as for one
+   * that is none.
+   *
+   * @param enterpriseId in which an action is to be done
+   */
+  async admit(access: Access, authorization: string | undefined, enterpriseId: string): Promise<Caller | null> {
     switch (access) {
       case 'everyone':
         return null
@@ -36,7 +44,21 @@ export class Guard {
         return this.#caller(authorization, 'user')
       case 'platform-admin':
         return this.#caller(authorization, 'admin')
+      default: {
+        const caller = await this.#caller(authorization, 'user')
+        return { ...caller, enterpriseRole: await this.#roleToAct(caller, access, enterpriseId) }
+      }
     }
+  }
+
+  async #roleToAct({ userId, role }: Caller, action: EnterpriseAction, enterpriseId: string): Promise<EnterpriseRole> {
+    const standing = await findStanding(this.#options.database, userId, enterpriseId)
+    if (standing === null) throw new GatewayError('NOT_FOUND')
+    if (role === 'admin') return 'owner'
+    if (standing.role === null) throw new GatewayError('NOT_FOUND')
+    if (standing.status === 'disabled') throw new GatewayError('ENTERPRISE_DISABLED')
+    if (!mayDo(standing.role, action)) throw new GatewayError('ROLE_DENIED')
+    return standing.role
   }
 
   async #caller(authorization: string | undefined, least: Caller['role']): Promise<Caller> {
@@ -47,6 +69,6 @@ export class Guard {
     const isGood = session?.status === 'active' && !session.revoked && session.generation === generation
     if (!isGood) throw new GatewayError('TOKEN_INVALID')
     if (least === 'admin' && session.role !== 'admin') throw new GatewayError('ROLE_DENIED')
-    return { userId, role: session.role, tokenId, tokenExpiresAt: expiresAt }
+    return { userId, role: session.role, enterpriseRole: null, tokenId, tokenExpiresAt: expiresAt }
   }
 }

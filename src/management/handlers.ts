@@ -1,13 +1,18 @@
 import type { JournalHealth } from '../core/health.ts'
 import type { Handlers } from './call.ts'
+import { departmentHandlers } from './department-handlers.ts'
 import { documentationHandlers } from './documentation-handlers.ts'
+import { enterpriseHandlers } from './enterprise-handlers.ts'
+import { enterpriseKeyHandlers } from './enterprise-key-handlers.ts'
 import { journalHandlers } from './journal-handlers.ts'
 import { keyHandlers } from './key-handlers.ts'
 import { logHandlers } from './log-handlers.ts'
+import { memberHandlers } from './member-handlers.ts'
 import { sessionHandlers } from './session-handlers.ts'
 import type { SessionParts } from './session-handlers.ts'
 import { statsHandlers } from './stats-handlers.ts'
 import { userHandlers } from './user-handlers.ts'
+import { walletHandlers } from './wallet-handlers.ts'
 
 export interface HandlerParts extends SessionParts {
   /** Under which entry keys are digested. */
@@ -26,6 +31,11 @@ export function createHandlers(parts: HandlerParts): Handlers {
     ...logHandlers(database),
     ...statsHandlers(database, parts.renderMetrics),
     ...userHandlers(database),
+    ...enterpriseHandlers(database),
+    ...memberHandlers(database),
+    ...departmentHandlers(database),
+    ...walletHandlers(database),
+    ...enterpriseKeyHandlers(database, parts.keyHash),
     ...documentationHandlers(parts.version),
     ...journalHandlers(database, parts.journalHealth),
   }

@@ -48,6 +48,11 @@ export function logHandlers(database: Queryable): Handlers<keyof typeof LOGS> {
       )
     },
 
+    enterpriseLogs: async ({ params, query }) => {
+      const { rows, nextCursor, limit } = await page({ kind: 'enterprise', enterpriseId: params.id }, query)
+      return { data: rows.map(entryOf), limit, has_more: nextCursor !== null, next_cursor: nextCursor }
+    },
+
     adminListLogs: async ({ query }) => {
       const { rows, nextCursor, limit } = await page(EVERYONE, query)
       return { data: rows.map(adminEntryOf), limit, has_more: nextCursor !== null, next_cursor: nextCursor }

@@ -56,13 +56,14 @@ export class ManagementRouter {
 
   async #run(spec: OperationSpec, handle: AnyHandler, context: Context<Env>): Promise<Response> {
     const { request } = context.env
-    const caller = await this.#guard.admit(spec.access, request.headers['authorization'])
+    const caller = await this.#guard.admit(spec.access, request.headers['authorization'], context.req.param('id') ?? '')
     const call = {
       params: context.req.param(),
       query: this.#validator.query(spec, new URLSearchParams(request.query)),
       body: this.#validator.body(spec, parseBody(request.body)),
       caller,
       address: request.address,
+      idempotencyKey: request.headers['idempotency-key'] ?? null,
       signal: request.signal,
     }
     return render(spec, await handle(call as Call<OperationSpec>), request.requestId)

@@ -4,18 +4,18 @@ import type { Account, Session } from '../api/operations/session.ts'
 import type { SESSION } from '../api/operations/session.ts'
 import { GatewayError } from '../core/errors.ts'
 import type { Database } from '../store/database.ts'
-import { DatabaseError } from '../store/database.ts'
+import { listMemberships } from '../store/enterprises.ts'
 import { generationOf, revokeToken } from '../store/sessions.ts'
 import { findUser, findUserByPhone, insertUser, updateUser } from '../store/users.ts'
 import type { User } from '../store/users.ts'
 import type { Handlers } from './call.ts'
+import { joinByInvitation } from './join.ts'
 import { LoginThrottle } from './login-throttle.ts'
 import { hashPassword, verifyPassword } from './passwords.ts'
 import { normalisePhone } from './phone.ts'
+import { refusing } from './refusing.ts'
 import { TOKEN_SECONDS } from './tokens.ts'
 import type { Tokens } from './tokens.ts'
-
-const UNIQUE_VIOLATION = '23505'
 
 export interface SessionParts {
   readonly database: Database
@@ -30,18 +30,18 @@ type ShownUser = Pick<User, 'id' | 'phone' | 'name' | 'role'>
 export function sessionHandlers({ database, tokens, registrationOpen }: SessionParts): Handlers<keyof typeof SESSION> {
   const throttle = new LoginThrottle()
 
-  const account = ({ id, phone, name, role }: ShownUser): Static<typeof Account> => ({
+  const account = async ({ id, phone, name, role }: ShownUser): Promise<Static<typeof Account>> => ({
     id,
     phone,
     name,
     role,
-    enterprises: [],
+    enterprises: await listMemberships(database, id),
   })
   const session = async (user: ShownUser): Promise<Static<typeof Session>> => ({
     token: await tokens.issue({ userId: user.id, generation: await generationOf(database, user.id) }),
     token_type: 'Bearer',
     expires_in: TOKEN_SECONDS,
-    user: account(user),
+    user: await account(user),
   })
   /** Hashing is dear, and guessing is cheap: both are limited. Throws LOGIN_FAILED or LOGIN_THROTTLED. */
   const proven = (user: User | null, phone: string, password: string, address: string): Promise<User> =>
@@ -59,7 +59,8 @@ export function sessionHandlers({ database, tokens, registrationOpen }: SessionP
     },
 
     register: async ({ body, address }) => {
-      if (!registrationOpen) throw new GatewayError('REGISTRATION_CLOSED')
+      const { invitation_token: invitation } = body
+      if (!registrationOpen && invitation === undefined) throw new GatewayError('REGISTRATION_CLOSED')
       const phone = normalisePhone(body.phone)
       const passwordHash = await throttle.run([`address ${address}`], () => hashPassword(body.password))
       const user: User = {
@@ -70,12 +71,13 @@ export function sessionHandlers({ database, tokens, registrationOpen }: SessionP
         role: 'user',
         status: 'active',
       }
-      try {
-        await insertUser(database, user)
-      } catch (cause) {
-        if (!(cause instanceof DatabaseError) || cause.sqlState !== UNIQUE_VIOLATION) throw cause
-        throw new GatewayError('CONFLICT', { message: 'There is an account with this phone number.', param: '/phone' })
-      }
+      await database.transaction(async (tx) => {
+        await refusing(
+          { unique: { message: 'There is an account with this phone number.', param: '/phone' } },
+          insertUser(tx, user),
+        )
+        if (invitation !== undefined) await joinByInvitation(tx, user.id, invitation)
+      })
       return session(user)
     },
 

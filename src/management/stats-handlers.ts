@@ -32,6 +32,7 @@ export function statsHandlers(database: Queryable, render: () => string): Handle
   }
   return {
     usage: ({ query, caller }) => usage({ kind: 'user', userId: caller.userId }, query),
+    enterpriseUsage: ({ params, query }) => usage({ kind: 'enterprise', enterpriseId: params.id }, query),
     adminUsage: ({ query }) => usage({ kind: 'everyone' }, query),
     metrics: () => Promise.resolve(new Download(PROMETHEUS_CONTENT_TYPE, render())),
   }

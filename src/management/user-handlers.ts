@@ -3,15 +3,14 @@ import type { Static } from 'typebox'
 import type { User as ShownUser, USERS } from '../api/operations/users.ts'
 import { GatewayError } from '../core/errors.ts'
 import type { Database } from '../store/database.ts'
-import { DatabaseError } from '../store/database.ts'
 import { findUser, insertUser, listUsers, updateUser } from '../store/users.ts'
 import type { ListedUser } from '../store/users.ts'
 import type { Handlers } from './call.ts'
+import { found } from './found.ts'
 import { offsetOf, pageOf } from './pages.ts'
 import { hashPassword } from './passwords.ts'
 import { normalisePhone } from './phone.ts'
-
-const UNIQUE_VIOLATION = '23505'
+import { refusing } from './refusing.ts'
 
 /** The users of the platform, for its admins. */
 export function userHandlers(database: Database): Handlers<keyof typeof USERS> {
@@ -27,12 +26,10 @@ export function userHandlers(database: Database): Handlers<keyof typeof USERS> {
       const id = `user_${randomUUID()}`
       const phone = normalisePhone(body.phone)
       const passwordHash = await hashPassword(body.password)
-      try {
-        await insertUser(database, { id, phone, name, passwordHash, role, status: 'active' })
-      } catch (cause) {
-        if (!(cause instanceof DatabaseError) || cause.sqlState !== UNIQUE_VIOLATION) throw cause
-        throw new GatewayError('CONFLICT', { message: 'There is a user with this phone number.', param: '/phone' })
-      }
+      await refusing(
+        { unique: { message: 'There is a user with this phone number.', param: '/phone' } },
+        insertUser(database, { id, phone, name, passwordHash, role, status: 'active' }),
+      )
       return rendered(found(await findUser(database, id)))
     },
 
@@ -52,9 +49,4 @@ export function userHandlers(database: Database): Handlers<keyof typeof USERS> {
 
 function rendered({ id, phone, name, role, status, createdAt }: ListedUser): Static<typeof ShownUser> {
   return { id, phone, name, role, status, created_at: createdAt.toISOString() }
-}
-
-function found(user: ListedUser | null): ListedUser {
-  if (user === null) throw new GatewayError('NOT_FOUND')
-  return user
 }

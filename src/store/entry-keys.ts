@@ -64,7 +64,7 @@ export async function upsertEntryKeyByDigest(queryable: Queryable, key: EntryKey
 
 /** What the joins of a snapshot add to a key. */
 interface JoinedRow extends EntryKeyRow {
-  readonly user_is_active: boolean
+  readonly owner_is_active: boolean
   readonly user_rpm: number | null
   readonly user_tpm: number | null
   readonly user_concurrency: number | null
@@ -79,7 +79,7 @@ export async function listEntryKeysForSnapshot(
   tenants: Tenants = NO_TENANTS,
 ): Promise<EntryKey[]> {
   const rows = await queryable.query<JoinedRow>(
-    `SELECT ${COLUMNS.replace(/\w+/g, 'k.$&')}, u.status IS NULL OR u.status = 'active' AS user_is_active,
+    `SELECT ${COLUMNS.replace(/\w+/g, 'k.$&')}, (u.status IS NULL OR u.status = 'active') AND (e.status IS NULL OR e.status = 'active') AS owner_is_active,
         u.rpm AS user_rpm, u.tpm AS user_tpm, u.max_concurrency AS user_concurrency,
         e.rpm AS enterprise_rpm, e.tpm AS enterprise_tpm, e.max_concurrency AS enterprise_concurrency
       FROM entry_keys k LEFT JOIN users u ON u.id = k.user_id LEFT JOIN enterprises e ON e.id = k.enterprise_id
@@ -145,14 +145,14 @@ function toParameters(key: EntryKey): unknown[] {
   ]
 }
 
-/** The key of a disabled user is a disabled key. */
+/** The key of a disabled user, or of a disabled enterprise, is a disabled key. */
 function toEntryKey(row: JoinedRow): EntryKey {
   return {
     id: row.id,
     digest: row.digest,
     masked: row.masked,
     name: row.name,
-    enabled: row.status === 'enabled' && row.user_is_active,
+    enabled: row.status === 'enabled' && row.owner_is_active,
     expiresAtMs: row.expires_at?.getTime() ?? null,
     userId: row.user_id,
     enterpriseId: row.enterprise_id,

@@ -8,6 +8,7 @@ import { lighterLog } from './migrations/0005-lighter-log.ts'
 import { ledger } from './migrations/0006-ledger.ts'
 import { sessions } from './migrations/0008-sessions.ts'
 import { dailySums } from './migrations/0009-daily-sums.ts'
+import { invitations } from './migrations/0010-invitations.ts'
 
 /** In the order they are applied. */
 const MIGRATIONS: readonly Migration[] = [
@@ -19,6 +20,7 @@ const MIGRATIONS: readonly Migration[] = [
   ledger,
   sessions,
   dailySums,
+  invitations,
 ]
 
 // Any number will do, as long as every node takes the same one.

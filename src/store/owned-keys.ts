@@ -18,6 +18,8 @@ export interface OwnedKey {
   readonly models: string[] | null
   readonly addresses: string[] | null
   readonly clients: string[] | null
+  readonly monthlyBudget: number | null
+  readonly monthlyTokens: number | null
   readonly expiresAt: Date | null
   readonly createdAt: Date
   readonly updatedAt: Date
@@ -33,10 +35,15 @@ export interface KeyChange {
   readonly addresses?: readonly string[] | null | undefined
   readonly clients?: readonly string[] | null | undefined
   readonly expiresAt?: Date | null | undefined
+  readonly monthlyBudget?: number | null | undefined
+  readonly monthlyTokens?: number | null | undefined
+  readonly departmentId?: string | null | undefined
+  readonly memberId?: string | null | undefined
 }
 
 const FIELDS = `id, name, masked, status, department_id AS "departmentId", member_id AS "memberId", rpm, tpm,
-  max_concurrency AS "maxConcurrency", models, ip_allow AS addresses, client_allow AS clients, expires_at AS "expiresAt",
+  max_concurrency AS "maxConcurrency", models, ip_allow AS addresses, client_allow AS clients,
+  monthly_budget AS "monthlyBudget", monthly_tokens AS "monthlyTokens", expires_at AS "expiresAt",
   created_at AS "createdAt", updated_at AS "updatedAt"`
 
 /** Of a statement whose first two parameters are those of `ownerParameters`. */
@@ -77,6 +84,7 @@ export async function changeOwnedKey(
 ): Promise<OwnedKey | null> {
   const given = Object.entries(change).flatMap(([field, value]) => (value === undefined ? [] : [field]))
   const { name, rpm, tpm, maxConcurrency, models, addresses, clients, expiresAt } = change
+  const { monthlyBudget, monthlyTokens, departmentId, memberId } = change
   const [row] = await queryable.query<OwnedKey>(
     `UPDATE entry_keys SET updated_at = now(), name = coalesce($5, name),
         rpm = CASE WHEN 'rpm' = ANY ($4::text[]) THEN $6::int4 ELSE rpm END,
@@ -85,13 +93,18 @@ export async function changeOwnedKey(
         models = CASE WHEN 'models' = ANY ($4) THEN $9::text[] ELSE models END,
         ip_allow = CASE WHEN 'addresses' = ANY ($4) THEN $10::text[] ELSE ip_allow END,
         client_allow = CASE WHEN 'clients' = ANY ($4) THEN $11::text[] ELSE client_allow END,
-        expires_at = CASE WHEN 'expiresAt' = ANY ($4) THEN $12::timestamptz ELSE expires_at END
+        expires_at = CASE WHEN 'expiresAt' = ANY ($4) THEN $12::timestamptz ELSE expires_at END,
+        monthly_budget = CASE WHEN 'monthlyBudget' = ANY ($4) THEN $13::int8 ELSE monthly_budget END,
+        monthly_tokens = CASE WHEN 'monthlyTokens' = ANY ($4) THEN $14::int8 ELSE monthly_tokens END,
+        department_id = CASE WHEN 'departmentId' = ANY ($4) THEN $15 ELSE department_id END,
+        member_id = CASE WHEN 'memberId' = ANY ($4) THEN $16 ELSE member_id END
       WHERE ${THIS_ONE} RETURNING ${FIELDS}`,
     [
       ...ownerParameters(owner),
       keyId,
       given,
       ...[name, rpm, tpm, maxConcurrency, models, addresses, clients, expiresAt].map((value) => value ?? null),
+      ...[monthlyBudget, monthlyTokens, departmentId, memberId].map((value) => value ?? null),
     ],
   )
   return row ?? null

@@ -1,13 +1,31 @@
+import { DEPARTMENTS } from './departments.ts'
 import { DOCUMENTATION } from './documentation.ts'
+import { ENTERPRISE_KEYS } from './enterprise-keys.ts'
+import { ENTERPRISES } from './enterprises.ts'
 import { JOURNAL } from './journal.ts'
 import { KEYS } from './keys.ts'
 import { LOGS } from './logs.ts'
+import { MEMBERS } from './members.ts'
 import { SESSION } from './session.ts'
 import { STATS } from './stats.ts'
 import { USERS } from './users.ts'
+import { WALLET } from './wallet.ts'
 
-/** Every operation of the management plane by its name, which is its `operationId`. */
-export const OPERATIONS = { ...SESSION, ...KEYS, ...LOGS, ...STATS, ...USERS, ...JOURNAL, ...DOCUMENTATION } as const
+/** Every operation of the management plane by its name, which is its `operationId`. Of two paths that fit, the first is meant. */
+export const OPERATIONS = {
+  ...SESSION,
+  ...KEYS,
+  ...LOGS,
+  ...STATS,
+  ...USERS,
+  ...JOURNAL,
+  ...DOCUMENTATION,
+  ...MEMBERS,
+  ...ENTERPRISES,
+  ...DEPARTMENTS,
+  ...WALLET,
+  ...ENTERPRISE_KEYS,
+} as const
 
 export type Operations = typeof OPERATIONS
 export type OperationName = keyof Operations

@@ -108,6 +108,15 @@ export const LOGS = {
     access: 'user',
     answer: ok(LogEntry),
   }),
+  enterpriseLogs: operation({
+    method: 'GET',
+    path: '/v1/enterprise/{id}/logs',
+    tag: 'Request log',
+    summary: 'The requests of an enterprise, newest first',
+    access: 'logs.read',
+    query: LogQuery,
+    answer: ok(page(LogEntry)),
+  }),
   adminListLogs: operation({
     method: 'GET',
     path: '/v1/admin/logs',

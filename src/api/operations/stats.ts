@@ -53,6 +53,15 @@ export const STATS = {
     query: UsageQuery,
     answer: ok(Usage),
   }),
+  enterpriseUsage: operation({
+    method: 'GET',
+    path: '/v1/enterprise/{id}/stats',
+    tag: 'Statistics',
+    summary: 'What an enterprise used',
+    access: 'usage.read',
+    query: UsageQuery,
+    answer: ok(Usage),
+  }),
   adminUsage: operation({
     method: 'GET',
     path: '/v1/admin/stats/usage',

@@ -59,7 +59,7 @@ CREATE TABLE ledger_transactions (
   amount_micro bigint NOT NULL CHECK (amount_micro > 0),
   reference text,
   actor text,
-  at timestamptz NOT NULL DEFAULT now(),
+  at timestamptz(3) NOT NULL DEFAULT now(),
   CHECK (from_account <> to_account)
 );
 CREATE INDEX ledger_transactions_enterprise ON ledger_transactions (enterprise_id, at, id);

@@ -1,0 +1,57 @@
+import { Type } from 'typebox'
+import { nullable } from '../nullable.ts'
+import { created, Id, NOTHING, ok, operation, Time } from '../operation.ts'
+import { Budgets } from './enterprises.ts'
+
+const Name = Type.String({ minLength: 1, maxLength: 100 })
+
+export const Department = Type.Object({
+  id: Id,
+  name: Type.String(),
+  parent_id: nullable(Type.String()),
+  monthly_budget: nullable(Type.Integer()),
+  monthly_tokens: nullable(Type.Integer()),
+  members: Type.Integer({ description: 'Of the department itself.', minimum: 0 }),
+  created_at: Time,
+})
+
+const Parent = Type.Optional(
+  nullable(Type.String({ description: 'Null: directly below the enterprise.', minLength: 1 })),
+)
+
+export const DEPARTMENTS = {
+  listDepartments: operation({
+    method: 'GET',
+    path: '/v1/enterprise/{id}/departments',
+    tag: 'Departments',
+    summary: 'All departments: a tree by parent_id',
+    access: 'departments.read',
+    answer: ok(Type.Object({ data: Type.Array(Department) })),
+  }),
+  createDepartment: operation({
+    method: 'POST',
+    path: '/v1/enterprise/{id}/departments',
+    tag: 'Departments',
+    summary: 'Make a department; what it spends counts against those above it as well',
+    access: 'departments.manage',
+    body: Type.Object({ name: Name, parent_id: Parent, ...Budgets }),
+    answer: created(Department),
+  }),
+  updateDepartment: operation({
+    method: 'PUT',
+    path: '/v1/enterprise/{id}/departments/{departmentId}',
+    tag: 'Departments',
+    summary: 'Change a department, or move it',
+    access: 'departments.manage',
+    body: Type.Object({ name: Type.Optional(Name), parent_id: Parent, ...Budgets }),
+    answer: ok(Department),
+  }),
+  deleteDepartment: operation({
+    method: 'DELETE',
+    path: '/v1/enterprise/{id}/departments/{departmentId}',
+    tag: 'Departments',
+    summary: 'Delete a department that has no members, keys and departments of its own',
+    access: 'departments.manage',
+    answer: NOTHING,
+  }),
+} as const

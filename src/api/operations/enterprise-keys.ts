@@ -1,0 +1,75 @@
+import { Type } from 'typebox'
+import { nullable } from '../nullable.ts'
+import { created, Id, listOf, NOTHING, ok, operation, PageQuery } from '../operation.ts'
+import { Budgets } from './enterprises.ts'
+import { Key, KEYS } from './keys.ts'
+
+const Owner = {
+  department_id: Type.Optional(nullable(Id)),
+  member_id: Type.Optional(nullable(Id)),
+}
+
+export const EnterpriseKey = Type.Object({
+  ...Key.properties,
+  monthly_budget: nullable(Type.Integer()),
+  monthly_tokens: nullable(Type.Integer()),
+  department_id: nullable(Type.String()),
+  member_id: nullable(Type.String()),
+})
+
+const { createKey, updateKey, toggleKey } = KEYS
+
+export const ENTERPRISE_KEYS = {
+  listEnterpriseKeys: operation({
+    method: 'GET',
+    path: '/v1/enterprise/{id}/keys',
+    tag: 'Enterprise keys',
+    summary: 'The keys of the enterprise',
+    access: 'keys.read',
+    query: Type.Object(PageQuery),
+    answer: ok(listOf(EnterpriseKey)),
+  }),
+  createEnterpriseKey: operation({
+    method: 'POST',
+    path: '/v1/enterprise/{id}/keys',
+    tag: 'Enterprise keys',
+    summary: 'Make a key of the enterprise',
+    access: 'keys.manage',
+    body: Type.Object({ ...createKey.body.properties, ...Budgets, ...Owner }),
+    answer: created(Type.Object({ ...EnterpriseKey.properties, key: Type.String() })),
+  }),
+  getEnterpriseKey: operation({
+    method: 'GET',
+    path: '/v1/enterprise/{id}/keys/{keyId}',
+    tag: 'Enterprise keys',
+    summary: 'One key of the enterprise',
+    access: 'keys.read',
+    answer: ok(EnterpriseKey),
+  }),
+  updateEnterpriseKey: operation({
+    method: 'PUT',
+    path: '/v1/enterprise/{id}/keys/{keyId}',
+    tag: 'Enterprise keys',
+    summary: 'Change a key of the enterprise',
+    access: 'keys.manage',
+    body: Type.Object({ ...updateKey.body.properties, ...Budgets, ...Owner }),
+    answer: ok(EnterpriseKey),
+  }),
+  deleteEnterpriseKey: operation({
+    method: 'DELETE',
+    path: '/v1/enterprise/{id}/keys/{keyId}',
+    tag: 'Enterprise keys',
+    summary: 'Delete a key of the enterprise, for good',
+    access: 'keys.manage',
+    answer: NOTHING,
+  }),
+  toggleEnterpriseKey: operation({
+    method: 'PUT',
+    path: '/v1/enterprise/{id}/keys/{keyId}/toggle',
+    tag: 'Enterprise keys',
+    summary: 'Turn a key of the enterprise off, or on again',
+    access: 'keys.manage',
+    body: toggleKey.body,
+    answer: ok(EnterpriseKey),
+  }),
+} as const

@@ -1,0 +1,179 @@
+import { Type } from 'typebox'
+import { nullable } from '../nullable.ts'
+import { created, Id, listOf, NOTHING, ok, operation, PageQuery, Time } from '../operation.ts'
+
+const MAX_COUNT = 2 ** 31 - 1
+const Name = Type.String({ minLength: 1, maxLength: 100 })
+
+/** Limits over all keys together, and budgets of a month. */
+const Limits = {
+  rpm: Type.Optional(nullable(Type.Integer({ description: 'Requests per minute.', minimum: 0, maximum: MAX_COUNT }))),
+  tpm: Type.Optional(
+    nullable(Type.Integer({ description: 'Tokens per minute.', minimum: 0, maximum: Number.MAX_SAFE_INTEGER })),
+  ),
+  max_concurrency: Type.Optional(
+    nullable(Type.Integer({ description: 'Requests at the same time.', minimum: 0, maximum: MAX_COUNT })),
+  ),
+}
+export const Budgets = {
+  monthly_budget: Type.Optional(
+    nullable(Type.Integer({ description: 'Micro-units per month.', minimum: 0, maximum: Number.MAX_SAFE_INTEGER })),
+  ),
+  monthly_tokens: Type.Optional(
+    nullable(Type.Integer({ description: 'Tokens per month.', minimum: 0, maximum: Number.MAX_SAFE_INTEGER })),
+  ),
+}
+
+export const Enterprise = Type.Object({
+  id: Id,
+  name: Type.String(),
+  status: Type.Enum(['active', 'disabled']),
+  currency: Type.String({ description: 'ISO 4217.' }),
+  time_zone: Type.String({ description: 'IANA name: its months begin there.' }),
+  is_prepaid: Type.Boolean({ description: 'Requests end with the money in the wallet.' }),
+  rpm: nullable(Type.Integer()),
+  tpm: nullable(Type.Integer()),
+  max_concurrency: nullable(Type.Integer()),
+  monthly_budget: nullable(Type.Integer()),
+  monthly_tokens: nullable(Type.Integer()),
+  created_at: Time,
+})
+
+const JoinRequest = Type.Object({
+  id: Id,
+  user: Type.Object({ id: Id, name: Type.String(), phone: Type.String() }),
+  message: nullable(Type.String()),
+  status: Type.Enum(['pending', 'approved', 'rejected', 'cancelled']),
+  created_at: Time,
+})
+
+export const ENTERPRISES = {
+  // Before those with `{id}`, which would take its last segment for one.
+  searchEnterprises: operation({
+    method: 'GET',
+    path: '/v1/enterprise/search',
+    tag: 'Enterprises',
+    summary: 'Enterprises whose owner or admin has this phone number',
+    access: 'user',
+    query: Type.Object({ phone: Type.String({ minLength: 5, maxLength: 32 }) }),
+    answer: ok(Type.Object({ data: Type.Array(Type.Object({ id: Id, name: Type.String() })) })),
+  }),
+  adminListEnterprises: operation({
+    method: 'GET',
+    path: '/v1/admin/enterprises',
+    tag: 'Platform',
+    summary: 'The enterprises',
+    access: 'platform-admin',
+    query: Type.Object({
+      ...PageQuery,
+      search: Type.Optional(Type.String({ description: 'In the name.', minLength: 2, maxLength: 100 })),
+    }),
+    answer: ok(listOf(Enterprise)),
+  }),
+  adminCreateEnterprise: operation({
+    method: 'POST',
+    path: '/v1/admin/enterprises',
+    tag: 'Platform',
+    summary: 'Make an enterprise',
+    access: 'platform-admin',
+    body: Type.Object({
+      name: Name,
+      owner_phone: Type.Optional(
+        Type.String({ description: 'Of the user who is to own it.', minLength: 5, maxLength: 32 }),
+      ),
+      currency: Type.Optional(Type.String({ pattern: '^[A-Z]{3}$', examples: ['USD'], default: 'USD' })),
+      time_zone: Type.Optional(Type.String({ minLength: 1, maxLength: 64, default: 'UTC' })),
+      is_prepaid: Type.Optional(Type.Boolean({ default: false })),
+      ...Limits,
+      ...Budgets,
+    }),
+    answer: created(Enterprise),
+  }),
+  adminGetEnterprise: operation({
+    method: 'GET',
+    path: '/v1/admin/enterprises/{id}',
+    tag: 'Platform',
+    summary: 'One enterprise',
+    access: 'platform-admin',
+    answer: ok(Enterprise),
+  }),
+  adminUpdateEnterprise: operation({
+    method: 'PUT',
+    path: '/v1/admin/enterprises/{id}',
+    tag: 'Platform',
+    summary: 'Change an enterprise; to disable one stops its keys',
+    access: 'platform-admin',
+    body: Type.Object({
+      name: Type.Optional(Name),
+      status: Type.Optional(Type.Enum(['active', 'disabled'])),
+      time_zone: Type.Optional(Type.String({ minLength: 1, maxLength: 64 })),
+      is_prepaid: Type.Optional(Type.Boolean()),
+      ...Limits,
+      ...Budgets,
+    }),
+    answer: ok(Enterprise),
+  }),
+  getEnterprise: operation({
+    method: 'GET',
+    path: '/v1/enterprise/{id}',
+    tag: 'Enterprises',
+    summary: 'An enterprise that you belong to',
+    access: 'enterprise.read',
+    answer: ok(Enterprise),
+  }),
+  updateEnterprise: operation({
+    method: 'PUT',
+    path: '/v1/enterprise/{id}',
+    tag: 'Enterprises',
+    summary: 'Change its name, its time zone or its own budget',
+    access: 'enterprise.update',
+    body: Type.Object({
+      name: Type.Optional(Name),
+      time_zone: Type.Optional(Type.String({ minLength: 1, maxLength: 64 })),
+      ...Budgets,
+    }),
+    answer: ok(Enterprise),
+  }),
+  askToJoin: operation({
+    method: 'POST',
+    path: '/v1/enterprise/{id}/join-requests',
+    tag: 'Enterprises',
+    summary: 'Ask to become a member',
+    access: 'user',
+    body: Type.Object({ message: Type.Optional(Type.String({ maxLength: 500 })) }),
+    answer: created(JoinRequest),
+  }),
+  listJoinRequests: operation({
+    method: 'GET',
+    path: '/v1/enterprise/{id}/join-requests',
+    tag: 'Enterprises',
+    summary: 'Who asks to become a member',
+    access: 'members.manage',
+    query: Type.Object(PageQuery),
+    answer: ok(listOf(JoinRequest)),
+  }),
+  approveJoinRequest: operation({
+    method: 'POST',
+    path: '/v1/enterprise/{id}/join-requests/{requestId}/approve',
+    tag: 'Enterprises',
+    summary: 'Make who asks a member, an employee',
+    access: 'members.manage',
+    answer: ok(JoinRequest),
+  }),
+  rejectJoinRequest: operation({
+    method: 'POST',
+    path: '/v1/enterprise/{id}/join-requests/{requestId}/reject',
+    tag: 'Enterprises',
+    summary: 'Turn who asks down',
+    access: 'members.manage',
+    answer: ok(JoinRequest),
+  }),
+  withdrawJoinRequest: operation({
+    method: 'DELETE',
+    path: '/v1/enterprise/{id}/join-requests/{requestId}',
+    tag: 'Enterprises',
+    summary: 'Ask no longer',
+    access: 'user',
+    answer: NOTHING,
+  }),
+} as const

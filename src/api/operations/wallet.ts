@@ -1,0 +1,84 @@
+import { Type } from 'typebox'
+import { nullable } from '../nullable.ts'
+import { Id, ok, operation, PageQuery, Time } from '../operation.ts'
+
+const Micro = Type.Integer({ description: 'Micro-units of the currency.' })
+
+export const Wallet = Type.Object({
+  balance: Micro,
+  credited: Type.Integer({ description: 'All that was paid in, less what was paid back; micro-units.' }),
+  charged: Type.Integer({ description: 'All that requests cost; micro-units.' }),
+  currency: Type.String({ description: 'ISO 4217.' }),
+  is_prepaid: Type.Boolean(),
+})
+
+export const WALLET = {
+  getWallet: operation({
+    method: 'GET',
+    path: '/v1/enterprise/{id}/wallet',
+    tag: 'Wallet',
+    summary: 'What is in the wallet',
+    access: 'wallet.read',
+    answer: ok(Wallet),
+  }),
+  topUpWallet: operation({
+    method: 'POST',
+    path: '/v1/enterprise/{id}/wallet/topup',
+    tag: 'Wallet',
+    summary: 'Put money in; the same reference, or Idempotency-Key, does so once',
+    access: 'wallet.topup',
+    body: Type.Object({
+      amount: Type.Integer({ description: 'Micro-units.', minimum: 1, maximum: 1_000_000_000_000_000 }),
+      currency: Type.String({ pattern: '^[A-Z]{3}$', examples: ['USD'] }),
+      reference: Type.String({ description: 'Of the payment.', minLength: 1, maxLength: 200 }),
+    }),
+    answer: ok(Wallet),
+  }),
+  listTransactions: operation({
+    method: 'GET',
+    path: '/v1/enterprise/{id}/wallet/transactions',
+    tag: 'Wallet',
+    summary: 'What moved, newest first',
+    access: 'wallet.read',
+    query: Type.Object({
+      limit: PageQuery.limit,
+      cursor: Type.Optional(
+        Type.String({ description: 'next_cursor of the page before.', minLength: 1, maxLength: 400 }),
+      ),
+    }),
+    answer: ok(
+      Type.Object({
+        data: Type.Array(
+          Type.Object({
+            id: Id,
+            kind: Type.Enum(['topup', 'refund', 'adjustment', 'usage']),
+            amount: Type.Integer({ description: 'Micro-units into the wallet; below 0 out of it.' }),
+            reference: nullable(Type.String()),
+            actor: nullable(Type.String({ description: 'The user who did it.' })),
+            time: Time,
+          }),
+        ),
+        limit: Type.Integer(),
+        has_more: Type.Boolean(),
+        next_cursor: nullable(Type.String()),
+      }),
+    ),
+  }),
+  adminAdjustWallet: operation({
+    method: 'POST',
+    path: '/v1/admin/enterprises/{id}/wallet/adjustments',
+    tag: 'Platform',
+    summary: 'Pay money back, or set a wallet right',
+    access: 'platform-admin',
+    body: Type.Object({
+      kind: Type.Enum(['refund', 'adjustment']),
+      amount: Type.Integer({
+        description: 'Micro-units into the wallet; below 0 out of it, as every refund is.',
+        minimum: -1_000_000_000_000_000,
+        maximum: 1_000_000_000_000_000,
+      }),
+      reference: Type.String({ description: 'Why; the same one does so once.', minLength: 1, maxLength: 200 }),
+    }),
+    answer: ok(Wallet),
+  }),
+} as const

@@ -1,0 +1,29 @@
+export type PlatformRole = 'admin' | 'user'
+export type EnterpriseRole = 'owner' | 'admin' | 'finance' | 'employee'
+
+const EVERY_MEMBER = ['owner', 'admin', 'finance', 'employee'] as const
+const ADMINS = ['owner', 'admin'] as const
+const TREASURERS = ['owner', 'finance'] as const
+const OFFICERS = ['owner', 'admin', 'finance'] as const
+
+/** What may be done in an enterprise, and by which of its roles. Platform admins may do all of it in every enterprise. */
+export const ENTERPRISE_ACTIONS = {
+  'enterprise.read': EVERY_MEMBER,
+  'enterprise.update': ADMINS,
+  'members.read': EVERY_MEMBER,
+  'members.manage': ADMINS,
+  'departments.read': EVERY_MEMBER,
+  'departments.manage': ADMINS,
+  'keys.read': OFFICERS,
+  'keys.manage': ADMINS,
+  'wallet.read': OFFICERS,
+  'wallet.topup': TREASURERS,
+  'usage.read': OFFICERS,
+  'logs.read': ADMINS,
+} as const satisfies Record<string, readonly EnterpriseRole[]>
+
+export type EnterpriseAction = keyof typeof ENTERPRISE_ACTIONS
+
+export function mayDo(role: EnterpriseRole, action: EnterpriseAction): boolean {
+  return (ENTERPRISE_ACTIONS[action] as readonly EnterpriseRole[]).includes(role)
+}

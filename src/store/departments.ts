@@ -1,0 +1,104 @@
+import type { Queryable } from './database.ts'
+
+export interface Department {
+  readonly id: string
+  readonly name: string
+  readonly parentId: string | null
+  readonly monthlyBudget: number | null
+  readonly monthlyTokens: number | null
+  /** Of the department itself. */
+  readonly members: number
+  readonly createdAt: Date
+}
+
+/** Of each: undefined leaves it as it is, null takes it away where it can be missing. */
+export interface DepartmentChange {
+  readonly name?: string | undefined
+  readonly parentId?: string | null | undefined
+  readonly monthlyBudget?: number | null | undefined
+  readonly monthlyTokens?: number | null | undefined
+}
+
+const SELECT = `SELECT d.id, d.name, d.parent_id AS "parentId", d.monthly_budget AS "monthlyBudget",
+    d.monthly_tokens AS "monthlyTokens", d.created_at AS "createdAt",
+    (SELECT count(*) FROM members m WHERE m.enterprise_id = d.enterprise_id AND m.department_id = d.id) AS members
+  FROM departments d`
+
+export async function listDepartments(queryable: Queryable, enterpriseId: string): Promise<Department[]> {
+  return queryable.query<Department>(`${SELECT} WHERE d.enterprise_id = $1 ORDER BY d.name, d.id`, [enterpriseId])
+}
+
+export async function findDepartment(
+  queryable: Queryable,
+  enterpriseId: string,
+  id: string,
+): Promise<Department | null> {
+  const [row] = await queryable.query<Department>(`${SELECT} WHERE d.enterprise_id = $1 AND d.id = $2`, [
+    enterpriseId,
+    id,
+  ])
+  return row ?? null
+}
+
+/** Rejects with SQLSTATE 23503 when there is no such parent in the enterprise. */
+export async function insertDepartment(
+  queryable: Queryable,
+  enterpriseId: string,
+  department: Omit<Department, 'members' | 'createdAt'>,
+): Promise<void> {
+  const { id, name, parentId, monthlyBudget, monthlyTokens } = department
+  await queryable.query(
+    `INSERT INTO departments (id, enterprise_id, name, parent_id, monthly_budget, monthly_tokens)
+      VALUES ($1, $2, $3, $4, $5, $6)`,
+    [id, enterpriseId, name, parentId, monthlyBudget, monthlyTokens],
+  )
+}
+
+/** The ids above a department, itself included. The enterprise is locked until the end of the transaction: the tree stands still. */
+export async function lockedAncestry(tx: Queryable, enterpriseId: string, id: string): Promise<ReadonlySet<string>> {
+  await tx.query('SELECT FROM enterprises WHERE id = $1 FOR UPDATE', [enterpriseId])
+  const rows = await tx.query<{ id: string }>(
+    `WITH RECURSIVE above AS (
+        SELECT id, parent_id FROM departments WHERE enterprise_id = $1 AND id = $2
+        UNION SELECT d.id, d.parent_id FROM departments d JOIN above a ON d.id = a.parent_id WHERE d.enterprise_id = $1
+      ) SELECT id FROM above`,
+    [enterpriseId, id],
+  )
+  return new Set(rows.map((row) => row.id))
+}
+
+/** False when there is no such department. Rejects with SQLSTATE 23503 when there is no such parent in the enterprise. */
+export async function changeDepartment(
+  queryable: Queryable,
+  enterpriseId: string,
+  id: string,
+  change: DepartmentChange,
+): Promise<boolean> {
+  const given = Object.entries(change).flatMap(([field, value]) => (value === undefined ? [] : [field]))
+  const { name, parentId, monthlyBudget, monthlyTokens } = change
+  const rows = await queryable.query(
+    `UPDATE departments SET name = coalesce($4, name),
+        parent_id = CASE WHEN 'parentId' = ANY ($3::text[]) THEN $5 ELSE parent_id END,
+        monthly_budget = CASE WHEN 'monthlyBudget' = ANY ($3) THEN $6::int8 ELSE monthly_budget END,
+        monthly_tokens = CASE WHEN 'monthlyTokens' = ANY ($3) THEN $7::int8 ELSE monthly_tokens END
+      WHERE enterprise_id = $1 AND id = $2 RETURNING id`,
+    [enterpriseId, id, given, ...[name, parentId, monthlyBudget, monthlyTokens].map((value) => value ?? null)],
+  )
+  return rows.length > 0
+}
+
+/** `used`: a key names it. Rejects with SQLSTATE 23503 where members or other departments belong to it. */
+export async function deleteDepartment(
+  queryable: Queryable,
+  enterpriseId: string,
+  id: string,
+): Promise<'deleted' | 'used' | 'missing'> {
+  const deleted = await queryable.query(
+    `DELETE FROM departments WHERE enterprise_id = $1 AND id = $2 AND NOT EXISTS (
+        SELECT FROM entry_keys WHERE enterprise_id = $1 AND department_id = $2 AND status <> 'deleted')
+      RETURNING id`,
+    [enterpriseId, id],
+  )
+  if (deleted.length > 0) return 'deleted'
+  return (await findDepartment(queryable, enterpriseId, id)) === null ? 'missing' : 'used'
+}

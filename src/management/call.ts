@@ -1,11 +1,11 @@
 import type { AnswerOf, BodyOf, OperationSpec, ParamsOf, QueryOf } from '../api/operation.ts'
-import type { EnterpriseRole } from '../api/roles.ts'
+import type { EnterpriseRole, PlatformRole } from '../api/roles.ts'
 import type { OperationName, Operations } from '../api/operations/index.ts'
 
 /** Who is logged in. */
 export interface Caller {
   readonly userId: string
-  readonly role: 'admin' | 'user'
+  readonly role: PlatformRole
   /** In the enterprise that the call is about; platform admins are as its owners. Null: it is about none. */
   readonly enterpriseRole: EnterpriseRole | null
   readonly tokenId: string

@@ -135,6 +135,7 @@ async function runControl(setup: ChildSetup): Promise<void> {
           incarnation: Date.now(),
           fronts: config.server.fronts,
           isRestart: setup.isRestart,
+          budgets,
           onHere: () => {
             logger.info('limits are shared through Redis')
             for (const message of leaseGreeting()) link.broadcast(message)

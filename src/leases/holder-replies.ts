@@ -1,6 +1,6 @@
 import type { AllowanceState, LeaseGrant, LeaseReply } from '../core/allowance.ts'
 import type { ClockOffset } from './clock-offset.ts'
-import type { ExchangeReply } from './lease-unit.ts'
+import type { ExchangeReply, LeaseUnit } from './lease-unit.ts'
 
 interface Request {
   readonly sequence: number
@@ -25,7 +25,7 @@ export class HolderReplies {
     for (const list of [this.#requests, this.#grants, this.#recalls, this.#calms]) list.length = 0
   }
 
-  add(allowance: string, reply: ExchangeReply, requests: readonly number[], clocks: ClockOffset): void {
+  add({ allowance, kind }: LeaseUnit, reply: ExchangeReply, requests: readonly number[], clocks: ClockOffset): void {
     const { used, left } = reply
     const state = { allowance, used, left: Math.max(0, left), emptyAtMs: clocks.toLocalMs(reply.emptyAtMs) }
     for (const request of this.#requests) {
@@ -35,7 +35,8 @@ export class HolderReplies {
     }
     if (reply.outcome !== 'none') {
       const retryAtMs = reply.outcome === 'refused' ? clocks.toLocalMs(reply.retryAtMs) : 0
-      this.#grants.push({ ...state, amount: reply.amount, retryAtMs })
+      const charged = kind === 'budget' ? { charged: reply.charged } : {}
+      this.#grants.push({ ...state, ...charged, amount: reply.amount, retryAtMs })
     }
     if (reply.keep !== null) this.#recalls.push([allowance, reply.keep])
     if (reply.calm) this.#calms.push(allowance)

@@ -16,6 +16,10 @@ export interface ExchangeReply {
   readonly keep: number | null
   readonly calm: boolean
   readonly waiting: boolean
+  /** Of a budget: all that the writer has used of it. */
+  readonly charged: number
+  /** Of a budget: nobody has said yet what the database has of it. */
+  readonly isUnread: boolean
 }
 
 interface Flight {
@@ -29,9 +33,17 @@ interface Flight {
   readonly isEnd: boolean
 }
 
+/** What the database has of a budget, by journal, and the journals of this machine that may have more to tell. */
+export interface SettledUse {
+  readonly amounts: Readonly<Record<string, number>>
+  readonly living: readonly string[]
+}
+
 export interface CallFrame {
   readonly sequence: number
   readonly generation: number
+  /** The journal of the holder. */
+  readonly writer: string
   readonly toRedisSecond: (second: number) => number
 }
 
@@ -60,6 +72,7 @@ export class LeaseUnit {
   #ask: LeaseAsk | null = null
   #resumed: { readonly held: number; readonly used: ReadonlyArray<readonly [number, number]> } | null = null
   #requests: number[] = []
+  #settled: SettledUse | null = null
   #gone = false
   #recent: Array<{ readonly sequence: number; readonly atMs: number; readonly charges: Flight['charges'] }> = []
 
@@ -146,6 +159,10 @@ export class LeaseUnit {
     this.#returned = 0
   }
 
+  settled(use: SettledUse): void {
+    this.#settled = use
+  }
+
   gone(): void {
     this.silence()
     this.#gone = true
@@ -184,17 +201,15 @@ export class LeaseUnit {
 
   get #hasNews(): boolean {
     const says = this.#recalled || this.#cancelled || this.#gone || this.#ask !== null || this.#resumed !== null
+    if (this.#settled !== null) return true
     return says || this.#charges.size > 0 || this.#returned > 0 || this.#requests.length > 0
   }
 
-  #nextCall({ sequence, generation, toRedisSecond }: CallFrame): Flight {
-    const charges = [...this.#charges].map(([second, [drawn, correction]]) => [
-      toRedisSecond(second),
-      drawn,
-      correction,
-    ])
+  #nextCall({ sequence, generation, writer, toRedisSecond }: CallFrame): Flight {
+    const secondOf = (second: number): number => (this.kind === 'budget' ? 0 : toRedisSecond(second))
+    const charges = [...this.#charges].map(([second, [drawn, correction]]) => [secondOf(second), drawn, correction])
     const resumed = this.#resumed
-    const used = resumed?.used.map(([second, amount]) => [toRedisSecond(second), amount] as const) ?? []
+    const used = resumed?.used.map(([second, amount]) => [secondOf(second), amount] as const) ?? []
     const ask = this.#ask
     const call = {
       A: this.allowance,
@@ -202,6 +217,7 @@ export class LeaseUnit {
       s: sequence,
       b: this.#acknowledged,
       k: this.kind,
+      w: writer,
       ...(this.limit === null ? {} : { l: this.limit }),
       ...(charges.length > 0 ? { c: charges } : {}),
       ...(this.#returned > 0 ? { r: this.#returned } : {}),
@@ -210,6 +226,7 @@ export class LeaseUnit {
       ...(ask === null ? {} : { a: { n: ask.need, w: ask.wanted, t: ask.patient } }),
       ...(resumed === null ? {} : { S: { h: resumed.held, u: used } }),
       ...(this.#gone ? { G: true } : {}),
+      ...(this.#settled === null ? {} : { B: this.#settled.amounts, L: this.#settled.living }),
     }
     if (ask !== null) this.waiting = ask.patient ? 'patient' : 'impatient'
     const booked = charges.map(
@@ -230,6 +247,7 @@ export class LeaseUnit {
     this.#ask = null
     this.#resumed = null
     this.#requests = []
+    this.#settled = null
     return flight
   }
 }

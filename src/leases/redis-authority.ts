@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import type { LeaseRequest, LeaseResume } from '../core/allowance.ts'
 import type { Clock } from '../core/clock.ts'
-import type { Authority, AuthorityOptions } from './authority.ts'
+import type { Authority, AuthorityOptions, BudgetTruth } from './authority.ts'
 import { Buckets } from './buckets.ts'
 import { ClockOffset } from './clock-offset.ts'
 import { readExchange } from './exchange-answer.ts'
@@ -23,6 +23,7 @@ export interface RedisAuthorityOptions extends AuthorityOptions {
   readonly fronts: number
   /** Fronts that were there before this process hold leases of an earlier one: it waits for them before it takes those back. */
   readonly isRestart: boolean
+  readonly budgets: BudgetTruth
   /** Redis is there, and fronts are to say what they hold. */
   readonly onHere: () => void
   /** Redis cannot be asked: fronts go on alone. */
@@ -44,6 +45,8 @@ interface Holder {
   generation: number
   epoch: string | null
   isGone: boolean
+  /** Its journal. */
+  writer: string
 }
 
 const BATCH = 256
@@ -72,6 +75,11 @@ export class RedisAuthority implements Authority {
   readonly #dirty = new Set<LeaseUnit>()
   /** An ask of theirs stands in Redis. */
   readonly #waiting = new Set<LeaseUnit>()
+  /** Journals of this machine that may have more to tell, and how often one of them has begun or ended. */
+  readonly #living = new Set<string>()
+  #writers = 0
+  /** Budgets of which it has been said, or is about to be, what the database has. */
+  readonly #audited = new Set<string>()
   #epoch: string | null = null
   #state: 'here' | 'away' = 'away'
   #generation = 0
@@ -111,8 +119,11 @@ export class RedisAuthority implements Authority {
     return this.#state === 'here' && this.#clocks.toLocalMs(this.#buckets.opensAtMs) <= this.#options.clock.now()
   }
 
-  resume(name: string, { holdings }: LeaseResume): void {
+  resume(name: string, { writer, holdings }: LeaseResume): void {
     const holder = this.#holder(name)
+    holder.writer = writer
+    if (!this.#living.has(writer)) this.#writers += 1
+    this.#living.add(writer)
     const isNew = holder.epoch !== this.#epoch
     holder.generation = this.#generation
     holder.epoch = this.#epoch
@@ -171,8 +182,50 @@ export class RedisAuthority implements Authority {
     this.#flushSoon()
   }
 
-  ended(): void {
-    // Budgets are not leased here.
+  ended(writer: string): void {
+    if (!this.#living.delete(writer)) return
+    this.#writers += 1
+    this.#audited.clear()
+    for (const { units } of this.#holders.values()) {
+      for (const unit of units.values()) if (unit.kind === 'budget') this.#audit(unit.allowance)
+    }
+  }
+
+  /** Says what the database has of a budget: to begin with, and whenever a journal of this machine is closed. */
+  #audit(allowance: string): void {
+    if (this.#audited.has(allowance) || !this.#purges) return
+    this.#audited.add(allowance)
+    const read = async (): Promise<void> => {
+      let writers: number
+      let settled: ReadonlyMap<string, number>
+      do {
+        writers = this.#writers
+        settled = (await this.#options.budgets.read([allowance])).get(allowance) ?? new Map<string, number>()
+      } while (writers !== this.#writers)
+      const amounts = [...settled].map(([writer, amount]) => [this.#writerName(writer), amount] as const)
+      const living = [...this.#living].map((writer) => this.#writerName(writer))
+      const unit = this.#budgetUnit(allowance)
+      if (unit === undefined) this.#audited.delete(allowance)
+      else unit.settled({ amounts: Object.fromEntries(amounts), living })
+      this.#flushSoon()
+    }
+    read().catch(this.#options.onFault)
+  }
+
+  /** Any of this machine that deals with the budget. */
+  #budgetUnit(allowance: string): LeaseUnit | undefined {
+    for (const { units, isGone } of this.#holders.values()) {
+      const unit = isGone ? undefined : units.get(allowance)
+      if (unit === undefined) continue
+      this.#dirty.add(unit)
+      return unit
+    }
+    return undefined
+  }
+
+  /** Journals of other machines bear the name of theirs. */
+  #writerName(writer: string): string {
+    return writer.includes('/') ? writer : `${this.#options.node}/${writer}`
   }
 
   /** Somebody else needs what a holder of this machine has, or has handed back what it waits for. */
@@ -339,6 +392,7 @@ export class RedisAuthority implements Authority {
     const { call } = unit.call({
       sequence: this.#sequence,
       generation: this.#generation,
+      writer: this.#writerName(this.#holders.get(unit.name)?.writer ?? unit.name),
       toRedisSecond: (second) => this.#clocks.toRedisSecond(second),
     })
     if (unit.waiting !== null) this.#waiting.add(unit)
@@ -366,6 +420,11 @@ export class RedisAuthority implements Authority {
         if (this.#state === 'here') this.#leaveAlone(new Error('Redis has lost what it was told'))
         return
       case 'gap':
+        // Another holder has spoken for the same journal since.
+        if (unit.isGone) {
+          this.#drop(unit)
+          return
+        }
         unit.repair(read.last)
         this.#dirty.add(unit)
         return
@@ -381,7 +440,11 @@ export class RedisAuthority implements Authority {
         else if (unit.hasNews) this.#dirty.add(unit)
         const holder = this.#holders.get(unit.name)
         if (holder === undefined || flight.generation !== this.#generation || this.#state !== 'here') return
-        holder.replies.add(unit.allowance, read.reply, flight.requests, this.#clocks)
+        if (unit.kind === 'budget') {
+          if (read.reply.isUnread && unit.waiting !== null && !unit.hasNews) this.#audited.delete(unit.allowance)
+          this.#audit(unit.allowance)
+        }
+        holder.replies.add(unit, read.reply, flight.requests, this.#clocks)
         touched.add(holder)
       }
     }
@@ -398,7 +461,15 @@ export class RedisAuthority implements Authority {
   #holder(name: string): Holder {
     let holder = this.#holders.get(name)
     if (holder === undefined) {
-      holder = { name, units: new Map(), replies: new HolderReplies(), generation: -1, epoch: null, isGone: false }
+      holder = {
+        name,
+        units: new Map(),
+        replies: new HolderReplies(),
+        generation: -1,
+        epoch: null,
+        isGone: false,
+        writer: name,
+      }
       this.#holders.set(name, holder)
     }
     return holder

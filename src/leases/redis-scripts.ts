@@ -18,8 +18,9 @@ const RECALL_PATIENCE_MS = 400
 const ASK_TTL_MS = 3_000
 /** A charge may be booked this much too early: seconds leave the window this much later. */
 export const CLOCK_SLACK_MS = 50
-/** Longer than anything in an account matters. */
+/** Longer than anything in an account matters; of a budget longer than any request, since the database learns of those last. */
 const ACCOUNT_TTL_MS = 120_000
+const BUDGET_TTL_MS = 26 * 3_600_000
 
 const PRELUDE = `
 local now
@@ -98,11 +99,13 @@ if not c.G then
   end
 end
 
-local isWindow = a.k ~= 'places'
+local isWindow, isBudget = a.k == 'window', a.k == 'budget'
+if isBudget then a.u = a.u or {} end
 local second = math.floor(now / 1000)
 local eldest = math.floor((now - ${CLOCK_SLACK_MS}) / 1000) - 60
 for s in pairs(a.w) do if s < eldest then a.w[s] = nil end end
-local function charge(s, amount)
+local function charge(s, amount, writer)
+  if isBudget and writer then a.u[writer] = math.max(0, (a.u[writer] or 0) + amount) end
   if not isWindow or s < eldest or amount == 0 then return end
   if s > second + 2 then s = second + 2 end
   local after = math.max(0, (a.w[s] or 0) + amount)
@@ -110,7 +113,7 @@ local function charge(s, amount)
 end
 local function used()
   local sum = 0
-  for _, amount in pairs(a.w) do sum = sum + amount end
+  for _, amount in pairs(isBudget and a.u or a.w) do sum = sum + amount end
   return sum
 end
 local function left()
@@ -125,7 +128,7 @@ local function dropAsks(match)
   a.p = kept
 end
 local function forget(holder, s)
-  charge(s, a.h[holder].v)
+  charge(s, a.h[holder].v, a.h[holder].w)
   a.h[holder] = nil
   dropAsks(function(ask) return ask.o == holder end)
 end
@@ -145,24 +148,47 @@ for holder, x in pairs(a.h) do
 end
 dropAsks(function(ask) return now > ask.x end)
 
+-- What the database has of a budget, by the journal that told it; what the living say of their own is newer.
+-- Of its own journals that are closed a machine knows that this is all.
+if c.B and isBudget then
+  local living = {}
+  for _, writer in ipairs(c.L) do living[writer] = true end
+  for writer in pairs(a.u) do
+    if not living[writer] and string.sub(writer, 1, #c.n + 1) == c.n .. '/' then a.u[writer] = nil end
+  end
+  for writer, amount in pairs(c.B) do a.u[writer] = math.max(a.u[writer] or 0, amount) end
+  a.read = true
+end
 if not me then
   me = { v = 0 }
   a.h[c.h] = me
 end
+me.w = c.w
 if c.f then
   me.v = c.f.h
-  for _, x in ipairs(c.f.c) do charge(x[1], x[2]) end
+  for _, x in ipairs(c.f.c) do charge(x[1], x[2], c.w) end
 end
 if c.S then
   if isWindow then charge(second, math.max(0, me.v - c.S.h)) end
   me.v = c.S.h
   me.r, me.t, me.d, me.c = nil, nil, nil, nil
-  for _, x in ipairs(c.S.u) do charge(x[1], x[2]) end
+  if isBudget then
+    -- The same writer under the name it had before: what it says now holds for all.
+    for holder, x in pairs(a.h) do
+      if holder ~= c.h and x.w == c.w then
+        a.h[holder] = nil
+        dropAsks(function(ask) return ask.o == holder end)
+      end
+    end
+    if c.S.u[1] then a.u[c.w] = c.S.u[1][2] end
+  else
+    for _, x in ipairs(c.S.u) do charge(x[1], x[2]) end
+  end
   dropAsks(function(ask) return ask.o == c.h end)
 end
 for _, x in ipairs(c.c or {}) do
   me.v = math.max(0, me.v - x[2])
-  charge(x[1], x[2] + x[3])
+  charge(x[1], x[2] + x[3], c.w)
 end
 if c.r then me.v = math.max(0, me.v - c.r) end
 if c.R then me.r = nil end
@@ -184,17 +210,17 @@ for _, ask in ipairs(a.p) do
     mine = ask
     break
   end
-  if not isWindow then ahead = ahead + ask.n end
+  if a.k == 'places' then ahead = ahead + ask.n end
 end
 local outcome, amount, retryAt = 0, 0, 0
-local isOpen = now >= born + ${REOPEN_MS}
+local isOpen = now >= born + ${REOPEN_MS} and (not isBudget or a.read == true)
 if mine then
   mine.x = now + ${ASK_TTL_MS}
   mine.k = nil
   if isOpen then
     local room = left() - ahead
     if room >= mine.n then
-      if isWindow then
+      if a.k ~= 'places' then
         amount = math.max(mine.n, math.min(mine.w, math.floor(room / (2 * c.N))))
       else
         amount = math.max(mine.n, math.min(mine.w, math.floor(a.l / c.N) - me.v, math.floor(room)))
@@ -262,7 +288,7 @@ if isOpen then
         ask.k = true
         poke(ask.o)
       end
-      if fits and not isWindow then room = room - ask.n end
+      if fits and a.k == 'places' then room = room - ask.n end
     end
   end
 end
@@ -270,7 +296,7 @@ if #a.p == 0 then
   for holder, x in pairs(a.h) do
     if x.t then
       x.t = nil
-      if not isWindow then
+      if a.k == 'places' then
         x.c, x.d = true, nil
         if holder ~= c.h then poke(holder) end
       end
@@ -283,15 +309,16 @@ for s in pairs(a.w) do if s > newest then newest = s end end
 local reply = table.concat({
   'ok', epoch, num(now), num(me.v), num(used()), num(left()), newest > 0 and num(leavesAt(newest)) or num(now),
   outcome, num(amount), num(retryAt), me.d and num(me.d) or '-1', me.c and '1' or '0', mine and '1' or '0',
+  isBudget and num(a.u[c.w] or 0) or '0', isBudget and not a.read and '1' or '0',
 }, ' ')
 if a.h[c.h] then
   me.d, me.c = nil, nil
   me.q, me.a, me.x = c.s, reply, now + ${LEASE_TTL_MS}
 end
-if next(a.h) == nil and next(a.w) == nil then
+if next(a.h) == nil and next(a.w) == nil and not isBudget then
   redis.call('DEL', KEYS[1])
 else
-  redis.call('SET', KEYS[1], cmsgpack.pack(a), 'PX', ${ACCOUNT_TTL_MS})
+  redis.call('SET', KEYS[1], cmsgpack.pack(a), 'PX', isBudget and ${BUDGET_TTL_MS} or ${ACCOUNT_TTL_MS})
 end
 
 local answer = { reply }

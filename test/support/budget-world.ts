@@ -1,3 +1,4 @@
+import type { LeaseLane } from './lease-lane.ts'
 import { LeaseWorld, writerOf } from './lease-world.ts'
 import type { WorldFront } from './lease-world.ts'
 import type { SeededRandom } from './seeded-random.ts'
@@ -22,11 +23,13 @@ export class BudgetWorld {
   readonly #dead = new Set<string>()
   #drainedMs = 0
 
-  constructor(random: SeededRandom) {
+  /** @param lane to a Redis; without it the authority is in process */
+  constructor(random: SeededRandom, lane?: LeaseLane) {
     this.#random = random
     this.leases = new LeaseWorld({
       fronts: FRONTS,
       random: () => random.next(),
+      ...(lane === undefined ? {} : { lane }),
       budgets: {
         read: (allowances) =>
           new Promise((resolve) => {

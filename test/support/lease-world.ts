@@ -243,6 +243,7 @@ export class LeaseWorld {
       incarnation: restarts,
       fronts: this.#options.fronts,
       isRestart,
+      budgets: this.#options.budgets ?? NO_BUDGETS,
       reply,
       onHere: () => {
         toFronts((front) => {

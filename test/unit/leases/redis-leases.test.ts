@@ -1,5 +1,6 @@
 import { Redis } from 'ioredis'
 import { afterAll, beforeAll } from 'vitest'
+import { budgetsContract } from '../../contract/budgets.ts'
 import { FRONTS, leasesContract } from '../../contract/leases.ts'
 import { LeaseLane } from '../../support/lease-lane.ts'
 import { LeaseWorld } from '../../support/lease-world.ts'
@@ -26,3 +27,5 @@ leasesContract({
   },
   share: 0.2,
 })
+
+budgetsContract(3, () => new LeaseLane(client))

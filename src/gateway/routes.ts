@@ -44,7 +44,15 @@ export interface RouteParts {
 }
 
 /** Paths that the control process serves. */
-const MANAGEMENT = ['/metrics', '/openapi.json', '/api/*', '/v1/admin/*', '/v1/enterprise/*'] as const
+const MANAGEMENT = [
+  '/metrics',
+  '/openapi.json',
+  '/docs',
+  '/docs/*',
+  '/api/*',
+  '/v1/admin/*',
+  '/v1/enterprise/*',
+] as const
 
 /** Every public route of a front. */
 export function createRoutes(parts: RouteParts): readonly GatewayRoute[] {

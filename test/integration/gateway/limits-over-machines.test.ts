@@ -7,6 +7,7 @@ import { startLimitedLoad } from '../../support/limited-load.ts'
 import { Load } from '../../support/load.ts'
 import type { Machines } from '../../support/machines.ts'
 import { startMachines } from '../../support/machines.ts'
+import { TestRedisCluster } from '../../support/redis-cluster.ts'
 import { TestRedis } from '../../support/redis.ts'
 
 const REQUESTS_PER_MINUTE = 400
@@ -15,17 +16,34 @@ const CLIENTS = 80
 const REQUESTS = 2_000
 const requestKey = generateApiKey()
 
-describe.runIf(inject('database') === 'postgres')('two machines with one Redis', () => {
+const KINDS = [
+  {
+    kind: 'one Redis',
+    start: async () => {
+      const redis = await TestRedis.start()
+      return { settings: { url: redis.url }, stop: () => redis.stop() }
+    },
+  },
+  {
+    kind: 'a Redis Cluster of three masters',
+    start: async () => {
+      const cluster = await TestRedisCluster.start()
+      return { settings: { cluster: cluster.addresses }, stop: () => cluster.stop() }
+    },
+  },
+]
+
+describe.runIf(inject('database') === 'postgres').each(KINDS)('two machines with $kind', ({ start }) => {
   let simulator: Simulator
-  let redis: TestRedis
+  let redis: Awaited<ReturnType<typeof start>>
   let machines: Machines
 
   beforeAll(async () => {
     simulator = await startSimulator()
-    redis = await TestRedis.start()
+    redis = await start()
     machines = await startMachines({
       count: 2,
-      redis: { url: redis.url },
+      redis: redis.settings,
       fronts: 2,
       upstreams: [
         {

@@ -191,3 +191,15 @@ it('accepts every example of the example file', () => {
   expect(config.keys[0]).toMatchObject({ name: 'demo', limits: { requestsPerMinute: 600 }, addresses: ['10.0.0.0/8'] })
   expect(config).toMatchObject({ server: { fronts: 3 }, redis: { address: { url: 'redis://localhost:6379' } } })
 })
+
+it('takes sentinels or a cluster in place of the address of a Redis, and shows no password', () => {
+  const sentinels = read({ yaml: 'redis: {sentinels: ["a:1", b], master_name: m, password: CANARY}' }).redis
+  expect(sentinels.address).toMatchObject({ kind: 'sentinel', name: 'm', hosts: [{ port: 1 }, { port: 26_379 }] })
+  expect(JSON.stringify(sentinels)).not.toContain('CANARY')
+  const cluster = read({ yaml: 'redis: {cluster: [a], degraded_limits: {concurrency: open}}' }).redis
+  expect(cluster).toMatchObject({
+    address: { kind: 'cluster', hosts: [{ host: 'a', port: 6379 }] },
+    degraded: { default: 'shares', concurrency: 'open' },
+  })
+  expect(() => read({ yaml: 'redis: {cluster: [a], url: "redis://h"}' })).toThrow('one of url, sentinels and cluster')
+})

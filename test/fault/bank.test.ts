@@ -20,6 +20,8 @@ const OWN_BUDGET = 1_500 * KILLS
 
 interface Fate {
   readonly status: number
+  /** Of an error. */
+  readonly code: string
   readonly requestId: string
   /** Tokens of the answer, one micro-unit each. */
   readonly cost: number
@@ -81,10 +83,11 @@ async function spend(key: string, cost: number, worst: number, delayMs: number):
         messages: [{ role: 'user', content: `[[sim {"tokens":${cost},"ttftMs":${delayMs}}]]` }],
       }),
     })
-    await answer.body.text()
-    return { status: answer.statusCode, requestId: String(answer.headers['x-request-id']), cost }
+    const text = await answer.body.text()
+    const code = answer.statusCode === 200 ? '' : (/"code":"(\w+)"/.exec(text)?.[1] ?? '')
+    return { status: answer.statusCode, code, requestId: String(answer.headers['x-request-id']), cost }
   } catch {
-    return { status: 0, requestId: '', cost }
+    return { status: 0, code: '', requestId: '', cost }
   }
 }
 
@@ -142,6 +145,8 @@ it(
 
     const counts = new Map<number, number>()
     for (const { status } of fates) counts.set(status, (counts.get(status) ?? 0) + 1)
+    const unavailable = new Set(fates.filter(({ status }) => status === 503).map(({ code }) => code))
+    console.log(`503: ${[...unavailable].join(', ')}`)
     console.log(`answers by status: ${JSON.stringify(Object.fromEntries(counts))}`)
     // 503: a budget was asked for while the control process was away for longer than a request waits.
     expect([...counts.keys()].filter((status) => ![0, 200, 429, 503].includes(status))).toEqual([])

@@ -37,6 +37,11 @@ export class TestRedis {
   /** Starts it (again), empty; resolves when it answers. */
   async restart(): Promise<void> {
     const child = spawn('redis-server', this.#arguments, { stdio: 'ignore' })
+    const end = (): void => {
+      child.kill('SIGKILL')
+    }
+    process.once('exit', end)
+    child.once('exit', () => process.off('exit', end))
     this.#exited = new Promise((resolve) => {
       child.once('exit', () => {
         resolve()

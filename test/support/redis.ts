@@ -37,6 +37,7 @@ export class TestRedis {
   /** Starts it (again), empty; resolves when it answers. */
   async restart(): Promise<void> {
     const child = spawn('redis-server', this.#arguments, { stdio: 'ignore' })
+    let missing: Error | null = null
     const end = (): void => {
       child.kill('SIGKILL')
     }
@@ -46,12 +47,16 @@ export class TestRedis {
       child.once('exit', () => {
         resolve()
       })
-      child.once('error', () => {
+      child.once('error', (cause) => {
+        missing = new Error('redis-server is needed, on Debian: apt-get install redis-server', { cause })
         resolve()
       })
     })
     this.#child = child
-    await eventually(() => this.command((redis) => redis.ping()), { timeoutMs: 20_000 })
+    const answers = eventually(() => this.command((redis) => redis.ping()), { timeoutMs: 20_000 })
+    await Promise.race([answers, this.#exited])
+    if (missing !== null) throw missing
+    await answers
   }
 
   /** Sends a signal; resolves when the server has ended, unless the signal does not end it. */

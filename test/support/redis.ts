@@ -54,7 +54,7 @@ export class TestRedis {
     })
     this.#child = child
     const answers = eventually(() => this.command((redis) => redis.ping()), { timeoutMs: 20_000 })
-    await Promise.race([answers, this.#exited])
+    await Promise.race([answers.catch(() => undefined), this.#exited])
     if (missing !== null) throw missing
     await answers
   }

@@ -28,13 +28,15 @@ const { values } = parseArgs({
 
 const NO_NGINX = 'nginx is not installed and left out; on Debian: apt-get install nginx-light'
 
+const OTHERS_NICENESS = 10
+
 /** Sluice beside nginx as a plain proxy, before the same upstream and in one run: figures of different runs do not compare. */
 async function main(): Promise<void> {
   const nginx = nginxVersion()
   console.log(nginx === null ? NO_NGINX : `beside ${nginx}, plain proxy, one worker`)
   const simulator = await startSimulator()
-  // Large bodies hold up who reads them: an upstream of their own.
-  const other = await startSimulator()
+  // Large bodies hold up who reads them: an upstream of their own, which gives way as if it were on another machine.
+  const other = await startSimulator(OTHERS_NICENESS)
   const started: Program[] = [simulator, other]
   const results: Record<string, Record<string, Row>> = {}
   try {

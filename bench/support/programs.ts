@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process'
 import type { ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { setPriority, tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { createInterface } from 'node:readline'
 import { setTimeout as elapsed } from 'node:timers/promises'
@@ -25,13 +25,14 @@ export interface Program {
   stop(): Promise<void>
 }
 
-/** The simulator, as a process of its own. */
-export async function startSimulator(): Promise<Program> {
+/** The simulator, as a process of its own. @param niceness gives way to what is less nice */
+export async function startSimulator(niceness = 0): Promise<Program> {
   const child = spawn(process.execPath, [join(DIST, 'simulator/main.js')], {
     env: { ...process.env, SIMULATOR_PORT: '0' },
     stdio: ['ignore', 'pipe', 'inherit'],
   })
   const line = await firstMatch(child, /"port":\s*(\d+)/)
+  setPriority(child.pid ?? 0, niceness)
   return {
     pid: child.pid ?? 0,
     baseUrl: `http://127.0.0.1:${line}/v1`,

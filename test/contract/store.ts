@@ -54,7 +54,8 @@ const KEY: EntryKey = {
 }
 
 const TRUNCATED =
-  'TRUNCATE entry_keys, entry_key_predecessors, users, members, settings, request_log, request_rollup_hourly, request_rollup_daily, journal_dead_letters'
+  // With what refers to users and keys.
+  'TRUNCATE entry_keys, users, settings, request_log, request_rollup_hourly, request_rollup_daily, journal_dead_letters CASCADE'
 const EVERYONE: LogScope = { kind: 'everyone' }
 
 /** Schema and queries, on either database. */

@@ -7,6 +7,7 @@ import {
   changeEnterprise,
   findEnterprise,
   findEnterprisesByPhone,
+  findStanding,
   insertEnterprise,
   listEnterprises,
 } from '../store/enterprises.ts'
@@ -93,8 +94,9 @@ export function enterpriseHandlers(database: Database): Handlers<keyof typeof EN
     },
 
     askToJoin: async ({ params, body, caller }) => {
-      const enterprise = await findEnterprise(database, params.id)
-      if (enterprise?.status !== 'active') throw new GatewayError('NOT_FOUND')
+      const standing = await findStanding(database, caller.userId, params.id)
+      if (standing?.status !== 'active') throw new GatewayError('NOT_FOUND')
+      if (standing.role !== null) throw new GatewayError('CONFLICT', { message: 'You are a member already.' })
       const id = `join_${randomUUID()}`
       const request = { id, enterpriseId: params.id, userId: caller.userId, message: body.message ?? null }
       await refusing({ unique: { message: 'You have asked already.' } }, insertJoinRequest(database, request))

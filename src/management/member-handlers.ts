@@ -62,25 +62,25 @@ export function memberHandlers(database: Database): Handlers<keyof typeof MEMBER
 
     updateMember: async ({ params, body, caller }) => {
       const { id, memberId } = params
-      const member = found(await findMember(database, id, memberId))
-      if (member.role === 'owner' || body.role === 'owner') onlyOwners(caller)
       const { role, status, department_id: departmentId } = body
       const { monthly_budget: monthlyBudget, monthly_tokens: monthlyTokens } = body
       await database.transaction(async (tx) => {
         const before = await countOwners(tx, id)
+        const member = found(await findMember(tx, id, memberId))
+        if (member.role === 'owner' || role === 'owner') onlyOwners(caller)
         const change = { role, status, departmentId, monthlyBudget, monthlyTokens }
-        found((await refusing({ reference: NO_DEPARTMENT }, changeMember(tx, id, memberId, change))) || null)
+        await refusing({ reference: NO_DEPARTMENT }, changeMember(tx, id, memberId, change))
         if (before > 0 && (await countOwners(tx, id)) === 0) throw lastOwner()
       })
       return renderedMember(found(await findMember(database, id, memberId)))
     },
 
     removeMember: async ({ params, caller }) => {
-      const member = found(await findMember(database, params.id, params.memberId))
-      if (member.role === 'owner') onlyOwners(caller)
       await database.transaction(async (tx) => {
         const before = await countOwners(tx, params.id)
-        found((await removeMember(tx, params.id, params.memberId)) || null)
+        const member = found(await findMember(tx, params.id, params.memberId))
+        if (member.role === 'owner') onlyOwners(caller)
+        await removeMember(tx, params.id, params.memberId)
         if (before > 0 && (await countOwners(tx, params.id)) === 0) throw lastOwner()
       })
       return null

@@ -20,8 +20,8 @@ const CHOSEN_ATTEMPT = 11
 const DROPPED_ATTEMPT = 12
 
 /**
- * Rows of the log from the bytes of end records, field by field, without making strings and objects of them: a third of
- * what it costs to decode a record and write its row (`bench/micro/settle.ts`). Takes what fronts write as a rule; for all else
+ * Rows of the log from the bytes of end records, field by field, without making strings and objects of them: that was a fifth of
+ * what the control process took per request. Takes what fronts write as a rule; for all else
  * (names beyond ASCII, numbers that need mending, other versions) there is `rowOfEnd`, which this agrees with byte for byte.
  */
 export class EndTranscriber extends ByteTranscriber {

@@ -189,6 +189,7 @@ describe('an enterprise', () => {
     expect(approved.json['status']).toBe('approved')
     expect(codeOf(await owner.client.call('rejectJoinRequest', { params: { id, requestId } }))).toBe('CONFLICT')
     await asker.client.expect('getEnterprise', 200, { params: { id } })
+    expect(codeOf(await asker.client.call('askToJoin', { params: { id }, body: {} }))).toBe('CONFLICT')
 
     const other = await newUser('Bob')
     const { json } = await other.client.expect('askToJoin', 201, { params: { id }, body: {} })

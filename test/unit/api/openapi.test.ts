@@ -1,7 +1,9 @@
 import { createConfig, lintFromString } from '@redocly/openapi-core'
 import { expect, it } from 'vitest'
 import { openApiDocument } from '../../../src/api/openapi.ts'
+import type { OperationSpec } from '../../../src/api/operation.ts'
 import { OPERATIONS } from '../../../src/api/operations/index.ts'
+import { ENTERPRISE_ACTIONS } from '../../../src/api/roles.ts'
 
 const document = JSON.parse(JSON.stringify(openApiDocument('1.2.3'))) as {
   paths: Record<string, Record<string, { operationId: string; security: unknown[] }>>
@@ -22,4 +24,11 @@ it('tells of every operation, and who may call it', () => {
   for (const [name, { access }] of Object.entries(OPERATIONS)) {
     expect(told.get(name)?.security, name).toEqual(access === 'everyone' ? [] : [{ session: [] }])
   }
+})
+
+it('names the enterprise in the path of whatever is done in one', () => {
+  const specs: readonly OperationSpec[] = Object.values(OPERATIONS)
+  const within = specs.filter(({ access }) => Object.hasOwn(ENTERPRISE_ACTIONS, access))
+  expect(within.length).toBeGreaterThan(20)
+  for (const { path } of within) expect(path).toMatch(/^\/v1\/enterprise\/\{id\}/)
 })

@@ -1,5 +1,6 @@
-import { createCipheriv, createDecipheriv, createHmac, hkdfSync, randomBytes, timingSafeEqual } from 'node:crypto'
+import { createHmac, timingSafeEqual } from 'node:crypto'
 import type { Principal } from '../../core/principal.ts'
+import { deriveKey, Seal } from '../../core/seal.ts'
 import { SERVICE_PROTOCOLS } from '../../core/service.ts'
 import type { VideoProtocol } from '../../core/service.ts'
 
@@ -20,9 +21,6 @@ export interface VideoJob {
 
 const PREFIX = 'video_'
 const VERSION = 1
-const KEY_BYTES = 32
-const IV_BYTES = 12
-const TAG_BYTES = 16
 const SIGNATURE_BYTES = 24
 
 /**
@@ -30,37 +28,26 @@ const SIGNATURE_BYTES = 24
  * remembers the job, and nobody can make one up or read the provider out of it.
  */
 export class JobSeal {
-  readonly #sealKey: Buffer
+  readonly #seal: Seal
   readonly #linkKey: Buffer
 
   /** @param secret of the server; the keys are derived from it */
   constructor(secret: Buffer) {
-    this.#sealKey = derive(secret, 'video job')
-    this.#linkKey = derive(secret, 'video link')
+    this.#seal = new Seal(secret, 'video job')
+    this.#linkKey = deriveKey(secret, 'video link')
   }
 
   seal(job: VideoJob): string {
     const { providerId, upstreamKeyId, vendorId, model, created, keyId, userId, enterpriseId, protocol } = job
     const fields = [VERSION, providerId, upstreamKeyId, vendorId, model, created, keyId, userId, enterpriseId, protocol]
-    const iv = randomBytes(IV_BYTES)
-    const cipher = createCipheriv('aes-256-gcm', this.#sealKey, iv)
-    const sealed = Buffer.concat([iv, cipher.update(JSON.stringify(fields)), cipher.final(), cipher.getAuthTag()])
-    return PREFIX + sealed.toString('base64url')
+    return PREFIX + this.#seal.seal(Buffer.from(JSON.stringify(fields))).toString('base64url')
   }
 
   /** Null when it is not one of ours. */
   open(id: string): VideoJob | null {
     if (!id.startsWith(PREFIX)) return null
-    const bytes = Buffer.from(id.slice(PREFIX.length), 'base64url')
-    if (bytes.length <= IV_BYTES + TAG_BYTES) return null
-    try {
-      const decipher = createDecipheriv('aes-256-gcm', this.#sealKey, bytes.subarray(0, IV_BYTES))
-      decipher.setAuthTag(bytes.subarray(-TAG_BYTES))
-      const text = Buffer.concat([decipher.update(bytes.subarray(IV_BYTES, -TAG_BYTES)), decipher.final()])
-      return jobOf(JSON.parse(text.toString('utf8')) as unknown[])
-    } catch {
-      return null
-    }
+    const bytes = this.#seal.open(Buffer.from(id.slice(PREFIX.length), 'base64url'))
+    return bytes === null ? null : jobOf(JSON.parse(bytes.toString('utf8')) as unknown[])
   }
 
   /** What makes a link to the video good until then. @param expires Unix seconds */
@@ -84,10 +71,6 @@ export function mayRead({ key }: Principal, job: VideoJob): boolean {
   if (key.id === job.keyId) return true
   if (job.userId !== null && key.userId === job.userId) return true
   return job.enterpriseId !== null && key.enterpriseId === job.enterpriseId
-}
-
-function derive(secret: Buffer, purpose: string): Buffer {
-  return Buffer.from(hkdfSync('sha256', secret, '', `sluice ${purpose}`, KEY_BYTES))
 }
 
 function jobOf(fields: unknown[]): VideoJob | null {

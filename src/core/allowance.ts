@@ -12,7 +12,7 @@ export type DegradedMode = 'shares' | 'closed' | 'open'
 
 /**
  * The messages by which the fronts of a machine share allowances. A front holds a *lease* on a slice of an allowance and
- * takes from it in memory; the authority knows what every front holds and what was used in which second, and never hands
+ * takes from it in memory; the authority knows what every front holds and what was used when, and never hands
  * out more than what is left. Tuples, because a busy front sends many.
  */
 export interface LeaseRequest {
@@ -20,10 +20,10 @@ export interface LeaseRequest {
   /** Numbers the charges of a front; the reply names it. */
   readonly sequence: number
   /**
-   * What was used. `drawn` was leased before and is not held any more; `correction` (positive or negative) never was. The second
+   * What was used. `drawn` was leased before and is not held any more; `correction` (positive or negative) never was. The cell
    * of a budget is 0.
    */
-  readonly charges: ReadonlyArray<readonly [allowance: string, second: number, drawn: number, correction: number]>
+  readonly charges: ReadonlyArray<readonly [allowance: string, cell: number, drawn: number, correction: number]>
   /** Leased, and not needed. */
   readonly returns: ReadonlyArray<readonly [allowance: string, amount: number]>
   /** Recalls that have been carried out: what was free is among the returns. */
@@ -106,8 +106,15 @@ export interface HoldingState {
   readonly kind: AllowanceKind
   readonly limit: number
   readonly held: number
-  /** Of a budget, always: all that this front has ever used of it, under the second 0. */
-  readonly used: ReadonlyArray<readonly [second: number, amount: number]>
+  /** Of a budget, always: all that this front has ever used of it, under the cell 0. */
+  readonly used: ReadonlyArray<readonly [cell: number, amount: number]>
 }
 
 export const WINDOW_SECONDS = 60
+/** What was used of a window is booked under the cell of this length that it was taken in; cells are numbered since 1970. */
+export const CELL_MS = 250
+export const WINDOW_CELLS = (WINDOW_SECONDS * 1000) / CELL_MS
+
+export function cellOf(timeMs: number): number {
+  return Math.floor(timeMs / CELL_MS)
+}

@@ -1,3 +1,4 @@
+import { cellOf } from '../core/allowance.ts'
 import type { AllowanceKind, AllowanceState, LeaseAsk, LeaseGrant } from '../core/allowance.ts'
 import { SlidingWindow } from '../core/sliding-window.ts'
 import { BudgetCount } from './budget-count.ts'
@@ -53,10 +54,10 @@ export class Account {
     else this.held.delete(holder)
   }
 
-  charge(writer: string, second: number, amount: number, nowMs: number): void {
+  charge(writer: string, cell: number, amount: number, nowMs: number): void {
     this.touchedMs = nowMs
     this.budget?.charge(writer, amount)
-    this.#window?.correct(second, amount, nowMs)
+    this.#window?.correct(cell, amount, nowMs)
   }
 
   /**
@@ -67,7 +68,7 @@ export class Account {
     const amount = this.held.get(holder) ?? 0
     this.hold(holder, -amount)
     if (amount > 0 && (this.budget === null || writer !== null)) {
-      this.charge(writer ?? '', Math.floor(nowMs / 1000), amount, nowMs)
+      this.charge(writer ?? '', cellOf(nowMs), amount, nowMs)
     }
     this.recalls.delete(holder)
     this.told.delete(holder)

@@ -1,3 +1,4 @@
+import { CELL_MS } from '../core/allowance.ts'
 import { CLOCK_SLACK_MS } from './redis-scripts.ts'
 
 /** Clocks of machines drift apart by less than this per second. */
@@ -24,20 +25,20 @@ export class ClockOffset {
     this.#adjust(this.#mostMs)
   }
 
-  /** The second of Redis under which a charge made in a second of this machine is booked. */
-  toRedisSecond(second: number): number {
-    return second + this.#shift
+  /** The cell of Redis under which a charge made in a cell of this machine is booked. */
+  toRedisCell(cell: number): number {
+    return cell + this.#shift
   }
 
   toLocalMs(redisMs: number): number {
     return redisMs - (this.#mostMs ?? 0)
   }
 
-  /** Steady, so that corrections meet the second they belong to: moves only when it would be too early, or a second too late. */
+  /** Steady, so that corrections meet the cell they belong to: moves only when it would be too early, or a cell too late. */
   #adjust(mostMs: number): void {
-    const earliest = this.#shift * SECOND_MS + CLOCK_SLACK_MS
-    if (mostMs > earliest || mostMs < earliest - SECOND_MS - CLOCK_SLACK_MS) {
-      this.#shift = Math.ceil((mostMs - CLOCK_SLACK_MS) / SECOND_MS)
+    const earliest = this.#shift * CELL_MS + CLOCK_SLACK_MS
+    if (mostMs > earliest || mostMs < earliest - CELL_MS - CLOCK_SLACK_MS) {
+      this.#shift = Math.ceil((mostMs - CLOCK_SLACK_MS) / CELL_MS)
     }
   }
 }

@@ -63,7 +63,7 @@ export class InProcessAuthority implements Authority {
       const account = this.#account(allowance, kind, limit)
       account.hold(holder, held - (account.held.get(holder) ?? 0))
       if (account.budget !== null) this.#tell(account, account.budget, writer, used)
-      else for (const [second, amount] of used) account.charge(writer, second, amount, nowMs)
+      else for (const [cell, amount] of used) account.charge(writer, cell, amount, nowMs)
     }
     this.#resumed.add(holder)
     if (!this.#open && this.#resumed.size >= this.#options.holders) this.open()
@@ -84,11 +84,11 @@ export class InProcessAuthority implements Authority {
     const writer = this.#writer(holder)
     const touched = new Set<Account>()
     const charged = new Set<Account>()
-    for (const [id, second, drawn, correction] of request.charges) {
+    for (const [id, cell, drawn, correction] of request.charges) {
       const account = this.#accounts.get(id) ?? this.#account(id, 'window', 0)
       account.hold(holder, -drawn)
       // Of a closed journal the database knows all.
-      if (account.budget === null || this.#living.has(writer)) account.charge(writer, second, drawn + correction, nowMs)
+      if (account.budget === null || this.#living.has(writer)) account.charge(writer, cell, drawn + correction, nowMs)
       charged.add(account)
     }
     const known = (id: string, act: (account: Account) => void): void => {

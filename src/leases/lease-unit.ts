@@ -25,8 +25,8 @@ export interface ExchangeReply {
 interface Flight {
   readonly sequence: number
   readonly call: Record<string, unknown>
-  /** By second of Redis: what the call books. */
-  readonly charges: ReadonlyArray<readonly [second: number, amount: number]>
+  /** By cell of Redis: what the call books. */
+  readonly charges: ReadonlyArray<readonly [cell: number, amount: number]>
   /** Requests of the holder that are acknowledged with it. */
   readonly requests: readonly number[]
   readonly generation: number
@@ -44,7 +44,7 @@ export interface CallFrame {
   readonly generation: number
   /** The journal of the holder. */
   readonly writer: string
-  readonly toRedisSecond: (second: number) => number
+  readonly toRedisCell: (cell: number) => number
 }
 
 /**
@@ -64,7 +64,7 @@ export class LeaseUnit {
   answeredMs = 0
   flight: Flight | null = null
   #acknowledged = 0
-  /** By second of this machine. */
+  /** By cell of this machine. */
   #charges = new Map<number, [drawn: number, correction: number]>()
   #returned = 0
   #recalled = false
@@ -90,9 +90,9 @@ export class LeaseUnit {
     return this.#gone
   }
 
-  charge([, second, drawn, correction]: LeaseRequest['charges'][number]): void {
-    const charge = this.#charges.get(second)
-    if (charge === undefined) this.#charges.set(second, [drawn, correction])
+  charge([, cell, drawn, correction]: LeaseRequest['charges'][number]): void {
+    const charge = this.#charges.get(cell)
+    if (charge === undefined) this.#charges.set(cell, [drawn, correction])
     else {
       charge[0] += drawn
       charge[1] += correction
@@ -135,7 +135,7 @@ export class LeaseUnit {
    * Replaces what was held by what the holder says. What it drew since it was heard last was part of what it held, and counts as
    * used with the rest of that; of what it said before, only corrections stand. `used` is empty if those are remembered.
    */
-  resume(held: number, used: ReadonlyArray<readonly [second: number, amount: number]>): void {
+  resume(held: number, used: ReadonlyArray<readonly [cell: number, amount: number]>): void {
     this.silence()
     this.#returned = 0
     this.#recalled = false
@@ -205,11 +205,11 @@ export class LeaseUnit {
     return says || this.#charges.size > 0 || this.#returned > 0 || this.#requests.length > 0
   }
 
-  #nextCall({ sequence, generation, writer, toRedisSecond }: CallFrame): Flight {
-    const secondOf = (second: number): number => (this.kind === 'budget' ? 0 : toRedisSecond(second))
-    const charges = [...this.#charges].map(([second, [drawn, correction]]) => [secondOf(second), drawn, correction])
+  #nextCall({ sequence, generation, writer, toRedisCell }: CallFrame): Flight {
+    const cellOf = (cell: number): number => (this.kind === 'budget' ? 0 : toRedisCell(cell))
+    const charges = [...this.#charges].map(([cell, [drawn, correction]]) => [cellOf(cell), drawn, correction])
     const resumed = this.#resumed
-    const used = resumed?.used.map(([second, amount]) => [secondOf(second), amount] as const) ?? []
+    const used = resumed?.used.map(([cell, amount]) => [cellOf(cell), amount] as const) ?? []
     const ask = this.#ask
     const call = {
       A: this.allowance,
@@ -229,9 +229,7 @@ export class LeaseUnit {
       ...(this.#settled === null ? {} : { B: this.#settled.amounts, L: this.#settled.living }),
     }
     if (ask !== null) this.waiting = ask.patient ? 'patient' : 'impatient'
-    const booked = charges.map(
-      ([second, drawn, correction]) => [second ?? 0, (drawn ?? 0) + (correction ?? 0)] as const,
-    )
+    const booked = charges.map(([cell, drawn, correction]) => [cell ?? 0, (drawn ?? 0) + (correction ?? 0)] as const)
     const flight = {
       sequence,
       call,

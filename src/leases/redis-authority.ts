@@ -393,7 +393,7 @@ export class RedisAuthority implements Authority {
       sequence: this.#sequence,
       generation: this.#generation,
       writer: this.#writerName(this.#holders.get(unit.name)?.writer ?? unit.name),
-      toRedisSecond: (second) => this.#clocks.toRedisSecond(second),
+      toRedisCell: (cell) => this.#clocks.toRedisCell(cell),
     })
     if (unit.waiting !== null) this.#waiting.add(unit)
     const { node, incarnation, prefix } = this.#options

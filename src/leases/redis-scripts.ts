@@ -1,3 +1,5 @@
+import { CELL_MS, WINDOW_CELLS } from '../core/allowance.ts'
+
 /**
  * What the Redis authority runs inside Redis. One allowance is one value, packed, together with what makes a call idempotent: the
  * number and the reply of the last call of every holder. Allowances are spread over buckets; a bucket's own key tells whether Redis
@@ -16,8 +18,10 @@ const SILENCE_MS = 8_000
 const RECALL_PATIENCE_MS = 400
 /** An ask that its holder does not look after any more. */
 const ASK_TTL_MS = 3_000
-/** A charge may be booked this much too early: seconds leave the window this much later. */
+/** A charge may be booked this much too early: cells leave the window this much later. */
 export const CLOCK_SLACK_MS = 50
+/** A charge of a clock that is ahead is booked at most this far in the future. */
+const AHEAD_CELLS = 8
 /** Longer than anything in an account matters; of a budget longer than any request, since the database learns of those last. */
 const ACCOUNT_TTL_MS = 120_000
 const BUDGET_TTL_MS = 26 * 3_600_000
@@ -101,13 +105,13 @@ end
 
 local isWindow, isBudget = a.k == 'window', a.k == 'budget'
 if isBudget then a.u = a.u or {} end
-local second = math.floor(now / 1000)
-local eldest = math.floor((now - ${CLOCK_SLACK_MS}) / 1000) - 60
+local cell = math.floor(now / ${CELL_MS})
+local eldest = math.floor((now - ${CLOCK_SLACK_MS}) / ${CELL_MS}) - ${WINDOW_CELLS}
 for s in pairs(a.w) do if s < eldest then a.w[s] = nil end end
 local function charge(s, amount, writer)
   if isBudget and writer then a.u[writer] = math.max(0, (a.u[writer] or 0) + amount) end
   if not isWindow or s < eldest or amount == 0 then return end
-  if s > second + 2 then s = second + 2 end
+  if s > cell + ${AHEAD_CELLS} then s = cell + ${AHEAD_CELLS} end
   local after = math.max(0, (a.w[s] or 0) + amount)
   a.w[s] = after > 0 and after or nil
 end
@@ -121,7 +125,7 @@ local function left()
   for _, x in pairs(a.h) do sum = sum - x.v end
   return sum
 end
-local function leavesAt(s) return (s + 61) * 1000 + ${CLOCK_SLACK_MS} end
+local function leavesAt(s) return (s + ${WINDOW_CELLS + 1}) * ${CELL_MS} + ${CLOCK_SLACK_MS} end
 local function dropAsks(match)
   local kept = {}
   for _, ask in ipairs(a.p) do if not match(ask) then kept[#kept + 1] = ask end end
@@ -141,9 +145,9 @@ for holder, x in pairs(a.h) do
       local incarnation = tonumber(string.match(holder, '^[^/]*/(%d+)/'))
       older = incarnation ~= nil and incarnation < c.i
     end
-    if older then forget(holder, second)
+    if older then forget(holder, cell)
     -- A holder uses nothing any more when its lease ends.
-    elseif expires and now > x.x then forget(holder, math.floor(x.x / 1000)) end
+    elseif expires and now > x.x then forget(holder, math.floor(x.x / ${CELL_MS})) end
   end
 end
 dropAsks(function(ask) return now > ask.x end)
@@ -169,7 +173,7 @@ if c.f then
   for _, x in ipairs(c.f.c) do charge(x[1], x[2], c.w) end
 end
 if c.S then
-  if isWindow then charge(second, math.max(0, me.v - c.S.h)) end
+  if isWindow then charge(cell, math.max(0, me.v - c.S.h)) end
   me.v = c.S.h
   me.r, me.t, me.d, me.c = nil, nil, nil, nil
   if isBudget then
@@ -194,7 +198,7 @@ if c.r then me.v = math.max(0, me.v - c.r) end
 if c.R then me.r = nil end
 if c.x or c.a then dropAsks(function(ask) return ask.o == c.h end) end
 if c.a then a.p[#a.p + 1] = { o = c.h, n = c.a.n, w = c.a.w, t = c.a.t } end
-if c.G then forget(c.h, second) end
+if c.G then forget(c.h, cell) end
 
 local pokes = {}
 local function poke(holder) pokes[#pokes + 1] = holder end
@@ -260,10 +264,10 @@ if mine then
         outcome = 2
         retryAt = now
         if isWindow and mine.n <= a.l then
-          local total, seconds = used(), {}
-          for s in pairs(a.w) do seconds[#seconds + 1] = s end
-          table.sort(seconds)
-          for _, s in ipairs(seconds) do
+          local total, cells = used(), {}
+          for s in pairs(a.w) do cells[#cells + 1] = s end
+          table.sort(cells)
+          for _, s in ipairs(cells) do
             if total + mine.n <= a.l then break end
             total = total - a.w[s]
             retryAt = leavesAt(s)

@@ -5,7 +5,7 @@ import type { GatewayError } from '../core/errors.ts'
 import { monthAt } from '../core/month.ts'
 import type { Principal } from '../core/principal.ts'
 import type { RateLimitState, Reservation } from '../core/request-context.ts'
-import { secondOf } from './holding.ts'
+import { cellOf } from '../core/allowance.ts'
 import type { Holding, Refusal, Taken } from './holding.ts'
 import type { LeaseBook } from './lease-book.ts'
 import { budgetRefusal, limitRefusal } from './refusals.ts'
@@ -60,7 +60,7 @@ export class Admissions {
       const taken = limit.holding.take(1, nowMs)
       if (taken === 'taken') continue
       if (taken === 'ask') return this.#admitAsking(chain, limits, at, nowMs)
-      for (const { holding } of limits.slice(0, at)) holding.undo(1, secondOf(nowMs))
+      for (const { holding } of limits.slice(0, at)) holding.undo(1, cellOf(nowMs))
       throw limitRefusal(limit, chain.meanDurationMs, taken, nowMs)
     }
     return new Admission(chain, nowMs, this.#book)
@@ -74,14 +74,14 @@ export class Admissions {
   async #admitAsking(chain: Chain, limits: readonly Limit[], from: number, nowMs: number): Promise<Admission> {
     // All are asked for in one message: what comes next will be there when it is needed.
     for (const { holding } of [...limits.slice(from), ...chain.tokens, ...chain.budgets]) holding.askFor(1)
-    const taken: Taken[] = limits.slice(0, from).map(() => ({ second: secondOf(nowMs) }))
+    const taken: Taken[] = limits.slice(0, from).map(() => ({ cell: cellOf(nowMs) }))
     for (const limit of limits.slice(from)) {
       const result = await limit.holding.obtain(1, this.#book.clock.now())
-      if ('second' in result) {
+      if ('cell' in result) {
         taken.push(result)
         continue
       }
-      for (const [at, { second }] of taken.entries()) limits[at]?.holding.undo(1, second)
+      for (const [at, { cell }] of taken.entries()) limits[at]?.holding.undo(1, cell)
       throw limitRefusal(limit, chain.meanDurationMs, result, this.#book.clock.now())
     }
     return new Admission(chain, nowMs, this.#book)
@@ -148,7 +148,7 @@ export class Admission implements Reservation {
   readonly #chain: Chain
   readonly #book: LeaseBook
   readonly #admittedMs: number
-  #reserved: Array<{ readonly limit: UseLimit; readonly second: number; readonly amount: number }> = []
+  #reserved: Array<{ readonly limit: UseLimit; readonly cell: number; readonly amount: number }> = []
   #open = true
 
   constructor(chain: Chain, admittedMs: number, book: LeaseBook) {
@@ -171,7 +171,7 @@ export class Admission implements Reservation {
       const taken = limit.holding.take(amount, nowMs)
       if (taken === 'ask') return this.#reserveAsking(tokens, costMicro, at)
       if (taken !== 'taken') throw this.#refusal(limit, taken, nowMs, amount)
-      this.#reserved.push({ limit, second: secondOf(nowMs), amount })
+      this.#reserved.push({ limit, cell: cellOf(nowMs), amount })
     }
   }
 
@@ -181,8 +181,8 @@ export class Admission implements Reservation {
     const chain = this.#chain
     for (const { holding } of chain.places) holding.give(false)
     chain.meanDurationMs += (nowMs - this.#admittedMs - chain.meanDurationMs) * DURATION_SMOOTHING
-    for (const { limit, second, amount } of this.#reserved) {
-      limit.holding.correct(second, (limit.measure === 'tokens' ? actualTokens : costMicro) - amount)
+    for (const { limit, cell, amount } of this.#reserved) {
+      limit.holding.correct(cell, (limit.measure === 'tokens' ? actualTokens : costMicro) - amount)
     }
   }
 
@@ -197,8 +197,8 @@ export class Admission implements Reservation {
       const limit = this.#limitAt(at)
       const amount = amountOf(limit, tokens, costMicro)
       const result = await limit.holding.obtain(amount, this.#book.clock.now())
-      if (!('second' in result)) throw this.#refusal(limit, result, this.#book.clock.now(), amount)
-      this.#reserved.push({ limit, second: result.second, amount })
+      if (!('cell' in result)) throw this.#refusal(limit, result, this.#book.clock.now(), amount)
+      this.#reserved.push({ limit, cell: result.cell, amount })
     }
   }
 

@@ -15,14 +15,14 @@ export class BudgetUse {
     return this.#drawn !== 0 || this.#correction !== 0
   }
 
-  charge(_second: number, drawn: number, correction: number): void {
+  charge(_cell: number, drawn: number, correction: number): void {
     this.#total += drawn + correction
     this.#drawn += drawn
     this.#correction += correction
   }
 
   /** Takes back what was drawn; false when it has been reported already. */
-  undo(_second: number, drawn: number): boolean {
+  undo(_cell: number, drawn: number): boolean {
     if (this.#drawn < drawn) return false
     this.#drawn -= drawn
     this.#total -= drawn
@@ -50,7 +50,7 @@ export class BudgetUse {
   }
 
   /** The charges since the last report, which is now made. */
-  report(): Array<readonly [second: number, drawn: number, correction: number]> {
+  report(): Array<readonly [cell: number, drawn: number, correction: number]> {
     if (!this.hasCharges) return []
     const [drawn, correction] = [this.#drawn, this.#correction]
     this.#unacknowledged += drawn + correction

@@ -6,7 +6,7 @@ import type {
   LeaseAsk,
   LeaseGrant,
 } from '../core/allowance.ts'
-import { WINDOW_SECONDS } from '../core/allowance.ts'
+import { cellOf, WINDOW_SECONDS } from '../core/allowance.ts'
 import type { Clock } from '../core/clock.ts'
 import { BudgetUse } from './budget-use.ts'
 import { OUTDATED_MS, WindowUse } from './window-use.ts'
@@ -35,9 +35,9 @@ export interface Refusal {
   readonly isUnknown?: boolean
 }
 
-/** What was taken of a window counts in this second. */
+/** What was taken of a window counts in this cell. */
 export interface Taken {
-  readonly second: number
+  readonly cell: number
 }
 
 interface Waiter {
@@ -135,7 +135,7 @@ export class Holding {
    */
   obtain(need: number, nowMs: number): Promise<Taken | Refusal> {
     const taken = this.take(need, nowMs)
-    if (taken === 'taken') return Promise.resolve({ second: secondOf(nowMs) })
+    if (taken === 'taken') return Promise.resolve({ cell: cellOf(nowMs) })
     if (taken !== 'ask') return Promise.resolve(taken)
     return new Promise((resolve) => {
       const patienceMs = this.kind === 'budget' ? BUDGET_PATIENCE_MS : PATIENCE_MS
@@ -194,15 +194,15 @@ export class Holding {
   }
 
   /** Undoes a `take`: what is still to be reported is free again, what has been told is taken back. */
-  undo(need: number, second: number): void {
+  undo(need: number, cell: number): void {
     if (this.#use === null) this.give(false)
-    else if (this.#use.undo(second, need, this.#desk.clock.now())) this.#free += need
-    else this.correct(second, -need)
+    else if (this.#use.undo(cell, need, this.#desk.clock.now())) this.#free += need
+    else this.correct(cell, -need)
   }
 
-  /** Books more (or less) than was taken, under the second it was taken in. */
-  correct(second: number, delta: number): void {
-    if (delta !== 0) this.#charge(second, 0, delta)
+  /** Books more (or less) than was taken, under the cell it was taken in. */
+  correct(cell: number, delta: number): void {
+    if (delta !== 0) this.#charge(cell, 0, delta)
   }
 
   /** What is left for everybody, as far as is known here. */
@@ -259,7 +259,7 @@ export class Holding {
 
   /** The charges since the last report, which is now made. */
   takeCharges(): Array<readonly [string, number, number, number]> {
-    return this.#use?.report().map(([second, drawn, correction]) => [this.id, second, drawn, correction] as const) ?? []
+    return this.#use?.report().map(([cell, drawn, correction]) => [this.id, cell, drawn, correction] as const) ?? []
   }
 
   /** The authority is away. Leases stay: it will be told of them. */
@@ -320,7 +320,7 @@ export class Holding {
       this.#inUse += 1
       return
     }
-    this.#charge(secondOf(nowMs), need, 0)
+    this.#charge(cellOf(nowMs), need, 0)
     // Before it runs out: who comes next should not have to wait.
     if (this.#ahead > 1 && this.#free < (need * this.#slice) / 2) this.#askAhead(need, nowMs)
   }
@@ -338,8 +338,8 @@ export class Holding {
     this.ask(0, need * this.#slice, false)
   }
 
-  #charge(second: number, drawn: number, correction: number): void {
-    this.#use?.charge(second, drawn, correction, this.#desk.clock.now())
+  #charge(cell: number, drawn: number, correction: number): void {
+    this.#use?.charge(cell, drawn, correction, this.#desk.clock.now())
     this.#desk.dirty(this)
   }
 
@@ -359,7 +359,7 @@ export class Holding {
     for (let waiter = this.#waiters[0]; waiter !== undefined && this.#free >= waiter.need; waiter = this.#waiters[0]) {
       this.#waiters.shift()
       this.#draw(waiter.need, nowMs)
-      waiter.resolve({ second: secondOf(nowMs) })
+      waiter.resolve({ cell: cellOf(nowMs) })
     }
   }
 
@@ -378,7 +378,7 @@ export class Holding {
     const waiter = this.#waiters.shift()
     if (waiter === undefined) return
     const taken = this.#takeOfShare(waiter.need, nowMs)
-    waiter.resolve(taken === 'taken' ? { second: secondOf(nowMs) } : taken)
+    waiter.resolve(taken === 'taken' ? { cell: cellOf(nowMs) } : taken)
   }
 
   /** Nobody can be asked: this process may use what it leased, and its share of the limit, less what it used itself. */
@@ -405,7 +405,7 @@ export class Holding {
       if (spareAtMs > 0) return { retryAtMs: spareAtMs }
     }
     use.takeUnasked(need)
-    this.correct(secondOf(nowMs), need)
+    this.correct(cellOf(nowMs), need)
     return 'taken'
   }
 
@@ -425,8 +425,4 @@ export class Holding {
     // A caller is never shut out by its own limit; an upstream key must never see more than it allows.
     return this.isPermanent ? share : Math.max(1, share)
   }
-}
-
-export function secondOf(nowMs: number): number {
-  return Math.floor(nowMs / 1000)
 }

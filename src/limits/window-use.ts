@@ -15,7 +15,7 @@ export interface UnaskedTerms {
 /** What this process used of a window: all of the last minute, and what of it the authority has not been told yet. */
 export class WindowUse {
   readonly #window = new SlidingWindow()
-  /** Since the last report, by second: what was drawn from leases, and corrections. */
+  /** Since the last report, by cell: what was drawn from leases, and corrections. */
   readonly #charges = new Map<number, [drawn: number, correction: number]>()
   /** Reported, and not yet in what the authority says. */
   #unacknowledged = 0
@@ -30,10 +30,10 @@ export class WindowUse {
     return this.#charges.size > 0
   }
 
-  charge(second: number, drawn: number, correction: number, nowMs: number): void {
-    this.#window.correct(second, drawn + correction, nowMs)
-    const charge = this.#charges.get(second)
-    if (charge === undefined) this.#charges.set(second, [drawn, correction])
+  charge(cell: number, drawn: number, correction: number, nowMs: number): void {
+    this.#window.correct(cell, drawn + correction, nowMs)
+    const charge = this.#charges.get(cell)
+    if (charge === undefined) this.#charges.set(cell, [drawn, correction])
     else {
       charge[0] += drawn
       charge[1] += correction
@@ -41,11 +41,11 @@ export class WindowUse {
   }
 
   /** Takes back what was drawn; false when it has been reported already. */
-  undo(second: number, drawn: number, nowMs: number): boolean {
-    const charge = this.#charges.get(second)
+  undo(cell: number, drawn: number, nowMs: number): boolean {
+    const charge = this.#charges.get(cell)
     if (charge === undefined || charge[0] < drawn) return false
     charge[0] -= drawn
-    this.#window.correct(second, -drawn, nowMs)
+    this.#window.correct(cell, -drawn, nowMs)
     return true
   }
 
@@ -91,10 +91,10 @@ export class WindowUse {
   }
 
   /** The charges since the last report, which is now made. */
-  report(): Array<readonly [second: number, drawn: number, correction: number]> {
-    const charges = [...this.#charges].map(([second, [drawn, correction]]) => {
+  report(): Array<readonly [cell: number, drawn: number, correction: number]> {
+    const charges = [...this.#charges].map(([cell, [drawn, correction]]) => {
       this.#unacknowledged += drawn + correction
-      return [second, drawn, correction] as const
+      return [cell, drawn, correction] as const
     })
     this.#charges.clear()
     return charges

@@ -55,7 +55,7 @@ export class BudgetWorld {
     const holding = front.book.holding(BUDGET, 'budget', limit)
     const writer = writerOf(front)
     const taken = await holding.obtain(worst, leases.nowMs)
-    if (!('second' in taken) || this.#dead.has(writer)) return false
+    if (!('cell' in taken) || this.#dead.has(writer)) return false
     this.#reserve(writer, worst)
     leases.after(durationMs, () => {
       if (this.#dead.has(writer)) return

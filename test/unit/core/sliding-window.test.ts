@@ -44,18 +44,18 @@ describe('SlidingWindow', () => {
     )
   })
 
-  it('corrects an amount in the second it was taken in, and forgets one that left the window', () => {
+  it('corrects an amount in the cell it was taken in, and forgets one that left the window', () => {
     const window = new SlidingWindow()
-    const second = window.take(100, 1000, START_MS)
-    expect(second).not.toBeNull()
-    window.correct(second ?? 0, -60, START_MS + 5_000)
+    const cell = window.take(100, 1000, START_MS)
+    expect(cell).not.toBeNull()
+    window.correct(cell ?? 0, -60, START_MS + 5_000)
     expect(window.used(START_MS + 5_000)).toBe(40)
     expect(window.used(START_MS + 61_000)).toBe(0)
-    window.correct(second ?? 0, 500, START_MS + 61_000)
+    window.correct(cell ?? 0, 500, START_MS + 61_000)
     expect(window.used(START_MS + 61_000)).toBe(0)
   })
 
-  it('keeps its sum equal to its buckets over any history of takes and corrections', () => {
+  it('keeps its sum equal to its cells over any history of takes and corrections', () => {
     const step = fc.record({
       afterMs: fc.integer({ min: 0, max: 90_000 }),
       amount: fc.integer({ min: 0, max: 1000 }),
@@ -67,8 +67,8 @@ describe('SlidingWindow', () => {
         let now = START_MS
         for (const { afterMs, amount, correction } of steps) {
           now += afterMs
-          const second = window.take(amount, 10_000, now)
-          if (second !== null) window.correct(second, Math.max(correction, -amount), now)
+          const cell = window.take(amount, 10_000, now)
+          if (cell !== null) window.correct(cell, Math.max(correction, -amount), now)
         }
         expect(window.used(now + 120_000)).toBe(0)
       }),

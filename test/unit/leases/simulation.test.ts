@@ -53,7 +53,9 @@ it.each<readonly [name: string, faults: SimulationOptions['faults']]>([
     // Without an authority a process has at least one place of every caller.
     if (faults === null || faults.outageEveryMs === Infinity) expect(result.mostAtOnce).toBeLessThanOrEqual(1)
     expect(result.back).toBe(1)
-    if (faults === null) expect(result.share).toBeGreaterThan(0.97)
+    if (faults === null) expect(result.share).toBeGreaterThan(0.98)
+    // A short run is over before the windows it fills have gone round.
+    if (ADMISSIONS >= 1_000_000) expect(result.share).toBeGreaterThanOrEqual(0.99)
   },
   LONGEST_MS,
 )

@@ -1,5 +1,6 @@
 import type { BufferedAnswer } from '../core/dialect.ts'
 import { GatewayError } from '../core/errors.ts'
+import { joinBody } from '../core/uncounted-memory.ts'
 import { ERROR_TYPE_HEADER, readFailure as readAwsFailure } from '../dialects/bedrock-converse/errors.ts'
 import type { UpstreamHeaders } from '../upstream/upstream-client.ts'
 import { bufferedHeaders } from './answer-headers.ts'
@@ -33,7 +34,7 @@ class Collector {
 
   whole(): Buffer {
     const [first] = this.#chunks
-    return first !== undefined && this.#chunks.length === 1 ? first : Buffer.concat(this.#chunks)
+    return first !== undefined && this.#chunks.length === 1 ? first : joinBody(this.#chunks, this.#bytes)
   }
 }
 

@@ -1,4 +1,5 @@
 import { GatewayError } from '../core/errors.ts'
+import { joinBody } from '../core/uncounted-memory.ts'
 import type {
   UpstreamCall,
   UpstreamClient,
@@ -115,7 +116,9 @@ class CallsInTurn implements UpstreamCall, UpstreamListener {
 
   #deliver(): void {
     this.#listener.onHead(200, this.#headers)
-    const body = Buffer.concat([...this.#pieces, CLOSE])
+    this.#pieces.push(CLOSE)
+    const size = this.#pieces.reduce((sum, { length }) => sum + length, 0)
+    const body = joinBody(this.#pieces, size)
     this.#pieces.length = 0
     if (!this.#aborted) this.#listener.onData(body)
     if (this.#aborted) return

@@ -3,6 +3,7 @@ import type { DeadlineClock } from '../core/deadlines.ts'
 import { Deadline } from '../core/deadlines.ts'
 import { GatewayError } from '../core/errors.ts'
 import type { Exchange, IncomingRequest } from '../core/exchange.ts'
+import { allocateBody, joinBody } from '../core/uncounted-memory.ts'
 import type { UwsResponder } from './responder.ts'
 
 export interface BodyLimits {
@@ -88,7 +89,7 @@ export class UwsExchange implements Exchange {
   /** The server empties its buffer when this returns. */
   #keep(bytes: Uint8Array): void {
     if (this.#whole === null && isWorthMaking(this.#contentLength, this.#received)) {
-      this.#whole = Buffer.allocUnsafeSlow(this.#contentLength)
+      this.#whole = allocateBody(this.#contentLength)
       let at = 0
       for (const piece of this.#pieces) at += piece.copy(this.#whole, at)
       this.#pieces = []
@@ -123,7 +124,7 @@ export class UwsExchange implements Exchange {
       this.#waiting = null
       const [only] = this.#pieces
       const body = this.#whole ?? (this.#pieces.length === 1 ? only : undefined)
-      resolve(body ?? Buffer.concat(this.#pieces, this.#received))
+      resolve(body ?? joinBody(this.#pieces, this.#received))
       this.#letGo()
     }
   }

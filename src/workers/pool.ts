@@ -5,6 +5,7 @@ import type { AnswerRequest, BufferedAnswer } from '../core/dialect.ts'
 import type { BodyDialectName, DialectName, EndpointName } from '../core/endpoint.ts'
 import { GatewayError } from '../core/errors.ts'
 import type { RequestBody } from '../core/request-body.ts'
+import { portable, transfersOf } from '../core/uncounted-memory.ts'
 import type { ServiceCalls } from '../dialects/services/calls.ts'
 import type { ServiceAsk, ServiceReading } from '../dialects/services/codec.ts'
 import type {
@@ -58,40 +59,39 @@ export class WorkerPool {
     return this.#tasks < this.#threads
   }
 
-  /** As the validator's `validate`, for large bodies. `bytes` is empty afterwards; the result holds them. */
+  /** As the validator's `validate`, for large bodies. */
   async checkBody(endpoint: EndpointName, bytes: Buffer): Promise<RequestBody> {
-    const result = await this.#run({ kind: 'check-body', endpoint, bytes: owned(bytes), limits: this.#bodyLimits })
+    const result = await this.#run({ kind: 'check-body', endpoint, bytes, limits: this.#bodyLimits })
     if (result.kind !== 'body') throw failureOf(result)
-    return { ...result.body, bytes: asBuffer(result.bytes) }
+    return { ...result.body, bytes }
   }
 
-  /** As the dialect's `readAnswer`, for large answers; leaves `bytes` as they are. */
+  /** As the dialect's `readAnswer`, for large answers. */
   async readAnswer(dialect: BodyDialectName, request: AnswerRequest, bytes: Buffer): Promise<BufferedAnswer> {
     const { expected, estimatedPromptTokens } = request
     const plain = { expected, estimatedPromptTokens }
-    const result = await this.#run({ kind: 'read-answer', dialect, request: plain, bytes: new Uint8Array(bytes) })
+    const result = await this.#run({ kind: 'read-answer', dialect, request: plain, bytes })
     if (result.kind !== 'answer') throw failureOf(result)
-    // What was written anew comes back in the place of what was sent.
-    return { ...result.answer, body: result.isNew ? asBuffer(result.bytes) : null }
+    return { ...result.answer, body: result.bytes === null ? null : asBuffer(result.bytes) }
   }
 
-  /** As `translateRequest` of the dialects, for large bodies; leaves `bytes` as they are. */
+  /** As `translateRequest` of the dialects, for large bodies. */
   async translateRequest(bytes: Buffer, pair: Pair, edits: TargetEdits): Promise<TranslatedRequest> {
-    const result = await this.#run({ kind: 'translate-request', pair, edits, bytes: new Uint8Array(bytes) })
+    const result = await this.#run({ kind: 'translate-request', pair, edits, bytes })
     if (result.kind !== 'translated') throw failureOf(result)
     return { ...result.request, body: asBuffer(result.bytes) }
   }
 
-  /** As `translateAnswer` of the dialects, for large answers; leaves `bytes` as they are. */
+  /** As `translateAnswer` of the dialects, for large answers. */
   async translateAnswer(bytes: Buffer, translation: AnswerTranslation): Promise<TranslatedAnswer> {
-    const result = await this.#run({ kind: 'translate-answer', translation, bytes: new Uint8Array(bytes) })
+    const result = await this.#run({ kind: 'translate-answer', translation, bytes })
     if (result.kind !== 'translated-answer') throw failureOf(result)
-    return { ...result.answer, body: result.isNew ? asBuffer(result.bytes) : null }
+    return { ...result.answer, body: result.bytes === null ? null : asBuffer(result.bytes) }
   }
 
-  /** As `buildCalls` of the dialects, for large bodies; leaves `bytes` as they are. */
+  /** As `buildCalls` of the dialects, for large bodies. */
   async buildCalls(bytes: Buffer, ask: ServiceAsk): Promise<ServiceCalls> {
-    const result = await this.#run({ kind: 'build-calls', ask, bytes: Uint8Array.from(bytes) })
+    const result = await this.#run({ kind: 'build-calls', ask, bytes })
     if (result.kind !== 'calls') throw failureOf(result)
     const whole = asBuffer(result.bytes)
     let from = 0
@@ -99,21 +99,21 @@ export class WorkerPool {
     return { ...result.calls, bodies }
   }
 
-  /** As `readCalls` of the dialects, for large answers; leaves `bytes` as they are. */
+  /** As `readCalls` of the dialects, for large answers. */
   async readCalls(bytes: Buffer, reading: ServiceReading): Promise<BufferedAnswer> {
-    const result = await this.#run({ kind: 'read-calls', reading, bytes: Uint8Array.from(bytes) })
+    const result = await this.#run({ kind: 'read-calls', reading, bytes })
     if (result.kind !== 'answer') throw failureOf(result)
-    return { ...result.answer, body: result.isNew ? asBuffer(result.bytes) : null }
+    return { ...result.answer, body: result.bytes === null ? null : asBuffer(result.bytes) }
   }
 
-  /** Tokens of a prompt as the model's family would count them; leaves `bytes` as they are. */
+  /** Tokens of a prompt as the model's family would count them. */
   countPrompt(bytes: Buffer, dialect: DialectName, model: string): Promise<number> {
-    return this.#count({ kind: 'count-prompt', dialect, model, bytes: new Uint8Array(bytes) })
+    return this.#count({ kind: 'count-prompt', dialect, model, bytes })
   }
 
   /** The same of a whole answer. */
   countAnswer(bytes: Buffer, dialect: DialectName, model: string): Promise<number> {
-    return this.#count({ kind: 'count-answer', dialect, model, bytes: new Uint8Array(bytes) })
+    return this.#count({ kind: 'count-answer', dialect, model, bytes })
   }
 
   async close(): Promise<void> {
@@ -130,23 +130,21 @@ export class WorkerPool {
     if (this.#tasks >= this.#maxTasks) throw new GatewayError('WORKERS_BUSY', { retryAfterSeconds: 1 })
     this.#tasks += 1
     try {
-      return (await this.#pool.run(task, {
-        name: 'run',
-        transferList: [task.bytes.buffer as ArrayBuffer],
-        signal: AbortSignal.timeout(TASK_TIMEOUT_MS),
-      })) as TaskResult
+      const bytes = portable(task.bytes)
+      return (await this.#pool.run(
+        { ...task, bytes },
+        {
+          name: 'run',
+          transferList: transfersOf(bytes),
+          signal: AbortSignal.timeout(TASK_TIMEOUT_MS),
+        },
+      )) as TaskResult
     } catch (cause) {
       throw new GatewayError('INTERNAL', { cause, detail: 'a worker failed' })
     } finally {
       this.#tasks -= 1
     }
   }
-}
-
-/** A view that has its memory to itself: Node's small buffers share theirs, and transferring it would take all of them. */
-function owned(bytes: Buffer): Uint8Array {
-  const whole = bytes.byteOffset === 0 && bytes.byteLength === bytes.buffer.byteLength
-  return whole ? new Uint8Array(bytes.buffer) : new Uint8Array(bytes)
 }
 
 function asBuffer({ buffer, byteOffset, byteLength }: Uint8Array): Buffer {

@@ -12,7 +12,7 @@ import type {
   TranslatedRequest,
 } from '../dialects/translate.ts'
 
-/** What the pool can be asked for. Bytes travel by transfer, never by copy: the sender's view is empty afterwards. */
+/** What the pool can be asked for. Bytes in shared memory are read where they are; others are transferred. */
 export type Task =
   | {
       readonly kind: 'check-body'
@@ -52,13 +52,12 @@ export interface BodyLimits {
 }
 
 export type TaskResult =
-  | { readonly kind: 'body'; readonly body: Omit<RequestBody, 'bytes'>; readonly bytes: Uint8Array }
+  | { readonly kind: 'body'; readonly body: Omit<RequestBody, 'bytes'> }
   | {
       readonly kind: 'answer'
       readonly answer: Omit<BufferedAnswer, 'body'>
-      /** `bytes` are not those that came but what the client gets in their place. */
-      readonly isNew: boolean
-      readonly bytes: Uint8Array
+      /** What the client gets in the place of what came; null: what came. */
+      readonly bytes: Uint8Array | null
     }
   | {
       readonly kind: 'translated'
@@ -68,9 +67,8 @@ export type TaskResult =
   | {
       readonly kind: 'translated-answer'
       readonly answer: Omit<TranslatedAnswer, 'body'>
-      /** False: there is none, `bytes` are the upstream's. */
-      readonly isNew: boolean
-      readonly bytes: Uint8Array
+      /** Null: what came. */
+      readonly bytes: Uint8Array | null
     }
   | {
       readonly kind: 'calls'
@@ -79,8 +77,8 @@ export type TaskResult =
       readonly lengths: readonly number[]
       readonly bytes: Uint8Array
     }
-  | { readonly kind: 'counted'; readonly tokens: number; readonly bytes: Uint8Array }
-  | { readonly kind: 'refused'; readonly error: TransferredError; readonly bytes: Uint8Array }
+  | { readonly kind: 'counted'; readonly tokens: number }
+  | { readonly kind: 'refused'; readonly error: TransferredError }
 
 /** A GatewayError on its way between threads. */
 export interface TransferredError {

@@ -1,6 +1,7 @@
 import { move, transferableSymbol, valueSymbol } from 'piscina'
 import { GatewayError } from '../core/errors.ts'
 import { yieldTo } from '../core/thread-priority.ts'
+import { joinBody, portable, transfersOf } from '../core/uncounted-memory.ts'
 import { dialectOf } from '../dialects/index.ts'
 import { buildCalls, readCalls } from '../dialects/services/calls.ts'
 import { translateAnswer, translateRequest } from '../dialects/translate.ts'
@@ -15,49 +16,49 @@ yieldTo(NICENESS)
 
 let validator: { readonly limits: BodyLimits; readonly validator: Validator } | null = null
 
-/** The pool's one entry: a task in, its result out, the bytes handed back. */
+/** The pool's one entry: a task in, its result out. */
 export async function run(task: Task): Promise<TaskResult> {
   const { bytes } = task
   const buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
   try {
     return transferred(await perform(task, buffer))
   } catch (cause) {
-    if (cause instanceof SyntaxError) return transferred(refused(new GatewayError('UPSTREAM_INVALID_ANSWER'), bytes))
+    if (cause instanceof SyntaxError) return transferred(refused(new GatewayError('UPSTREAM_INVALID_ANSWER')))
     if (!(cause instanceof GatewayError)) throw cause
-    return transferred(refused(cause, bytes))
+    return transferred(refused(cause))
   }
 }
 
 function perform(task: Task, buffer: Buffer): TaskResult | Promise<TaskResult> {
-  const { bytes } = task
   switch (task.kind) {
     case 'check-body': {
-      const { bytes: handedBack, ...body } = validatorFor(task.limits).validate(task.endpoint, buffer)
-      return { kind: 'body', body, bytes }
+      const { bytes: _, ...body } = validatorFor(task.limits).validate(task.endpoint, buffer)
+      return { kind: 'body', body }
     }
     case 'translate-request': {
       const { body, ...request } = translateRequest(buffer, task.pair, task.edits)
-      return { kind: 'translated', request, bytes: owned(body) }
+      return { kind: 'translated', request, bytes: portable(body) }
     }
     case 'translate-answer': {
       const { body, ...answer } = translateAnswer(buffer, task.translation)
-      return { kind: 'translated-answer', answer, isNew: body !== null, bytes: body === null ? bytes : owned(body) }
+      return { kind: 'translated-answer', answer, bytes: body === null ? null : portable(body) }
     }
     case 'build-calls': {
       const { bodies, ...calls } = buildCalls(buffer, task.ask)
       const lengths = bodies.map((body) => body.length)
-      return { kind: 'calls', calls, lengths, bytes: owned(Buffer.concat(bodies)) }
+      const total = lengths.reduce((sum, length) => sum + length, 0)
+      return { kind: 'calls', calls, lengths, bytes: portable(joinBody(bodies, total)) }
     }
     case 'read-calls': {
       const { body, ...answer } = readCalls(buffer, task.reading)
-      return { kind: 'answer', answer, isNew: body !== null, bytes: body === null ? bytes : owned(body) }
+      return { kind: 'answer', answer, bytes: body === null ? null : portable(body) }
     }
     case 'count-prompt':
     case 'count-answer':
       return counted(task, buffer)
     case 'read-answer': {
       const { body, ...answer } = dialectOf(task.dialect).readAnswer(buffer, task.request)
-      return { kind: 'answer', answer, isNew: body !== null, bytes: body === null ? bytes : owned(body) }
+      return { kind: 'answer', answer, bytes: body === null ? null : portable(body) }
     }
   }
 }
@@ -65,21 +66,17 @@ function perform(task: Task, buffer: Buffer): TaskResult | Promise<TaskResult> {
 async function counted(task: CountTask, buffer: Buffer): Promise<TaskResult> {
   // The tokenizer takes 0.1 s and 70 MB: only workers that count load it.
   const { count } = await import('./count-task.ts')
-  return { kind: 'counted', tokens: count(task, buffer), bytes: task.bytes }
+  return { kind: 'counted', tokens: count(task, buffer) }
 }
 
-function refused(error: GatewayError, bytes: Uint8Array): TaskResult {
-  return { kind: 'refused', error: { code: error.code, message: error.message, param: error.param }, bytes }
-}
-
-/** Node's small buffers share their memory: transferring it would take all of them. */
-function owned(bytes: Buffer): Uint8Array {
-  return bytes.byteLength === bytes.buffer.byteLength ? bytes : new Uint8Array(bytes)
+function refused(error: GatewayError): TaskResult {
+  return { kind: 'refused', error: { code: error.code, message: error.message, param: error.param } }
 }
 
 /** Piscina looks for what it may transfer at the result itself, not inside of it. */
 function transferred(result: TaskResult): TaskResult {
-  return move({ [transferableSymbol]: [result.bytes.buffer], [valueSymbol]: result }) as unknown as TaskResult
+  if (!('bytes' in result) || result.bytes === null) return result
+  return move({ [transferableSymbol]: transfersOf(result.bytes), [valueSymbol]: result }) as unknown as TaskResult
 }
 
 /** Compiled once per worker and limits. */

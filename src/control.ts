@@ -16,6 +16,7 @@ import { JobClaims } from './control/job-claims.ts'
 import { JournalWatch } from './control/journal-watch.ts'
 import { KeyNewsBoard } from './control/key-news-board.ts'
 import { MetricsListener } from './control/metrics-listener.ts'
+import { RelayWatch } from './control/relay-watch.ts'
 import { SnapshotPublisher } from './control/snapshot-publisher.ts'
 import { becomeSoleControl } from './control/sole-control.ts'
 import { StoreMonitor } from './control/store-monitor.ts'
@@ -73,6 +74,7 @@ async function runControl(setup: ChildSetup): Promise<void> {
 
   const metrics = new Metrics()
   const registry = new MetricRegistry(metrics)
+  const relayWatch: RelayWatch = new RelayWatch(clock, registry, () => link.fronts)
   const processSamples = new ProcessSamples('control')
   const journalDirectory = join(config.dataDir, 'journal')
   await mkdir(journalDirectory, { recursive: true, mode: 0o700 })
@@ -190,11 +192,12 @@ async function runControl(setup: ChildSetup): Promise<void> {
       journalHealth: () => journalWatch.health,
       version: ownVersion(),
       renderMetrics,
+      relayState: () => relayWatch.state(),
     }),
     new Guard({ database, tokens, scraperSecret: config.metrics.token }),
     onFault,
   )
-  const link = new ControlLink({
+  const link: ControlLink = new ControlLink({
     socketPath: setup.socketPath,
     maxBodyBytes: MAX_MANAGEMENT_BODY_BYTES,
     greet: () => {
@@ -215,6 +218,7 @@ async function runControl(setup: ChildSetup): Promise<void> {
     },
     onMetrics: (front, connection, report) => {
       registry.absorb(front, connection, report, clock.now())
+      relayWatch.absorb(report)
     },
     onGone: (connection) => {
       registry.forget(connection)

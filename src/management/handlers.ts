@@ -1,4 +1,5 @@
 import type { JournalHealth } from '../core/health.ts'
+import type { RelayState } from '../core/relay-state.ts'
 import type { Handlers } from './call.ts'
 import { departmentHandlers } from './department-handlers.ts'
 import { documentationHandlers } from './documentation-handlers.ts'
@@ -8,6 +9,7 @@ import { journalHandlers } from './journal-handlers.ts'
 import { keyHandlers } from './key-handlers.ts'
 import { logHandlers } from './log-handlers.ts'
 import { memberHandlers } from './member-handlers.ts'
+import { platformStatsHandlers } from './platform-stats-handlers.ts'
 import { sessionHandlers } from './session-handlers.ts'
 import type { SessionParts } from './session-handlers.ts'
 import { statsHandlers } from './stats-handlers.ts'
@@ -21,6 +23,7 @@ export interface HandlerParts extends SessionParts {
   /** Of the gateway. */
   readonly version: string
   readonly renderMetrics: () => string
+  readonly relayState: () => RelayState
 }
 
 export function createHandlers(parts: HandlerParts): Handlers {
@@ -30,6 +33,7 @@ export function createHandlers(parts: HandlerParts): Handlers {
     ...keyHandlers(database, parts.keyHash),
     ...logHandlers(database),
     ...statsHandlers(database, parts.renderMetrics),
+    ...platformStatsHandlers(database, parts.relayState),
     ...userHandlers(database),
     ...enterpriseHandlers(database),
     ...memberHandlers(database),

@@ -4,28 +4,23 @@ import type { QueryOf } from '../api/operation.ts'
 import type { Queryable } from '../store/database.ts'
 import type { LogScope } from '../store/request-log.ts'
 import { usageSeries } from '../store/usage-stats.ts'
-import type { UsageRow } from '../store/usage-stats.ts'
+import type { UsageSums } from '../store/usage-stats.ts'
 import { PROMETHEUS_CONTENT_TYPE } from '../telemetry/prometheus-text.ts'
 import { Download } from './call.ts'
 import type { Handlers } from './call.ts'
-
-const HOUR_MS = 3_600_000
-const DAY_MS = 24 * HOUR_MS
+import { rangeOf } from './period.ts'
 
 type Sums = Static<typeof Usage>['totals']
 
-/** What was used, from the hourly sums; and the metrics, as `render` makes them. */
+/** What was used, from the sums; and the metrics, as `render` makes them. */
 export function statsHandlers(database: Queryable, render: () => string): Handlers<keyof typeof STATS> {
   const usage = async (scope: LogScope, query: QueryOf<typeof STATS.usage>): Promise<Static<typeof Usage>> => {
     const { period = '7d', granularity = 'day', group_by: group = null } = query
-    const toMs = Date.now()
-    const fromMs = toMs - Number.parseInt(period) * (period.endsWith('h') ? HOUR_MS : DAY_MS)
-    // Whole hours: the first one may reach back a little further than was asked.
-    const range = { fromMs: fromMs - (fromMs % HOUR_MS), toMs }
+    const range = rangeOf(period)
     const rows = await usageSeries(database, scope, range, { granularity, group })
     return {
       from: new Date(range.fromMs).toISOString(),
-      to: new Date(toMs).toISOString(),
+      to: new Date(range.toMs).toISOString(),
       totals: sumsOf(rows),
       series: rows.map((row) => ({ time: new Date(row.atMs).toISOString(), group: row.group, ...sumsOf([row]) })),
     }
@@ -38,8 +33,8 @@ export function statsHandlers(database: Queryable, render: () => string): Handle
   }
 }
 
-function sumsOf(rows: readonly UsageRow[]): Sums {
-  const sum = (of: (row: UsageRow) => number): number => rows.reduce((total, row) => total + of(row), 0)
+export function sumsOf(rows: readonly UsageSums[]): Sums {
+  const sum = (of: (row: UsageSums) => number): number => rows.reduce((total, row) => total + of(row), 0)
   const requests = sum((row) => row.requests)
   const ttftCount = sum((row) => row.ttftCount)
   return {

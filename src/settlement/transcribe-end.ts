@@ -85,6 +85,7 @@ export class EndTranscriber extends ByteTranscriber {
     this.text()
     const providerId = this.cached()
     this.text()
+    const upstreamKeyId = this.cached()
     this.text()
     const servedModel = this.cached()
     this.#attempts(this.textStart, this.textEnd)
@@ -117,6 +118,7 @@ export class EndTranscriber extends ByteTranscriber {
       memberId,
       model,
       providerId,
+      upstreamKeyId,
       status,
       aborted,
       promptTokens: tokens.promptTokens,

@@ -1,6 +1,9 @@
 import type { DayPart } from './daily-rollups.ts'
 import { addToDays } from './daily-rollups.ts'
 import type { PreparedStatement, Queryable } from './database.ts'
+import type { KeyPart } from './key-rollups.ts'
+import { addToKeyDays } from './key-rollups.ts'
+import { RelayRollups } from './relay-rollups.ts'
 import type { RequestLogRow } from './request-log.ts'
 import { SUM_COLUMNS, noSums } from './rollup-sums.ts'
 import type { Sums } from './rollup-sums.ts'
@@ -20,6 +23,7 @@ export type RollupRow = Pick<
   | 'endpoint'
   | 'status'
   | 'providerId'
+  | 'upstreamKeyId'
   | 'aborted'
   | 'promptTokens'
   | 'completionTokens'
@@ -37,6 +41,8 @@ interface Rollup {
   readonly key: readonly [hourMs: number, ...texts: string[]]
   readonly status: number
   readonly sums: Sums
+  /** The time of its last row. */
+  lastMs: number
 }
 
 const TEXT_COLUMNS = ['key_id', 'user_id', 'enterprise_id', 'model', 'endpoint'] as const
@@ -54,14 +60,18 @@ const ADD: PreparedStatement = {
     DO UPDATE SET ${SUM_COLUMNS.map((column) => `${column} = r.${column} + excluded.${column}`).join(', ')}`,
 }
 
-/** Sums of rows by hour and what is told apart, and by day. */
+/** Sums of rows by hour and what is told apart, by day, by key and by upstream. */
 export class Rollups {
   /** By key and model: within those few are told apart. */
   readonly #rollups = new Map<string, Map<string, Rollup[]>>()
+  readonly #relay = new RelayRollups()
 
   add(row: RollupRow): void {
     const among = this.#of(row.keyId ?? '', groupedModel(row))
-    addRow((among.find((rollup) => isOf(rollup, row)) ?? begun(among, row)).sums, row)
+    const rollup = among.find((one) => isOf(one, row)) ?? begun(among, row)
+    addRow(rollup.sums, row)
+    rollup.lastMs = Math.max(rollup.lastMs, row.atMs)
+    this.#relay.add(row)
   }
 
   #of(keyId: string, model: string): Rollup[] {
@@ -84,12 +94,19 @@ export class Rollups {
       ...SUM_COLUMNS.map((column) => rollups.map(({ sums }) => sums[column])),
     ])
     await addToDays(queryable, rollups.map(dayPart))
+    await addToKeyDays(queryable, rollups.map(keyPart))
+    await this.#relay.addTo(queryable)
   }
 }
 
 function dayPart({ key, status, sums }: Rollup): DayPart {
   const [hourMs, , , enterpriseId = '', model = '', endpoint = ''] = key
   return { hourMs, enterpriseId, model, endpoint, status, sums }
+}
+
+function keyPart({ key, status, sums, lastMs }: Rollup): KeyPart {
+  const [hourMs, keyId = ''] = key
+  return { keyId, hourMs, lastMs, status, sums }
 }
 
 function isOf({ key, status }: Rollup, row: RollupRow): boolean {
@@ -107,7 +124,7 @@ function isOf({ key, status }: Rollup, row: RollupRow): boolean {
 function begun(among: Rollup[], row: RollupRow): Rollup {
   const hourMs = Math.floor(row.atMs / HOUR_MS) * HOUR_MS
   const texts = [row.keyId ?? '', row.userId ?? '', row.enterpriseId ?? '', groupedModel(row), row.endpoint]
-  const rollup = { key: [hourMs, ...texts], status: row.status ?? 0, sums: noSums() } as const
+  const rollup: Rollup = { key: [hourMs, ...texts], status: row.status ?? 0, sums: noSums(), lastMs: row.atMs }
   among.push(rollup)
   return rollup
 }

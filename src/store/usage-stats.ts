@@ -1,12 +1,19 @@
+import { ALL_ENTERPRISES } from './daily-rollups.ts'
 import type { Queryable } from './database.ts'
+import { DAY_MS } from './partitions.ts'
 import type { LogScope } from './request-log.ts'
 
 export type UsageGroup = 'model' | 'key' | 'status' | 'endpoint'
+export type Granularity = 'hour' | 'day'
 
-/** Sums of a time and a group. Durations in microseconds, money in micro-units. */
-export interface UsageRow {
-  readonly atMs: number
-  readonly group: string | null
+/** Whole hours (UTC); `toMs` is exclusive and may be any time. */
+export interface TimeRange {
+  readonly fromMs: number
+  readonly toMs: number
+}
+
+/** Durations in microseconds, money in micro-units. */
+export interface UsageSums {
   readonly requests: number
   readonly errors: number
   readonly aborted: number
@@ -20,27 +27,65 @@ export interface UsageRow {
   readonly totalUs: number
 }
 
+/** Sums of a time and a group. */
+export interface UsageRow extends UsageSums {
+  readonly atMs: number
+  readonly group: string | null
+}
+
 const SUMS = `sum(requests)::int8 AS requests, sum(CASE WHEN status = 0 OR status >= 400 THEN requests ELSE 0 END)::int8 AS errors,
   sum(aborted)::int8 AS aborted, sum(prompt_tokens)::int8 AS "promptTokens", sum(completion_tokens)::int8 AS "completionTokens",
   sum(cached_tokens)::int8 AS "cachedTokens", sum(reasoning_tokens)::int8 AS "reasoningTokens", sum(cost_micro)::int8 AS "costMicro",
   sum(ttft_us)::int8 AS "ttftUs", sum(ttft_count)::int8 AS "ttftCount", sum(total_us)::int8 AS "totalUs"`
 
-/** From the hourly sums, oldest first; hours without a request are left out. */
+const SUMMED = `status, requests, aborted, prompt_tokens, completion_tokens, cached_tokens, reasoning_tokens, cost_micro, ttft_us,
+  ttft_count, total_us`
+
+/** Hours from $1 until the day $2, days from there until $3. `$4` is a kind of scope, and `$5` its id. */
+const HOURS_AND_DAYS = `(
+    SELECT hour AS at, enterprise_id, key_id, model, endpoint, ${SUMMED} FROM request_rollup_hourly
+      WHERE hour >= $1 AND hour < $2 AND ($4::text IN ('everyone', 'each-enterprise') OR ($4 = 'user' AND user_id = $5)
+        OR ($4 = 'enterprise' AND enterprise_id = $5))
+    UNION ALL
+    SELECT day, enterprise_id, '', model, endpoint, ${SUMMED} FROM request_rollup_daily
+      WHERE day >= $2 AND day < $3 AND (($4 = 'everyone' AND enterprise_id = '${ALL_ENTERPRISES}')
+        OR ($4 = 'each-enterprise' AND enterprise_id <> '${ALL_ENTERPRISES}') OR ($4 = 'enterprise' AND enterprise_id = $5))
+  ) AS used`
+
+/** Oldest first; times without a request are left out. Of everyone and of enterprises, days are read as days. */
 export async function usageSeries(
   queryable: Queryable,
   scope: LogScope,
-  range: { readonly fromMs: number; readonly toMs: number },
-  by: { readonly granularity: 'hour' | 'day'; readonly group: UsageGroup | null },
+  range: TimeRange,
+  by: { readonly granularity: Granularity; readonly group: UsageGroup | null },
 ): Promise<UsageRow[]> {
+  const hasDays = by.granularity === 'day' && by.group !== 'key' && scope.kind !== 'user'
   const owner = scope.kind === 'everyone' ? null : scope.kind === 'user' ? scope.userId : scope.enterpriseId
   return queryable.query<UsageRow>(
-    `SELECT (extract(epoch FROM date_trunc($5::text, hour, 'UTC')) * 1000)::int8 AS "atMs",
-        CASE $6::text WHEN 'model' THEN model WHEN 'key' THEN key_id WHEN 'status' THEN status::text
+    `SELECT (extract(epoch FROM date_trunc($6::text, at, 'UTC')) * 1000)::int8 AS "atMs",
+        CASE $7::text WHEN 'model' THEN model WHEN 'key' THEN key_id WHEN 'status' THEN status::text
           WHEN 'endpoint' THEN endpoint END AS "group", ${SUMS}
-      FROM request_rollup_hourly
-      WHERE hour >= $1 AND hour < $2
-        AND ($3::text = 'everyone' OR ($3 = 'user' AND user_id = $4) OR ($3 = 'enterprise' AND enterprise_id = $4))
-      GROUP BY 1, 2 ORDER BY 1, 2`,
-    [new Date(range.fromMs), new Date(range.toMs), scope.kind, owner, by.granularity, by.group],
+      FROM ${HOURS_AND_DAYS} GROUP BY 1, 2 ORDER BY 1, 2`,
+    [...timesOf(range, hasDays), scope.kind, owner, by.granularity, by.group],
   )
+}
+
+/** The groups of everyone with the most requests, the most first. Requests of no enterprise are those of ''. */
+export async function usageByGroup(
+  queryable: Queryable,
+  range: TimeRange,
+  by: { readonly granularity: Granularity; readonly group: 'model' | 'status' | 'enterprise'; readonly most: number },
+): Promise<Array<UsageSums & { readonly group: string }>> {
+  const kind = by.group === 'enterprise' ? 'each-enterprise' : 'everyone'
+  return queryable.query(
+    `SELECT CASE $6::text WHEN 'model' THEN model WHEN 'status' THEN status::text ELSE enterprise_id END AS "group", ${SUMS}
+      FROM ${HOURS_AND_DAYS} GROUP BY 1 ORDER BY sum(requests) DESC, 1 LIMIT $7`,
+    [...timesOf(range, by.granularity === 'day'), kind, null, by.group, by.most],
+  )
+}
+
+/** Where the hours of a range begin, where its days do, and its end. */
+export function timesOf({ fromMs, toMs }: TimeRange, hasDays: boolean): [Date, Date, Date] {
+  const daysFromMs = hasDays ? Math.min(toMs, Math.ceil(fromMs / DAY_MS) * DAY_MS) : toMs
+  return [new Date(fromMs), new Date(daysFromMs), new Date(toMs)]
 }

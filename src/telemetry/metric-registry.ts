@@ -1,5 +1,7 @@
+import type { CounterFamily } from './metric-families.ts'
 import type { Metrics, MetricReport, Sample } from './metrics.ts'
 import { renderMetrics } from './prometheus-text.ts'
+import type { Labels } from './series.ts'
 
 /** A process that says nothing for so long says nothing about now. */
 const STALE_MS = 10_000
@@ -30,12 +32,18 @@ export class MetricRegistry {
     for (const [name, reporter] of this.#reporters) if (reporter.owner === owner) this.#reporters.delete(name)
   }
 
+  /** The state of all processes that live. */
+  states(nowMs: number): Sample[] {
+    return [...this.#reporters.values()].flatMap(({ atMs, samples }) => (nowMs - atMs <= STALE_MS ? samples : []))
+  }
+
+  /** What all processes together have counted. */
+  counter(family: CounterFamily): ReadonlyArray<{ readonly labels: Labels; readonly value: number }> {
+    return this.#metrics.counter(family).all
+  }
+
   /** Everything, in the Prometheus text format. */
   render(own: readonly Sample[], nowMs: number): string {
-    const samples = [...own]
-    for (const reporter of this.#reporters.values()) {
-      if (nowMs - reporter.atMs <= STALE_MS) samples.push(...reporter.samples)
-    }
-    return renderMetrics(this.#metrics, samples)
+    return renderMetrics(this.#metrics, [...own, ...this.states(nowMs)])
   }
 }

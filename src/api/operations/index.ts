@@ -6,6 +6,7 @@ import { JOURNAL } from './journal.ts'
 import { KEYS } from './keys.ts'
 import { LOGS } from './logs.ts'
 import { MEMBERS } from './members.ts'
+import { PLATFORM_STATS } from './platform-stats.ts'
 import { SESSION } from './session.ts'
 import { STATS } from './stats.ts'
 import { USERS } from './users.ts'
@@ -17,6 +18,7 @@ export const OPERATIONS = {
   ...KEYS,
   ...LOGS,
   ...STATS,
+  ...PLATFORM_STATS,
   ...USERS,
   ...JOURNAL,
   ...DOCUMENTATION,

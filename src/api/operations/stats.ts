@@ -4,7 +4,7 @@ import { ok, operation, Time } from '../operation.ts'
 
 const Count = Type.Integer({ minimum: 0 })
 
-const Sums = {
+export const Sums = {
   requests: Count,
   errors: Count,
   aborted: Count,
@@ -17,15 +17,15 @@ const Sums = {
   mean_total_ms: nullable(Type.Number()),
 }
 
+export const Period = Type.String({
+  description: 'How far back: hours or days. Whole hours: the first one may reach back a little further.',
+  pattern: '^[1-9][0-9]{0,3}[hd]$',
+  default: '7d',
+  examples: ['24h', '30d'],
+})
+
 export const UsageQuery = Type.Object({
-  period: Type.Optional(
-    Type.String({
-      description: 'How far back: hours or days.',
-      pattern: '^[1-9][0-9]{0,3}[hd]$',
-      default: '7d',
-      examples: ['24h', '30d'],
-    }),
-  ),
+  period: Type.Optional(Period),
   granularity: Type.Optional(Type.Enum(['hour', 'day'], { default: 'day' })),
   group_by: Type.Optional(Type.Enum(['model', 'key', 'status', 'endpoint'])),
 })

@@ -28,7 +28,7 @@ const MAY_IMPORT = {
   management: ['core', 'api', 'config', 'telemetry', 'store', 'ledger', 'validation'],
   mcp: ['core', 'api', 'config', 'telemetry', 'store'],
   simulator: ['core', 'api', 'wire', 'server', 'dialects'],
-  client: ['api', 'wire'],
+  client: ['api'],
   console: ['api', 'client'],
   supervisor: ['core', 'config', 'telemetry'],
   // Parts of the control process that belong to no plane: the first run, the snapshot, the state of the stores.
@@ -141,10 +141,11 @@ module.exports = {
       to: { path: '^src/workers/(tasks/|worker[.]ts$|[^/]*-tasks?[.]ts$)' },
     },
     {
-      name: 'client-takes-only-the-sse-decoder',
+      name: 'client-takes-only-types-of-api',
+      comment: 'It runs in browsers, without any library.',
       severity: 'error',
       from: { path: '^src/client/' },
-      to: { path: '^src/wire/', pathNot: '^src/wire/sse' },
+      to: { path: '^(src/api/|node_modules/)', dependencyTypesNot: ['type-only'] },
     },
     {
       name: 'no-cycles',

@@ -1,0 +1,60 @@
+import { SluiceError } from './errors.ts'
+import { EventStream } from './event-stream.ts'
+import type { StreamEnd } from './event-stream.ts'
+import { readJson } from './json.ts'
+import type { CallOptions, ClientOptions } from './options.ts'
+import { addressOf } from './route.ts'
+import type { Outgoing, Transport } from './transport.ts'
+
+const MESSAGES_VERSION = '2023-06-01'
+
+/** Fields that this client does not know; they pass through. */
+export type Unknown = Readonly<Record<string, unknown>>
+
+interface AiRoute {
+  readonly method: 'GET' | 'POST'
+  readonly path: string
+}
+
+/** Calls of the AI endpoints. Nothing in them is kept, so that all may be made again; of a stream, until it begins. */
+export class AiCalls {
+  readonly #transport: Transport
+  readonly #headers: Readonly<Record<string, string>>
+
+  constructor(transport: Transport, { apiKey, vendor = 'anthropic' }: ClientOptions) {
+    this.#transport = transport
+    this.#headers = {
+      [`${vendor}-version`]: MESSAGES_VERSION,
+      ...(apiKey === undefined ? {} : { authorization: `Bearer ${apiKey}` }),
+    }
+  }
+
+  get<Answer>(route: AiRoute, params: Readonly<Record<string, string>>, options: CallOptions = {}): Promise<Answer> {
+    return this.#transport.send(this.#outgoing(route, params), options, readJson<Answer>)
+  }
+
+  post<Answer>(route: AiRoute, body: Unknown, options: CallOptions = {}): Promise<Answer> {
+    return this.#transport.send(this.#outgoing(route, {}, body), options, readJson<Answer>)
+  }
+
+  /** What is made is made once, however often it is asked for. */
+  create<Answer>(route: AiRoute, body: Unknown, options: CallOptions = {}): Promise<Answer> {
+    return this.post(route, body, { ...options, idempotencyKey: options.idempotencyKey ?? crypto.randomUUID() })
+  }
+
+  stream<Event>(route: AiRoute, body: Unknown, end: StreamEnd, options: CallOptions = {}): Promise<EventStream<Event>> {
+    const outgoing = this.#outgoing(route, {}, body)
+    const headers = { ...outgoing.headers, accept: 'text/event-stream' }
+    return this.#transport.send({ ...outgoing, headers }, options, async (response, attempt) => {
+      const contentType = response.headers.get('content-type') ?? 'nothing'
+      if (!contentType.startsWith('text/event-stream')) {
+        throw new SluiceError(`The answer should be a stream of events, but is ${contentType}.`)
+      }
+      return new EventStream<Event>(response, attempt, end)
+    })
+  }
+
+  #outgoing({ method, path }: AiRoute, params: Readonly<Record<string, string>>, body?: Unknown): Outgoing {
+    return { method, path: addressOf(path, params, {}), headers: this.#headers, body, repeats: 'always' }
+  }
+}

@@ -1,0 +1,142 @@
+import type { ChatCompletion, ChatCompletionChunk, ChatCompletionRequest } from '../api/chat-completions.ts'
+import type { CountTokensRequest, CountTokensResponse } from '../api/count-tokens.ts'
+import type { Embeddings, EmbeddingsRequest } from '../api/embeddings.ts'
+import type { Health, Liveness, Readiness } from '../api/health.ts'
+import type { Images, ImagesRequest } from '../api/images.ts'
+import type { Message, MessagesRequest, MessageStreamEvent } from '../api/messages.ts'
+import type { ModelEntry, ModelList } from '../api/models.ts'
+import type { Ranking, RerankRequest } from '../api/rerank.ts'
+import type { ResponsesRequest } from '../api/responses.ts'
+import type { Video, VideoRequest } from '../api/video.ts'
+import { AiCalls } from './ai-calls.ts'
+import type { Unknown } from './ai-calls.ts'
+import { CHAT_END, MESSAGES_END, RESPONSES_END } from './event-stream.ts'
+import type { EventStream } from './event-stream.ts'
+import { itemsOf } from './lists.ts'
+import { management, OperationCalls } from './operation-calls.ts'
+import type { AnswerWithHeaders } from './operation-calls.ts'
+import type { CallArguments, ClientOperation, ItemOf, ListOperation, Management, ResultOf } from './operations.ts'
+import type { CallOptions, ClientOptions } from './options.ts'
+import { AI_ROUTES } from './routes.ts'
+import { Transport } from './transport.ts'
+import { waitForVideo } from './wait-for-video.ts'
+import type { WaitOptions } from './wait-for-video.ts'
+
+/**
+ * A gateway, from Node or a browser. `chat`, `messages` and the rest of the first properties are its AI endpoints, called with
+ * the API key; `management` is everything else, called with the token of whoever is logged in.
+ *
+ * All reject with a SluiceError: AuthenticationError, RateLimitError and other ApiErrors, ConnectionError, TimeoutError.
+ */
+export class SluiceClient {
+  /** All operations of the management plane, in groups: `client.management.keys.createKey({ body: { name: 'ci' } })`. */
+  readonly management: Management
+  readonly #ai: AiCalls
+  readonly #operations: OperationCalls
+
+  /** Throws TypeError where `baseUrl` is no address. */
+  constructor(options: ClientOptions) {
+    const transport = new Transport(options)
+    this.#ai = new AiCalls(transport, options)
+    this.#operations = new OperationCalls(transport, options.token ?? null)
+    this.management = management(this.#operations)
+  }
+
+  /** Of the management plane. `login` sets it. */
+  get token(): string | null {
+    return this.#operations.token
+  }
+
+  set token(token: string | null) {
+    this.#operations.token = token
+  }
+
+  /** Logs in, and calls the management plane as that user from now on. */
+  async login(
+    body: { readonly phone: string; readonly password: string },
+    options?: CallOptions,
+  ): Promise<ResultOf<'login'>> {
+    const session = await this.call('login', { body }, options)
+    this.token = session.token
+    return session
+  }
+
+  /** An operation of the management plane by its name: `client.call('getKey', { params: { id } })`. */
+  async call<Name extends ClientOperation>(name: Name, ...args: CallArguments<Name>): Promise<ResultOf<Name>> {
+    return (await this.#operations.call(name, ...args)).data
+  }
+
+  /** As `call`, with the answer's ETag (for `ifMatch`) and headers. */
+  callWithHeaders<Name extends ClientOperation>(
+    name: Name,
+    ...args: CallArguments<Name>
+  ): Promise<AnswerWithHeaders<ResultOf<Name>>> {
+    return this.#operations.call(name, ...args)
+  }
+
+  /** All entries of a list, from page to page: `for await (const key of client.list('listKeys'))`. */
+  list<Name extends ListOperation>(name: Name, ...args: CallArguments<Name>): AsyncGenerator<ItemOf<Name>, void> {
+    return itemsOf(this.#operations, name, args)
+  }
+
+  readonly chat = {
+    create: (body: ChatCompletionRequest & Unknown, options?: CallOptions): Promise<ChatCompletion> =>
+      this.#ai.post(AI_ROUTES.chatCompletion, { ...body, stream: false }, options),
+    /** With `stream_options: { include_usage: true }` the last chunk holds the usage. */
+    stream: (body: ChatCompletionRequest & Unknown, options?: CallOptions): Promise<EventStream<ChatCompletionChunk>> =>
+      this.#ai.stream(AI_ROUTES.chatCompletion, { ...body, stream: true }, CHAT_END, options),
+  }
+
+  readonly messages = {
+    create: (body: MessagesRequest & Unknown, options?: CallOptions): Promise<Message> =>
+      this.#ai.post(AI_ROUTES.message, { ...body, stream: false }, options),
+    stream: (body: MessagesRequest & Unknown, options?: CallOptions): Promise<EventStream<MessageStreamEvent>> =>
+      this.#ai.stream(AI_ROUTES.message, { ...body, stream: true }, MESSAGES_END, options),
+    countTokens: (body: CountTokensRequest & Unknown, options?: CallOptions): Promise<CountTokensResponse> =>
+      this.#ai.post(AI_ROUTES.countTokens, body, options),
+  }
+
+  readonly responses = {
+    create: (body: ResponsesRequest & Unknown, options?: CallOptions): Promise<Unknown> =>
+      this.#ai.post(AI_ROUTES.response, { ...body, stream: false }, options),
+    stream: (body: ResponsesRequest & Unknown, options?: CallOptions): Promise<EventStream<Unknown>> =>
+      this.#ai.stream(AI_ROUTES.response, { ...body, stream: true }, RESPONSES_END, options),
+  }
+
+  readonly embeddings = {
+    create: (body: EmbeddingsRequest & Unknown, options?: CallOptions): Promise<Embeddings> =>
+      this.#ai.post(AI_ROUTES.embed, body, options),
+  }
+
+  readonly rerank = {
+    create: (body: RerankRequest & Unknown, options?: CallOptions): Promise<Ranking> =>
+      this.#ai.post(AI_ROUTES.rerank, body, options),
+  }
+
+  readonly images = {
+    generate: (body: ImagesRequest & Unknown, options?: CallOptions): Promise<Images> =>
+      this.#ai.post(AI_ROUTES.generateImages, body, options),
+  }
+
+  readonly videos = {
+    /** The job that makes a video, as soon as it has begun; however often it is tried, one video is made. */
+    create: (body: VideoRequest & Unknown, options?: CallOptions): Promise<Video> =>
+      this.#ai.create(AI_ROUTES.generateVideo, { ...body, async: true }, options),
+    get: (id: string, options?: CallOptions): Promise<Video> => this.#ai.get(AI_ROUTES.video, { id }, options),
+    /** Asks until the job is `completed` or `failed`. Rejects with TimeoutError. */
+    wait: (id: string, options: WaitOptions = {}): Promise<Video> =>
+      waitForVideo((signal) => this.videos.get(id, { signal }), options),
+  }
+
+  readonly models = {
+    list: (options?: CallOptions): Promise<ModelList> => this.#ai.get(AI_ROUTES.models, {}, options),
+    get: (id: string, options?: CallOptions): Promise<ModelEntry> => this.#ai.get(AI_ROUTES.model, { id }, options),
+  }
+
+  readonly health = {
+    get: (options?: CallOptions): Promise<Health> => this.#ai.get(AI_ROUTES.health, {}, options),
+    live: (options?: CallOptions): Promise<Liveness> => this.#ai.get(AI_ROUTES.liveness, {}, options),
+    /** Rejects with an ApiError of 503 while it is not. */
+    ready: (options?: CallOptions): Promise<Readiness> => this.#ai.get(AI_ROUTES.readiness, {}, options),
+  }
+}

@@ -1,0 +1,7 @@
+export { ByteStream } from './byte-stream.ts'
+export { SluiceClient } from './client.ts'
+export { ApiError, AuthenticationError, ConnectionError, RateLimitError, SluiceError, TimeoutError } from './errors.ts'
+export { EventStream } from './event-stream.ts'
+export type { AnswerWithHeaders } from './operation-calls.ts'
+export type { ClientOperation, ItemOf, ListOperation, RequestOf, ResultOf } from './operations.ts'
+export type { CallOptions, ClientOptions, Fetch } from './options.ts'

@@ -1,0 +1,44 @@
+import { format, resolveConfig } from 'prettier'
+import { fileURLToPath } from 'node:url'
+import { expect, it } from 'vitest'
+import { AI_ENDPOINTS } from '../../../src/api/ai-endpoints.ts'
+import type { OperationSpec } from '../../../src/api/operation.ts'
+import { OPERATIONS } from '../../../src/api/operations/index.ts'
+
+const FILE = fileURLToPath(new URL('../../../src/client/routes.ts', import.meta.url))
+
+/** After a change of operations: `npx vitest run --project parts test/unit/client/routes.test.ts -u` writes the file. */
+it('src/client/routes.ts has a route for every operation and endpoint, and no other', async () => {
+  const rows = Object.entries(OPERATIONS).map(([name, spec]) => `${name}: ${JSON.stringify(routeOf(spec))},`)
+  const ai = AI_ENDPOINTS.map(
+    ({ name, method, path }) => `${name}: { method: '${method.toUpperCase()}', path: '${path}' },`,
+  )
+  const text = `
+    import type { Route } from './route.ts'
+
+    // Written by test/unit/client/routes.test.ts from the table of operations, which the client does not load.
+
+    /** The operations of the management plane by their names, in groups by their tags. */
+    export const ROUTES = {
+      ${rows.join('\n')}
+    } as const satisfies Record<string, Route>
+
+    /** The endpoints of the data plane. */
+    export const AI_ROUTES = {
+      ${ai.join('\n')}
+    } as const
+  `
+  const written = await format(text, { ...(await resolveConfig(FILE)), parser: 'typescript' })
+  await expect(written).toMatchFileSnapshot(FILE)
+})
+
+function routeOf({ method, path, tag, answer }: OperationSpec) {
+  const kind = answer.media !== undefined ? 'bytes' : answer.schema === null ? 'nothing' : 'json'
+  return { group: groupOf(tag), method, path, answer: kind, ...(answer.status === 201 ? { creates: true } : {}) }
+}
+
+/** `Enterprise keys` → `enterpriseKeys`. */
+function groupOf(tag: string): string {
+  const [first = '', ...rest] = tag.toLowerCase().split(/[^a-z0-9]+/)
+  return first + rest.map((word) => word.slice(0, 1).toUpperCase() + word.slice(1)).join('')
+}

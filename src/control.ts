@@ -6,8 +6,7 @@ import { setTimeout as elapsed } from 'node:timers/promises'
 import { loadOrCreateSecrets } from './config/secrets.ts'
 import type { Config } from './config/shape.ts'
 import type { LeaseReply } from './core/allowance.ts'
-import { toSnapshotParts } from './config/snapshot-parts.ts'
-import type { SnapshotParts } from './config/snapshot-parts.ts'
+import { UpstreamBook } from './config/upstream-book.ts'
 import { simulatorUpstreams } from './config/upstreams.ts'
 import { controlSamples } from './control/control-samples.ts'
 import { declaredEntryKey } from './control/declared-keys.ts'
@@ -22,6 +21,8 @@ import { becomeSoleControl } from './control/sole-control.ts'
 import { StoreMonitor } from './control/store-monitor.ts'
 import { systemClock } from './core/clock.ts'
 import { PriceBook } from './core/price-book.ts'
+import { Seal } from './core/seal.ts'
+import { UpstreamTrials } from './gateway/upstream-trials.ts'
 import type { Authority } from './leases/authority.ts'
 import { InProcessAuthority } from './leases/in-process-authority.ts'
 import { SharedLeases } from './leases/shared-leases.ts'
@@ -41,6 +42,7 @@ import { upsertEntryKeyByDigest } from './store/entry-keys.ts'
 import { migrate } from './store/migrate.ts'
 import { openDatabase } from './store/open-database.ts'
 import { initialiseSetting } from './store/settings.ts'
+import { UPSTREAM_SEAL } from './store/upstreams.ts'
 import { drainOnRequest, receiveSetup, reportFatal, tellSupervisor } from './supervisor/child.ts'
 import type { ChildSetup, FirstRun } from './supervisor/messages.ts'
 import { nodeName } from './supervisor/node-name.ts'
@@ -183,6 +185,14 @@ async function runControl(setup: ChildSetup): Promise<void> {
     })
     return registry.render([...processSamples.take(), ...state], clock.now())
   }
+  const book = new UpstreamBook({
+    upstreams: config.upstreams,
+    simulated: setup.simulatorPort === null ? [] : simulatorUpstreams(setup.simulatorPort),
+    facts: config.models,
+    timeouts: config.upstream.timeouts,
+  })
+  const seal = new Seal(secrets.keyHash, UPSTREAM_SEAL)
+  const trials = new UpstreamTrials(clock, config.server.vendor)
   const router = new ManagementRouter(
     createHandlers({
       database,
@@ -193,6 +203,9 @@ async function runControl(setup: ChildSetup): Promise<void> {
       version: ownVersion(),
       renderMetrics,
       relayState: () => relayWatch.state(),
+      book,
+      seal,
+      tryUpstream: (deployment, signal) => trials.run(deployment, signal),
     }),
     new Guard({ database, tokens, scraperSecret: config.metrics.token }),
     onFault,
@@ -227,7 +240,11 @@ async function runControl(setup: ChildSetup): Promise<void> {
   })
   const publisher = new SnapshotPublisher({
     database,
-    ...snapshotParts(config, setup.simulatorPort),
+    book,
+    seal,
+    onProblem: (problem) => {
+      logger.warn({ problem }, 'something stored of an upstream or a model cannot be used')
+    },
     publish: (snapshot) => {
       prices.update(snapshot)
       link.broadcast({ type: 'snapshot', snapshot })
@@ -328,11 +345,6 @@ function databaseMessage(config: Config, cause: unknown): string {
   if (config.database.url === null) return `the embedded database in ${config.dataDir} cannot be opened: ${reason}`
   const { host } = new URL(config.database.url.replace('@/', '@socket/'))
   return `the database at ${host} (DATABASE_URL) cannot be used: ${reason}`
-}
-
-function snapshotParts(config: Config, simulatorPort: number | null): SnapshotParts {
-  const simulated = simulatorPort === null ? [] : simulatorUpstreams(simulatorPort)
-  return toSnapshotParts({ ...config, upstreams: [...config.upstreams, ...simulated] })
 }
 
 function ownVersion(): string {

@@ -20,6 +20,8 @@ const TAGS: Readonly<Record<string, string>> = {
   Wallet: 'Money of an enterprise.',
   'Enterprise keys': 'Entry keys of an enterprise, with budgets.',
   Platform: 'For admins of the platform.',
+  Upstreams: 'Hosts that serve models, and their keys.',
+  Catalogue: 'What models cost, who serves them and what they are called.',
   Operation: 'For those who run the gateway.',
 }
 

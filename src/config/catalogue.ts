@@ -1,7 +1,7 @@
 import { fileURLToPath } from 'node:url'
 import { Type, type Static } from 'typebox'
 import { Value } from 'typebox/value'
-import { ModelCatalogue } from '../core/model-facts.ts'
+import { completedBy, ModelCatalogue } from '../core/model-facts.ts'
 import type { ModelFacts, ModelPrices, TokenPrices } from '../core/model-facts.ts'
 import { findProblem } from './check.ts'
 import { ConfigError, pathText, type Path } from './config-error.ts'
@@ -90,27 +90,29 @@ function readCatalogue(file: string): ModelFacts[] {
 
 /** Entries in the form that is asked for them, checked beyond what their schema says. */
 export function modelFacts(entries: readonly ModelEntry[], path: Path, fail: Fail): ModelFacts[] {
-  return entries.map((entry, index) => {
-    const at = [...path, index]
-    const isPattern = entry.id.endsWith('*')
-    if (/\*./.test(entry.id)) fail([...at, 'id'], 'a "*" may only be the last character of a model id')
-    if (isPattern && entry.aliases !== undefined) fail([...at, 'aliases'], 'a pattern cannot have other names')
-    if (entry.aliases?.some((alias) => alias.includes('*')))
-      fail([...at, 'aliases'], 'another name cannot be a pattern')
-    return {
-      id: entry.id,
-      provider: entry.provider ?? null,
-      contextTokens: entry.context_tokens ?? null,
-      takesImages: entry.images ?? null,
-      takesTools: entry.tools ?? null,
-      target: {
-        ...(entry.max_output_tokens === undefined ? {} : { maxOutputTokens: entry.max_output_tokens }),
-        ...quirksOf(entry.quirks),
-      },
-      prices: entry.prices === undefined ? null : modelPrices(entry.prices, [...at, 'prices'], fail),
-      aliases: entry.aliases ?? [],
-    }
-  })
+  return entries.map((entry, index) => factsOfEntry(entry, [...path, index], fail))
+}
+
+/** The same of one entry. */
+export function factsOfEntry(entry: ModelEntry, path: Path, fail: Fail): ModelFacts {
+  const isPattern = entry.id.endsWith('*')
+  if (/\*./.test(entry.id)) fail([...path, 'id'], 'a "*" may only be the last character of a model id')
+  if (isPattern && entry.aliases !== undefined) fail([...path, 'aliases'], 'a pattern cannot have other names')
+  if (entry.aliases?.some((alias) => alias.includes('*')))
+    fail([...path, 'aliases'], 'another name cannot be a pattern')
+  return {
+    id: entry.id,
+    provider: entry.provider ?? null,
+    contextTokens: entry.context_tokens ?? null,
+    takesImages: entry.images ?? null,
+    takesTools: entry.tools ?? null,
+    target: {
+      ...(entry.max_output_tokens === undefined ? {} : { maxOutputTokens: entry.max_output_tokens }),
+      ...quirksOf(entry.quirks),
+    },
+    prices: entry.prices === undefined ? null : modelPrices(entry.prices, [...path, 'prices'], fail),
+    aliases: entry.aliases ?? [],
+  }
 }
 
 function modelPrices(prices: PricesEntry, path: Path, fail: Fail): ModelPrices {
@@ -140,15 +142,4 @@ export function withOwnModels(own: readonly ModelFacts[], rest: readonly ModelFa
     return base === null || base === undefined ? entry : completedBy(entry, base)
   })
   return [...completed, ...rest]
-}
-
-function completedBy(entry: ModelFacts, base: ModelFacts): ModelFacts {
-  return {
-    ...entry,
-    contextTokens: entry.contextTokens ?? base.contextTokens,
-    takesImages: entry.takesImages ?? base.takesImages,
-    takesTools: entry.takesTools ?? base.takesTools,
-    target: { ...base.target, ...entry.target },
-    prices: entry.prices ?? base.prices,
-  }
 }

@@ -196,7 +196,7 @@ const upstream = section('How upstreams are called.', {
   }),
 })
 
-const weight = Type.Number({
+export const weight = Type.Number({
   description: 'Share of the traffic, relative to its siblings.',
   minimum: 0,
   maximum: 1_000_000,
@@ -204,7 +204,7 @@ const weight = Type.Number({
 })
 
 const PRIORITY = 'Lower is used first; those of the upstream, its key and its model are added up.'
-const priority = Type.Integer({ description: PRIORITY, minimum: 0, maximum: 1_000_000, default: 0 })
+export const priority = Type.Integer({ description: PRIORITY, minimum: 0, maximum: 1_000_000, default: 0 })
 
 const upstreamKey = entry('A credential at this upstream.', {
   id: Type.Optional(id('Default: the upstream\'s id and the place in the list, e.g. "openai-1".')),
@@ -244,7 +244,7 @@ const upstreamModel = Type.Union([
   }),
 ])
 
-const upstreamEntry = entry('A host that serves models.', {
+export const upstreamEntry = entry('A host that serves models.', {
   id: id('Unique among upstreams.'),
   name: Type.Optional(text('For people. Default: the id.')),
   provider: Type.Optional(

@@ -1,12 +1,20 @@
 import type { ModelFacts } from '../core/model-facts.ts'
 import type { Model, ModelTarget, Provider } from '../core/snapshot.ts'
 import type { Config } from './shape.ts'
+import type { SetModel } from './stored.ts'
 
-/** What of a snapshot the configuration decides. */
+/** What of a snapshot the configuration, and what stands beside it, decides. */
 export interface SnapshotParts {
   readonly providers: Provider[]
   readonly models: Model[]
   readonly facts: readonly ModelFacts[]
+  /** Models that are other names, and of what. */
+  readonly aliases: ReadonlyMap<string, string>
+}
+
+interface Source extends Pick<Config, 'upstreams' | 'models'> {
+  /** What management has set of models. */
+  readonly set?: readonly SetModel[]
 }
 
 /**
@@ -14,10 +22,10 @@ export interface SnapshotParts {
  * the same model id become targets of one model; a model id or name at the upstream that ends in `*` stays a pattern. Other
  * names of models that are served become models as well, unless they are served themselves.
  */
-export function toSnapshotParts(config: Pick<Config, 'upstreams' | 'models'>): SnapshotParts {
+export function toSnapshotParts({ upstreams, models: known, set = [] }: Source): SnapshotParts {
   const providers: Provider[] = []
-  const models = new Map<string, { ownedBy: string; targets: ModelTarget[] }>()
-  for (const { models: served, ...upstream } of config.upstreams) {
+  const models = new Map<string, { ownedBy: string; targets: readonly ModelTarget[] }>()
+  for (const { models: served, ...upstream } of upstreams) {
     providers.push({
       ...upstream,
       headers: { ...upstream.headers },
@@ -25,20 +33,49 @@ export function toSnapshotParts(config: Pick<Config, 'upstreams' | 'models'>): S
       timeouts: { ...upstream.timeouts },
     })
     for (const { id, upstreamModel, weight, priority, ownedBy } of served) {
-      const model = models.get(id) ?? { ownedBy, targets: [] }
-      models.set(id, model)
-      model.targets.push({ providerId: upstream.id, upstreamModel, weight, priority })
+      const { ownedBy: owner, targets } = models.get(id) ?? { ownedBy, targets: [] }
+      models.set(id, {
+        ownedBy: owner,
+        targets: [...targets, { providerId: upstream.id, upstreamModel, weight, priority }],
+      })
     }
+  }
+  const serving = new Set(upstreams.filter(({ models: served }) => served.length > 0).map(({ id }) => id))
+  for (const { facts, deployments } of set) {
+    if (deployments === null) continue
+    const targets = deployments.filter(({ providerId }) => serving.has(providerId))
+    const [first] = targets
+    if (first === undefined) models.delete(facts.id)
+    else models.set(facts.id, { ownedBy: first.providerId, targets })
   }
   // The file does not say when a model was made: 0, as the protocol wants a number.
   const all: Model[] = [...models].map(([id, model]) => ({ id, created: 0, ...model }))
-  return { providers, models: [...all, ...aliasModels(config.models, all)], facts: structuredClone(config.models) }
+  const renamed = new Set(set.flatMap(({ facts, aliases }) => (aliases === null ? [] : [facts.id])))
+  const setFacts = set.map(({ facts }) => facts)
+  const aliases = aliasModels([...setFacts, ...known.filter(({ id }) => !renamed.has(id))], all)
+  return {
+    providers,
+    models: [...all, ...aliases.map(({ model }) => model)],
+    facts: structuredClone([...setFacts, ...setFacts.flatMap((facts) => ofTargets(facts, all)), ...known]),
+    aliases: new Map(aliases.map(({ model, of }) => [model.id, of])),
+  }
+}
+
+/** What is set for a model counts under the names that it has at those who serve it, too. */
+function ofTargets(facts: ModelFacts, models: readonly Model[]): ModelFacts[] {
+  const targets = models.find(({ id }) => id === facts.id)?.targets ?? []
+  return targets
+    .filter(({ upstreamModel }) => upstreamModel !== facts.id)
+    .map(({ providerId, upstreamModel }) => ({ ...facts, id: upstreamModel, upstream: providerId, aliases: [] }))
 }
 
 /** Of two models with the same other name the first one has it. */
-function aliasModels(facts: readonly ModelFacts[], models: readonly Model[]): Model[] {
+function aliasModels(
+  facts: readonly ModelFacts[],
+  models: readonly Model[],
+): ReadonlyArray<{ readonly model: Model; readonly of: string }> {
   const taken = new Set(models.map(({ id }) => id))
-  const aliases: Model[] = []
+  const aliases: Array<{ model: Model; of: string }> = []
   for (const { id, aliases: names } of facts) {
     if (names.length === 0) continue
     const model = servedAs(id, models)
@@ -46,7 +83,7 @@ function aliasModels(facts: readonly ModelFacts[], models: readonly Model[]): Mo
     for (const name of names) {
       if (taken.has(name)) continue
       taken.add(name)
-      aliases.push({ ...model, id: name })
+      aliases.push({ model: { ...model, id: name }, of: id })
     }
   }
   return aliases

@@ -53,6 +53,9 @@ export function resolveUpstreams(
     if (upstreamIds.has(entry.id)) fail([...path, 'id'], `upstreams[${index}].id is taken by another upstream`)
     upstreamIds.add(entry.id)
     const upstream = resolveUpstream(entry, path, defaults, fail)
+    if (upstream.keys.length === 0) {
+      fail([...path, 'keys'], `upstream ${entry.id} needs a key with a credential (or auth: none)`)
+    }
     for (const [position, { id }] of upstream.keys.entries()) {
       if (keyIds.has(id)) {
         const keyPath = [...path, 'keys', position, 'id']
@@ -67,7 +70,13 @@ export function resolveUpstreams(
   })
 }
 
-function resolveUpstream(entry: UpstreamEntry, path: Path, defaults: UpstreamTimeouts, fail: Fail): UpstreamConfig {
+/** One upstream, checked beyond what its schema says. It may have no key yet. */
+export function resolveUpstream(
+  entry: UpstreamEntry,
+  path: Path,
+  defaults: UpstreamTimeouts,
+  fail: Fail,
+): UpstreamConfig {
   const known = entry.provider === undefined ? undefined : knownProvider(entry.provider)
   const dialect = entry.dialect ?? known?.dialect ?? missing('dialect', DIALECTS.join(' or '), path, fail)
   const isKnownDialect = dialect === known?.dialect
@@ -192,9 +201,6 @@ function resolveHeaders(
 
 function resolveKeys(entry: UpstreamEntry, auth: AuthStyle, path: Path, fail: Fail): UpstreamKey[] {
   if (auth === 'none' && entry.keys.length === 0) return [upstreamKey(`${entry.id}-1`, '')]
-  if (entry.keys.length === 0) {
-    fail([...path, 'keys'], `upstream ${entry.id} needs a key with a credential (or auth: none)`)
-  }
   return entry.keys.map((key, index) => {
     const credential = auth === 'google' ? googleCredential(key.credential) : key.credential
     if (auth !== 'google' && key.credential.trimStart().startsWith('{')) {

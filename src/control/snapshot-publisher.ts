@@ -1,20 +1,24 @@
+import type { UpstreamBook } from '../config/upstream-book.ts'
 import { NO_TENANTS } from '../core/budget.ts'
 import type { Tenants } from '../core/budget.ts'
-import type { ModelFacts } from '../core/model-facts.ts'
-import type { Model, Provider, Snapshot } from '../core/snapshot.ts'
+import type { Seal } from '../core/seal.ts'
+import type { Snapshot } from '../core/snapshot.ts'
 import type { Database } from '../store/database.ts'
 import { listEntryKeysForSnapshot, snapshotVersion } from '../store/entry-keys.ts'
 import { listTenants } from '../store/tenants.ts'
+import { listStored } from '../store/upstreams.ts'
 
 /** How often the store is asked where its notifications may not come through. */
 const POLL_MS = 500
 
 export interface SnapshotPublisherOptions {
   readonly database: Database
-  /** What the configuration decides. */
-  readonly providers: readonly Provider[]
-  readonly models: readonly Model[]
-  readonly facts: readonly ModelFacts[]
+  /** What the configuration decides, and how what is stored joins it. */
+  readonly book: UpstreamBook
+  /** Of the credentials of upstreams. */
+  readonly seal: Seal
+  /** What of the store cannot be used; told once. */
+  readonly onProblem: (problem: string) => void
   readonly publish: (snapshot: Snapshot) => void
   readonly onFault: (cause: unknown) => void
 }
@@ -25,6 +29,7 @@ export class SnapshotPublisher {
   #current: Snapshot | null = null
   #tenants: Tenants = NO_TENANTS
   #version = -1
+  #problems: ReadonlySet<string> = new Set()
   #timer: NodeJS.Timeout | null = null
   #unlisten: (() => Promise<void>) | null = null
   #checking: Promise<void> | null = null
@@ -80,14 +85,22 @@ export class SnapshotPublisher {
   }
 
   async #rebuild(): Promise<void> {
-    const { database, providers, models, facts, publish } = this.#options
+    const { database, book, seal, publish } = this.#options
     const version = await snapshotVersion(database)
     if (version === this.#version) return
     const tenants = await listTenants(database)
     const keys = await listEntryKeysForSnapshot(database, tenants)
+    const { parts, problems } = book.merge(await listStored(database, seal))
+    this.#tell(problems)
+    const { providers, models, facts } = parts
     this.#version = version
     this.#tenants = tenants
     this.#current = { version: version + 1, keys, providers, models, facts }
     publish(this.#current)
+  }
+
+  #tell(problems: readonly string[]): void {
+    for (const problem of problems) if (!this.#problems.has(problem)) this.#options.onProblem(problem)
+    this.#problems = new Set(problems)
   }
 }

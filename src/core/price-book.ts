@@ -49,7 +49,8 @@ export class PriceBook {
     const key = `${providerId}\n${upstreamModel}`
     let prices = this.#remembered.get(key)
     if (prices === undefined) {
-      prices = this.#catalogue.factsOf(upstreamModel, this.#profiles.get(providerId) ?? null)?.prices ?? null
+      prices =
+        this.#catalogue.factsOf(upstreamModel, this.#profiles.get(providerId) ?? null, providerId)?.prices ?? null
       if (this.#remembered.size >= MAX_REMEMBERED) this.#remembered.clear()
       this.#remembered.set(key, prices)
     }

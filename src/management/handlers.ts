@@ -10,13 +10,17 @@ import { keyHandlers } from './key-handlers.ts'
 import { logHandlers } from './log-handlers.ts'
 import { memberHandlers } from './member-handlers.ts'
 import { platformStatsHandlers } from './platform-stats-handlers.ts'
+import { modelHandlers } from './model-handlers.ts'
 import { sessionHandlers } from './session-handlers.ts'
 import type { SessionParts } from './session-handlers.ts'
 import { statsHandlers } from './stats-handlers.ts'
+import { upstreamHandlers } from './upstream-handlers.ts'
+import type { UpstreamParts } from './upstream-handlers.ts'
+import { upstreamKeyHandlers } from './upstream-key-handlers.ts'
 import { userHandlers } from './user-handlers.ts'
 import { walletHandlers } from './wallet-handlers.ts'
 
-export interface HandlerParts extends SessionParts {
+export interface HandlerParts extends SessionParts, UpstreamParts {
   /** Under which entry keys are digested. */
   readonly keyHash: Buffer
   readonly journalHealth: () => JournalHealth
@@ -40,6 +44,9 @@ export function createHandlers(parts: HandlerParts): Handlers {
     ...departmentHandlers(database),
     ...walletHandlers(database),
     ...enterpriseKeyHandlers(database, parts.keyHash),
+    ...upstreamHandlers(parts),
+    ...upstreamKeyHandlers(parts),
+    ...modelHandlers(parts),
     ...documentationHandlers(parts.version),
     ...journalHandlers(database, parts.journalHealth),
   }

@@ -75,7 +75,7 @@ export class Catalog {
   }
 
   readonly #targetOf: TargetLookup = (provider, upstreamModel) =>
-    targetQuirks(this.#facts.factsOf(upstreamModel, provider.profile ?? null), provider.target)
+    targetQuirks(this.#facts.factsOf(upstreamModel, provider.profile ?? null, provider.id), provider.target)
 }
 
 function routesOf(

@@ -9,6 +9,7 @@ import { ledger } from './migrations/0006-ledger.ts'
 import { sessions } from './migrations/0008-sessions.ts'
 import { dailySums } from './migrations/0009-daily-sums.ts'
 import { invitations } from './migrations/0010-invitations.ts'
+import { upstreams } from './migrations/0011-upstreams.ts'
 import { statistics } from './migrations/0013-statistics.ts'
 
 /** In the order they are applied. */
@@ -22,6 +23,7 @@ const MIGRATIONS: readonly Migration[] = [
   sessions,
   dailySums,
   invitations,
+  upstreams,
   statistics,
 ]
 

@@ -1,3 +1,4 @@
+import { CATALOGUE } from './catalogue.ts'
 import { DEPARTMENTS } from './departments.ts'
 import { DOCUMENTATION } from './documentation.ts'
 import { ENTERPRISE_KEYS } from './enterprise-keys.ts'
@@ -9,6 +10,7 @@ import { MEMBERS } from './members.ts'
 import { PLATFORM_STATS } from './platform-stats.ts'
 import { SESSION } from './session.ts'
 import { STATS } from './stats.ts'
+import { UPSTREAMS } from './upstreams.ts'
 import { USERS } from './users.ts'
 import { WALLET } from './wallet.ts'
 
@@ -27,6 +29,8 @@ export const OPERATIONS = {
   ...DEPARTMENTS,
   ...WALLET,
   ...ENTERPRISE_KEYS,
+  ...UPSTREAMS,
+  ...CATALOGUE,
 } as const
 
 export type Operations = typeof OPERATIONS

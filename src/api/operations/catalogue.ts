@@ -1,0 +1,170 @@
+import { Type } from 'typebox'
+import { nullable } from '../nullable.ts'
+import { Id, listOf, NOTHING, ok, operation, PageQuery, Time } from '../operation.ts'
+
+const MICRO = 'In millionths of a dollar per million tokens: 2500000 is $2.50.'
+const price = (description: string) => Type.Integer({ description })
+const tokens = (description: string) => Type.Integer({ description })
+const Name = Type.String({ minLength: 1, maxLength: 256 })
+
+const TokenPrices = {
+  input: price('Of tokens of the prompt.'),
+  output: price('Of tokens of the answer.'),
+}
+const CachePrices = {
+  cached_input: price('Of tokens read from the prompt cache. Default: as input.'),
+  cache_write: price('Of tokens written to it. Default: as input.'),
+}
+const NewTokenPrices = { ...TokenPrices, ...Type.Partial(Type.Object(CachePrices)).properties }
+
+/** Members of a model as in the configuration file, whose checks they have to pass; here is no more than their kind. */
+const Settings = {
+  prices: Type.Object(
+    {
+      ...NewTokenPrices,
+      long_prompts: Type.Optional(
+        Type.Array(
+          Type.Object({ above_tokens: tokens('Of the prompt.'), ...NewTokenPrices }, { additionalProperties: false }),
+          { description: 'Of all tokens, where the prompt is longer; the shortest first.', maxItems: 100 },
+        ),
+      ),
+    },
+    { description: MICRO, additionalProperties: false },
+  ),
+  aliases: Type.Array(Name, { description: 'Other ids that clients may ask for it by.', maxItems: 100 }),
+  context_tokens: tokens('Most tokens of prompt and answer together.'),
+  max_output_tokens: tokens('Most tokens of an answer.'),
+  images: Type.Boolean({ description: 'Whether prompts may hold images.' }),
+  tools: Type.Boolean({ description: 'Whether it calls tools.' }),
+  quirks: Type.Object(
+    {},
+    { description: 'What it takes otherwise than the dialect of its upstream says.', additionalProperties: true },
+  ),
+  deployments: Type.Array(
+    Type.Object(
+      {
+        upstream: Id,
+        upstream_model: Type.Optional(Type.String({ description: 'Its name there. Default: the id.' })),
+        weight: Type.Optional(Type.Number({ description: 'Share of the traffic. Default: 1.' })),
+        priority: Type.Optional(Type.Integer({ description: 'Lower is used first. Default: 0.' })),
+      },
+      { additionalProperties: false },
+    ),
+    { description: 'Who serves it, in place of the upstreams that list it.', maxItems: 1_000 },
+  ),
+}
+
+const Prices = nullable(
+  Type.Object(
+    {
+      ...TokenPrices,
+      ...CachePrices,
+      long_prompts: Type.Array(Type.Object({ above_tokens: Type.Integer(), ...TokenPrices, ...CachePrices })),
+    },
+    { description: `${MICRO} Null: not known, which is free.` },
+  ),
+)
+
+const SOURCES = ['file', 'stored', 'built-in'] as const
+
+export const CatalogueModel = Type.Object({
+  id: Type.String(),
+  source: Type.Enum([...SOURCES], {
+    type: 'string',
+    description: 'Who has it served: the configuration, management, or the built-in simulator.',
+  }),
+  alias_of: nullable(Type.String({ description: 'The model that it is another name of.' })),
+  aliases: Type.Array(Type.String()),
+  owned_by: nullable(Type.String({ description: 'Null: nobody serves it at the moment.' })),
+  context_tokens: nullable(Type.Integer()),
+  max_output_tokens: nullable(Type.Integer()),
+  images: nullable(Type.Boolean({ description: 'Null: not known.' })),
+  tools: nullable(Type.Boolean({ description: 'Null: not known.' })),
+  prices: Prices,
+  prices_source: nullable(
+    Type.Enum([...SOURCES], { type: 'string', description: 'Who says so; built-in: what comes with the gateway.' }),
+  ),
+  deployments: Type.Array(
+    Type.Object({
+      upstream: Type.String(),
+      upstream_model: Type.String(),
+      weight: Type.Number(),
+      priority: Type.Integer(),
+      prices: Prices,
+    }),
+  ),
+  settings: nullable(
+    Type.Object({}, { description: 'What management has set of it; null: nothing.', additionalProperties: true }),
+  ),
+  problem: nullable(Type.String({ description: 'Why what is set of it cannot be used.' })),
+  created_at: nullable(Time),
+  updated_at: nullable(Time),
+})
+
+export const CATALOGUE = {
+  adminListModels: operation({
+    method: 'GET',
+    path: '/v1/admin/models',
+    tag: 'Catalogue',
+    summary: 'Every model that may be asked for, who serves it, and what it costs',
+    access: 'platform-admin',
+    query: Type.Object({
+      ...PageQuery,
+      search: Type.Optional(Type.String({ description: 'In the id.', minLength: 1, maxLength: 256 })),
+    }),
+    answer: ok(listOf(CatalogueModel)),
+  }),
+  adminReplaceModels: operation({
+    method: 'PUT',
+    path: '/v1/admin/models',
+    tag: 'Catalogue',
+    summary: 'Set these models, and take back all that was set of others',
+    access: 'platform-admin',
+    body: Type.Object({
+      models: Type.Array(
+        Type.Object({ id: Name, ...Type.Partial(Type.Object(Settings)).properties }, { additionalProperties: false }),
+        { maxItems: 10_000 },
+      ),
+    }),
+    answer: ok(
+      Type.Object({
+        set: Type.Integer({ description: 'Models that are set now.' }),
+        removed: Type.Integer({ description: 'Models that were set, and are not any more.' }),
+      }),
+    ),
+  }),
+  adminGetModel: operation({
+    method: 'GET',
+    path: '/v1/admin/models/{id}',
+    tag: 'Catalogue',
+    summary: 'One model',
+    access: 'platform-admin',
+    answer: ok(CatalogueModel),
+  }),
+  adminUpdateModel: operation({
+    method: 'PUT',
+    path: '/v1/admin/models/{id}',
+    tag: 'Catalogue',
+    summary: 'Set prices, names, limits or deployments of a model: what is not given stays, null is taken back',
+    access: 'platform-admin',
+    body: Type.Object({
+      prices: Type.Optional(nullable(Settings.prices)),
+      aliases: Type.Optional(nullable(Settings.aliases)),
+      context_tokens: Type.Optional(nullable(Settings.context_tokens)),
+      max_output_tokens: Type.Optional(nullable(Settings.max_output_tokens)),
+      images: Type.Optional(nullable(Settings.images)),
+      tools: Type.Optional(nullable(Settings.tools)),
+      quirks: Type.Optional(nullable(Settings.quirks)),
+      deployments: Type.Optional(nullable(Settings.deployments)),
+    }),
+    answer: ok(CatalogueModel),
+  }),
+  adminDeleteModel: operation({
+    method: 'DELETE',
+    path: '/v1/admin/models/{id}',
+    tag: 'Catalogue',
+    summary: 'Take back all that was set of a model',
+    access: 'platform-admin',
+    answer: NOTHING,
+  }),
+} as const

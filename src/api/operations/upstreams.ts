@@ -1,0 +1,270 @@
+import { Type } from 'typebox'
+import { nullable } from '../nullable.ts'
+import { created, Id, listOf, NOTHING, ok, operation, PageQuery, Time } from '../operation.ts'
+
+const text = (description: string) => Type.String({ description, minLength: 1, maxLength: 2_048 })
+const anything = (description: string) => Type.Object({}, { description, additionalProperties: true })
+const integer = (description: string) => Type.Integer({ description })
+
+/** Members of an upstream as in the configuration file, whose checks they have to pass; here is no more than their kind. */
+const Settings = {
+  name: text('For people. Default: the id.'),
+  provider: text('A host known by name: the source of what is not given.'),
+  dialect: text('The language it speaks.'),
+  base_url: text('Where the path of a call is appended.'),
+  api_version: text('Of Azure: the version that calls name.'),
+  auth: text('How the credential is sent.'),
+  priority: integer('Lower is used first; those of the upstream, its key and its model are added up.'),
+  models: Type.Array(
+    Type.Unsafe<string | object>({
+      type: ['string', 'object'],
+      properties: {
+        id: Type.String({ description: 'What clients ask for; a trailing "*" stands for any rest.' }),
+        upstream_model: Type.String({ description: 'Its name at the upstream. Default: the id.' }),
+        weight: Type.Number({ description: 'Share of the traffic.' }),
+        priority: integer('Lower is used first.'),
+        owned_by: Type.String({ description: 'Shown in the model list.' }),
+      },
+    }),
+    { description: 'Models it serves: ids, or objects.', maxItems: 10_000 },
+  ),
+  timeouts: Type.Object(
+    {
+      connect_ms: Type.Optional(integer('To connect.')),
+      first_byte_ms: Type.Optional(integer('From the request sent to the first byte of the answer.')),
+      idle_ms: Type.Optional(integer('Between two bytes of an answer.')),
+      total_ms: Type.Optional(integer('A whole attempt.')),
+    },
+    { description: 'Waits that differ from those configured.', additionalProperties: false },
+  ),
+  quirks: anything('What it takes otherwise than its dialect says.'),
+  services: anything('What it serves besides conversations.'),
+  bills_after_disconnect: Type.Boolean({ description: 'It bills to the end of an answer when we hang up.' }),
+}
+
+const KeySettings = {
+  name: Type.Optional(text('For people. Default: the id.')),
+  weight: Type.Optional(Type.Number({ description: 'Share of the traffic. Default: 1.' })),
+  priority: Type.Optional(integer('Lower is used first. Default: 0.')),
+  max_concurrency: Type.Optional(integer('Requests at the same time. Default: 1000.')),
+  enabled: Type.Optional(Type.Boolean({ description: 'Default: true.' })),
+}
+
+const Credential = Type.String({
+  description: 'The API key at the upstream. Never shown again.',
+  minLength: 1,
+  maxLength: 16_384,
+  writeOnly: true,
+})
+
+export const NewUpstreamKey = Type.Object(
+  {
+    id: Type.Optional(text('Unique over all upstreams. Default: one is made up.')),
+    credential: Credential,
+    ...KeySettings,
+  },
+  { additionalProperties: false },
+)
+
+const Headers = Type.Record(Type.String(), Type.String({ writeOnly: true, maxLength: 8_192 }), {
+  description: 'Headers sent with each request. Their values are never shown again.',
+})
+
+const Source = Type.Enum(['file', 'stored', 'built-in'], {
+  type: 'string',
+  description: 'The configuration (file or environment), management, or the built-in simulator.',
+})
+
+export const UpstreamKey = Type.Object({
+  id: Id,
+  name: Type.String(),
+  source: Source,
+  credential_masked: Type.String({ description: 'Its end.' }),
+  enabled: Type.Boolean(),
+  state: Type.Enum(['active', 'disabled', 'unreadable', 'shadowed'], {
+    type: 'string',
+    description:
+      'unreadable: its credential was sealed with another secret, give it anew; shadowed: the configuration has a key of this id.',
+  }),
+  weight: Type.Number(),
+  priority: Type.Integer({
+    description: 'Of keys of the configuration: together with that of the upstream.',
+  }),
+  max_concurrency: Type.Integer(),
+  created_at: nullable(Time),
+  updated_at: nullable(Time),
+})
+
+const ServedModel = Type.Object({
+  id: Type.String(),
+  upstream_model: Type.String(),
+  weight: Type.Number(),
+  priority: Type.Integer(),
+  owned_by: Type.String(),
+})
+
+/** What is null of an upstream cannot be told, as it is not valid. */
+export const Upstream = Type.Object({
+  id: Id,
+  name: Type.String(),
+  source: Source,
+  enabled: Type.Boolean(),
+  state: Type.Enum(['active', 'disabled', 'invalid', 'shadowed'], {
+    type: 'string',
+    description:
+      'invalid: it cannot be used, see problem; shadowed: the configuration has an upstream of this id, which is used instead.',
+  }),
+  problem: nullable(Type.String()),
+  provider: nullable(Type.String()),
+  dialect: nullable(Type.String()),
+  base_url: nullable(Type.String()),
+  api_version: nullable(Type.String()),
+  auth: nullable(Type.String()),
+  header_names: Type.Array(Type.String()),
+  timeouts: nullable(
+    Type.Object({
+      connect_ms: Type.Integer(),
+      first_byte_ms: Type.Integer(),
+      idle_ms: Type.Integer(),
+      total_ms: Type.Integer(),
+    }),
+  ),
+  bills_after_disconnect: nullable(Type.Boolean()),
+  services: Type.Array(Type.String({ description: 'What it serves besides conversations.' })),
+  models: Type.Array(ServedModel),
+  keys: Type.Array(UpstreamKey),
+  settings: nullable(anything('What was set, without defaults and secrets; null: the configuration says it.')),
+  created_at: nullable(Time),
+  updated_at: nullable(Time),
+})
+
+export const UPSTREAMS = {
+  adminListUpstreams: operation({
+    method: 'GET',
+    path: '/v1/admin/upstreams',
+    tag: 'Upstreams',
+    summary: 'Those of the configuration, then those made here',
+    access: 'platform-admin',
+    query: Type.Object(PageQuery),
+    answer: ok(listOf(Upstream)),
+  }),
+  adminCreateUpstream: operation({
+    method: 'POST',
+    path: '/v1/admin/upstreams',
+    tag: 'Upstreams',
+    summary: 'Make an upstream, with keys or without',
+    access: 'platform-admin',
+    body: Type.Object({
+      id: text('Unique among upstreams.'),
+      ...Type.Partial(Type.Object(Settings)).properties,
+      headers: Type.Optional(Headers),
+      enabled: Type.Optional(Type.Boolean({ description: 'Default: true.' })),
+      keys: Type.Optional(Type.Array(NewUpstreamKey, { maxItems: 1_000 })),
+    }),
+    answer: created(Upstream),
+  }),
+  adminGetUpstream: operation({
+    method: 'GET',
+    path: '/v1/admin/upstreams/{id}',
+    tag: 'Upstreams',
+    summary: 'One upstream',
+    access: 'platform-admin',
+    answer: ok(Upstream),
+  }),
+  adminUpdateUpstream: operation({
+    method: 'PUT',
+    path: '/v1/admin/upstreams/{id}',
+    tag: 'Upstreams',
+    summary: 'Change an upstream: what is not given stays, null is taken away',
+    access: 'platform-admin',
+    body: Type.Object({
+      name: Type.Optional(nullable(Settings.name)),
+      provider: Type.Optional(nullable(Settings.provider)),
+      dialect: Type.Optional(nullable(Settings.dialect)),
+      base_url: Type.Optional(nullable(Settings.base_url)),
+      api_version: Type.Optional(nullable(Settings.api_version)),
+      auth: Type.Optional(nullable(Settings.auth)),
+      priority: Type.Optional(nullable(Settings.priority)),
+      models: Type.Optional(nullable(Settings.models)),
+      timeouts: Type.Optional(nullable(Settings.timeouts)),
+      quirks: Type.Optional(nullable(Settings.quirks)),
+      services: Type.Optional(nullable(Settings.services)),
+      bills_after_disconnect: Type.Optional(nullable(Settings.bills_after_disconnect)),
+      headers: Type.Optional(nullable(Headers)),
+      enabled: Type.Optional(Type.Boolean({ description: 'False: it gets no new requests.' })),
+    }),
+    answer: ok(Upstream),
+  }),
+  adminDeleteUpstream: operation({
+    method: 'DELETE',
+    path: '/v1/admin/upstreams/{id}',
+    tag: 'Upstreams',
+    summary: 'Delete an upstream and its keys; what is under way there goes on',
+    access: 'platform-admin',
+    answer: NOTHING,
+  }),
+  adminTestUpstream: operation({
+    method: 'POST',
+    path: '/v1/admin/upstreams/{id}/test',
+    tag: 'Upstreams',
+    summary: 'Make one small call with one of its keys, which is paid for at the provider',
+    access: 'platform-admin',
+    body: Type.Object({
+      key_id: Type.Optional(text('Default: the first one that is in use.')),
+      model: Type.Optional(text('As clients ask for it. Default: the first one that is no pattern.')),
+    }),
+    answer: ok(
+      Type.Object({
+        ok: Type.Boolean(),
+        status: nullable(Type.Integer({ description: 'Of HTTP; null: there was no answer.' })),
+        latency_ms: Type.Integer({ description: 'Until the answer was whole, or the failure known.' }),
+        model: Type.String({ description: 'As it is called there.' }),
+        key_id: Id,
+        error: nullable(Type.Object({ code: Type.String(), message: Type.String() })),
+      }),
+    ),
+  }),
+  adminListUpstreamKeys: operation({
+    method: 'GET',
+    path: '/v1/admin/upstreams/{id}/keys',
+    tag: 'Upstreams',
+    summary: 'The keys of an upstream',
+    access: 'platform-admin',
+    query: Type.Object(PageQuery),
+    answer: ok(listOf(UpstreamKey)),
+  }),
+  adminCreateUpstreamKey: operation({
+    method: 'POST',
+    path: '/v1/admin/upstreams/{id}/keys',
+    tag: 'Upstreams',
+    summary: 'Give an upstream another key',
+    access: 'platform-admin',
+    body: NewUpstreamKey,
+    answer: created(UpstreamKey),
+  }),
+  adminGetUpstreamKey: operation({
+    method: 'GET',
+    path: '/v1/admin/upstreams/{id}/keys/{keyId}',
+    tag: 'Upstreams',
+    summary: 'One key of an upstream',
+    access: 'platform-admin',
+    answer: ok(UpstreamKey),
+  }),
+  adminUpdateUpstreamKey: operation({
+    method: 'PUT',
+    path: '/v1/admin/upstreams/{id}/keys/{keyId}',
+    tag: 'Upstreams',
+    summary: 'Change a key of an upstream, also its credential',
+    access: 'platform-admin',
+    body: Type.Object({ credential: Type.Optional(Credential), ...KeySettings }),
+    answer: ok(UpstreamKey),
+  }),
+  adminDeleteUpstreamKey: operation({
+    method: 'DELETE',
+    path: '/v1/admin/upstreams/{id}/keys/{keyId}',
+    tag: 'Upstreams',
+    summary: 'Delete a key of an upstream; requests that it serves go on',
+    access: 'platform-admin',
+    answer: NOTHING,
+  }),
+} as const

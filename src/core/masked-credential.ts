@@ -1,0 +1,9 @@
+const SHOWN = 4
+/** The end of a shorter one would be too much of it. */
+const LEAST_LENGTH = 16
+
+/** The end of a credential, by which people know it again. Nothing of a short one, or of the JSON of an account. */
+export function maskedCredential(credential: string): string {
+  const isAccount = credential.trimStart().startsWith('{')
+  return isAccount || credential.length < LEAST_LENGTH ? '…' : `…${credential.slice(-SHOWN)}`
+}

@@ -1,0 +1,14 @@
+import type { Deployment } from './deployment.ts'
+
+/** What came of one small call to an upstream. */
+export interface UpstreamTrial {
+  readonly ok: boolean
+  /** Of HTTP; null: there was no answer. */
+  readonly status: number | null
+  readonly latencyMs: number
+  /** The message holds no credential and no host. */
+  readonly error: { readonly code: string; readonly message: string } | null
+}
+
+/** Calls a deployment once. Rejects with GATEWAY_OVERLOADED, and with INVALID_FIELD where no small call is known. */
+export type TryUpstream = (deployment: Deployment, signal: AbortSignal) => Promise<UpstreamTrial>

@@ -1,0 +1,158 @@
+import type { Stored } from '../config/upstream-book.ts'
+import type { StoredModel, StoredUpstream, StoredUpstreamKey } from '../config/stored.ts'
+import type { JsonObject } from '../core/json-object.ts'
+import { maskedCredential } from '../core/masked-credential.ts'
+import type { Seal } from '../core/seal.ts'
+import type { Queryable } from './database.ts'
+
+/** Names the key under which credentials of upstreams are sealed. */
+export const UPSTREAM_SEAL = 'upstream credential'
+
+interface UpstreamRow {
+  readonly id: string
+  readonly entry: JsonObject
+  readonly headers: Buffer
+  readonly enabled: boolean
+  readonly createdAt: Date
+  readonly updatedAt: Date
+}
+
+type KeyRow = Omit<StoredUpstreamKey, 'credential'> & { readonly credential: Buffer }
+
+const TIMES = 'created_at AS "createdAt", updated_at AS "updatedAt"'
+const UPSTREAM_FIELDS = `id, entry, headers, enabled, ${TIMES}`
+const KEY_FIELDS = `id, upstream_id AS "upstreamId", name, credential, masked, weight, priority,
+  max_concurrency AS "maxConcurrency", enabled, ${TIMES}`
+
+/** All that management has made, the oldest first. */
+export async function listStored(queryable: Queryable, seal: Seal): Promise<Stored> {
+  const upstreams = await queryable.query<UpstreamRow>(
+    `SELECT ${UPSTREAM_FIELDS} FROM upstreams ORDER BY created_at, id`,
+  )
+  const keys = await queryable.query<KeyRow>(`SELECT ${KEY_FIELDS} FROM upstream_keys ORDER BY created_at, id`)
+  const byUpstream = new Map<string, StoredUpstreamKey[]>(upstreams.map(({ id }) => [id, []]))
+  for (const key of keys) byUpstream.get(key.upstreamId)?.push(openedKey(key, seal))
+  return {
+    upstreams: upstreams.map((row) => openedUpstream(row, byUpstream.get(row.id) ?? [], seal)),
+    models: await queryable.query<StoredModel>(`SELECT id, entry, ${TIMES} FROM model_entries ORDER BY created_at, id`),
+  }
+}
+
+/** Others that change upstreams or models wait for the end of the transaction. */
+export async function lockStored(tx: Queryable): Promise<void> {
+  await tx.query('LOCK TABLE upstreams, upstream_keys, model_entries IN SHARE ROW EXCLUSIVE MODE')
+}
+
+/** Makes the upstream, or makes it what is said; its keys are apart. */
+export async function putUpstream(
+  queryable: Queryable,
+  seal: Seal,
+  upstream: Pick<StoredUpstream, 'id' | 'entry' | 'enabled'> & { readonly headers: Readonly<Record<string, string>> },
+): Promise<void> {
+  const { id, entry, headers, enabled } = upstream
+  const sealed = seal.seal(Buffer.from(JSON.stringify(headers)), headersOf(id))
+  await queryable.query(
+    `INSERT INTO upstreams (id, entry, headers, enabled) VALUES ($1, $2::jsonb, $3, $4)
+      ON CONFLICT (id) DO UPDATE SET entry = excluded.entry, headers = excluded.headers, enabled = excluded.enabled,
+        updated_at = now()`,
+    [id, JSON.stringify(entry), sealed, enabled],
+  )
+}
+
+/** With its keys. False when there is none. */
+export async function deleteUpstream(queryable: Queryable, id: string): Promise<boolean> {
+  return (await queryable.query('DELETE FROM upstreams WHERE id = $1 RETURNING id', [id])).length > 0
+}
+
+export type UpstreamKeySettings = Pick<
+  StoredUpstreamKey,
+  'id' | 'upstreamId' | 'name' | 'weight' | 'priority' | 'maxConcurrency' | 'enabled'
+>
+
+/** Rejects with SQLSTATE 23505 when the id is taken. */
+export async function insertUpstreamKey(
+  queryable: Queryable,
+  seal: Seal,
+  key: UpstreamKeySettings & { readonly credential: string },
+): Promise<void> {
+  await queryable.query(
+    `INSERT INTO upstream_keys (id, upstream_id, name, weight, priority, max_concurrency, enabled, credential, masked, created_at)
+      VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, clock_timestamp())`,
+    [...settingsOf(key), ...credentialOf(key.id, key.credential, seal)],
+  )
+}
+
+/** @param credential null: as it is. False when the upstream has no such key. */
+export async function updateUpstreamKey(
+  queryable: Queryable,
+  seal: Seal,
+  key: UpstreamKeySettings,
+  credential: string | null,
+): Promise<boolean> {
+  const [sealed, masked] = credential === null ? [null, null] : credentialOf(key.id, credential, seal)
+  const rows = await queryable.query(
+    `UPDATE upstream_keys SET name = $3, weight = $4, priority = $5, max_concurrency = $6, enabled = $7,
+        credential = coalesce($8, credential), masked = coalesce($9, masked), updated_at = now()
+      WHERE id = $1 AND upstream_id = $2 RETURNING id`,
+    [...settingsOf(key), sealed, masked],
+  )
+  return rows.length > 0
+}
+
+/** False when the upstream has no such key. */
+export async function deleteUpstreamKey(queryable: Queryable, upstreamId: string, keyId: string): Promise<boolean> {
+  const rows = await queryable.query('DELETE FROM upstream_keys WHERE id = $1 AND upstream_id = $2 RETURNING id', [
+    keyId,
+    upstreamId,
+  ])
+  return rows.length > 0
+}
+
+/** Models that are set like this already are left alone. */
+export async function putModels(
+  queryable: Queryable,
+  models: ReadonlyArray<Pick<StoredModel, 'id' | 'entry'>>,
+): Promise<void> {
+  await queryable.query(
+    `INSERT INTO model_entries AS m (id, entry)
+      SELECT id, entry::jsonb FROM unnest($1::text[], $2::text[]) AS n (id, entry)
+      ON CONFLICT (id) DO UPDATE SET entry = excluded.entry, updated_at = now() WHERE m.entry <> excluded.entry`,
+    [models.map(({ id }) => id), models.map(({ entry }) => JSON.stringify(entry))],
+  )
+}
+
+/** False when there is none. */
+export async function deleteModel(queryable: Queryable, id: string): Promise<boolean> {
+  return (await queryable.query('DELETE FROM model_entries WHERE id = $1 RETURNING id', [id])).length > 0
+}
+
+export async function deleteOtherModels(queryable: Queryable, kept: readonly string[]): Promise<void> {
+  await queryable.query('DELETE FROM model_entries WHERE id <> ALL ($1::text[])', [kept])
+}
+
+function settingsOf(key: UpstreamKeySettings): unknown[] {
+  return [key.id, key.upstreamId, key.name, key.weight, key.priority, key.maxConcurrency, key.enabled]
+}
+
+function credentialOf(keyId: string, credential: string, seal: Seal): [sealed: Buffer, masked: string] {
+  return [seal.seal(Buffer.from(credential), keyOf(keyId)), maskedCredential(credential)]
+}
+
+function openedUpstream(row: UpstreamRow, keys: readonly StoredUpstreamKey[], seal: Seal): StoredUpstream {
+  const opened = seal.open(row.headers, headersOf(row.id))
+  const headers = opened === null ? null : (JSON.parse(opened.toString('utf8')) as Record<string, string>)
+  return { ...row, headers, keys }
+}
+
+function openedKey(row: KeyRow, seal: Seal): StoredUpstreamKey {
+  return { ...row, credential: seal.open(row.credential, keyOf(row.id))?.toString('utf8') ?? null }
+}
+
+/** What is sealed for one row opens in no other. */
+function headersOf(id: string): Buffer {
+  return Buffer.from(`headers ${id}`)
+}
+
+function keyOf(id: string): Buffer {
+  return Buffer.from(`key ${id}`)
+}

@@ -25,6 +25,19 @@ export interface Program {
   stop(): Promise<void>
 }
 
+export interface Gateway extends Program {
+  /** Of the management plane. */
+  readonly url: string
+  readonly admin: Admin
+}
+
+export interface Admin {
+  readonly phone: string
+  readonly password: string
+  /** Of a session that has begun. */
+  readonly token: string
+}
+
 /** The simulator, as a process of its own. @param niceness gives way to what is less nice */
 export async function startSimulator(niceness = 0): Promise<Program> {
   const child = spawn(process.execPath, [join(DIST, 'simulator/main.js')], {
@@ -51,7 +64,7 @@ export async function startGateway(
   upstreamBaseUrl: string,
   profileDir: string | null,
   otherBaseUrl = upstreamBaseUrl,
-): Promise<Program> {
+): Promise<Gateway> {
   const dataDir = mkdtempSync(join(tmpdir(), 'sluice-bench-'))
   const key = generateApiKey()
   const file = join(dataDir, 'bench.yaml')
@@ -72,11 +85,15 @@ export async function startGateway(
     stdio: ['ignore', 'pipe', 'inherit'],
   })
   const url = await firstMatch(child, /ready at (\S+)/)
+  const admin = await logIn(url, dataDir)
   return {
     pid: child.pid ?? 0,
     baseUrl: `${url}/v1`,
+    url,
+    admin,
     headers: { authorization: `Bearer ${key}` },
-    settled: await logReader(url, dataDir),
+    // One front settles in the order of its journal: by then all earlier ones have their rows.
+    settled: (requestId) => answers(`${url}/v1/admin/logs/${requestId}`, { authorization: `Bearer ${admin.token}` }),
     stop: async () => {
       await end(child)
       rmSync(dataDir, { recursive: true, force: true })
@@ -84,19 +101,15 @@ export async function startGateway(
   }
 }
 
-/** Waits for a request's row. One front settles in the order of its journal: by then all earlier ones have theirs. */
-async function logReader(url: string, dataDir: string): Promise<(requestId: string) => Promise<void>> {
-  const { admin } = JSON.parse(readFileSync(join(dataDir, 'first-run.json'), 'utf8')) as { admin: object }
+async function logIn(url: string, dataDir: string): Promise<Admin> {
+  const { admin } = JSON.parse(readFileSync(join(dataDir, 'first-run.json'), 'utf8')) as { admin: Omit<Admin, 'token'> }
   const login = await fetch(`${url}/api/auth/login`, {
     method: 'POST',
     headers: { 'content-type': 'application/json' },
     body: JSON.stringify(admin),
   })
   const { token } = (await login.json()) as { token: string }
-  return async (requestId) => {
-    const headers = { authorization: `Bearer ${token}` }
-    await answers(`${url}/v1/admin/logs/${requestId}`, headers)
-  }
+  return { ...admin, token }
 }
 
 /** Resolves when a URL answers with success. Rejects after a minute. */

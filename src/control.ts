@@ -40,6 +40,7 @@ import { isAlive } from './store/data-directory.ts'
 import type { Database } from './store/database.ts'
 import { upsertEntryKeyByDigest } from './store/entry-keys.ts'
 import { migrate } from './store/migrate.ts'
+import { partOf } from './store/database-part.ts'
 import { openDatabase } from './store/open-database.ts'
 import { initialiseSetting } from './store/settings.ts'
 import { UPSTREAM_SEAL } from './store/upstreams.ts'
@@ -193,9 +194,10 @@ async function runControl(setup: ChildSetup): Promise<void> {
   })
   const seal = new Seal(secrets.keyHash, UPSTREAM_SEAL)
   const trials = new UpstreamTrials(clock, config.server.vendor)
+  const managed = partOf(database, config.database.maxConnections)
   const router = new ManagementRouter(
     createHandlers({
-      database,
+      database: managed,
       tokens,
       keyHash: secrets.keyHash,
       registrationOpen: config.registrationOpen,
@@ -207,7 +209,7 @@ async function runControl(setup: ChildSetup): Promise<void> {
       seal,
       tryUpstream: (deployment, signal) => trials.run(deployment, signal),
     }),
-    new Guard({ database, tokens, scraperSecret: config.metrics.token }),
+    new Guard({ database: managed, tokens, scraperSecret: config.metrics.token }),
     onFault,
   )
   const link: ControlLink = new ControlLink({

@@ -9,6 +9,7 @@ import type { PriceOf } from '../../src/settlement/rows.ts'
 import type { Settler } from '../../src/settlement/settler.ts'
 import { createSettler } from '../../src/settlement/settler.ts'
 import type { Database } from '../../src/store/database.ts'
+import { bucketOf } from '../../src/store/latency-buckets.ts'
 import { migrate } from '../../src/store/migrate.ts'
 import { faultyDatabase } from './faulty-database.ts'
 import { aBegin, anEnd } from './journal-records.ts'
@@ -20,7 +21,7 @@ const NODE = 'node-1'
 /** Each token of an answer costs as much as its provider's name has letters. */
 const priceOf: PriceOf = (providerId, _, { completionTokens }) => completionTokens * (providerId?.length ?? 0)
 const TABLES =
-  'request_log, request_rollup_hourly, request_rollup_daily, budget_use, journal_offsets, journal_open, journal_dead_letters'
+  'request_log, request_rollup_hourly, request_rollup_daily, key_rollup_daily, upstream_rollup_hourly, timing_rollup_hourly, budget_use, journal_offsets, journal_open, journal_dead_letters'
 
 /** Exactly-once settlement, on either database. */
 export function settlerContract(open: () => Promise<Database>): void {
@@ -682,4 +683,58 @@ async function expectRollupsToMatch(database: Database): Promise<void> {
     )
     expect(ofDays).toEqual(ofHours)
   }
+  await expectStatisticsToMatch(database)
+}
+
+const IS_ERROR = '(status IS NULL OR status >= 400)'
+
+/** What keys and upstream keys did, and how many requests took how long, is what the rows say. */
+async function expectStatisticsToMatch(database: Database): Promise<void> {
+  const tokens = ['prompt_tokens', 'completion_tokens', 'cost_micro']
+  const used = tokens.map((column) => `sum(${column})::text AS ${column}`).join(', ')
+  const keysOfRows = await database.query(
+    `SELECT key_id, date_trunc('day', at, 'UTC') AS day, max(at) AS last_used_at, count(*)::text AS requests,
+        count(*) FILTER (WHERE ${IS_ERROR})::text AS errors, ${used}
+      FROM request_log WHERE key_id IS NOT NULL GROUP BY 1, 2 ORDER BY 1, 2`,
+  )
+  const keys = await database.query(
+    `SELECT key_id, day, last_used_at, requests::text, errors::text, ${tokens.map((column) => `${column}::text`).join(', ')}
+      FROM key_rollup_daily ORDER BY 1, 2`,
+  )
+  expect(keys).toEqual(keysOfRows)
+
+  const more = ['cached_tokens', 'total_us']
+  const upstreamsOfRows = await database.query(
+    `SELECT date_trunc('hour', at) AS hour, provider_id, upstream_key_id, count(*)::text AS requests,
+        count(*) FILTER (WHERE ${IS_ERROR})::text AS errors, count(*) FILTER (WHERE aborted)::text AS aborted,
+        coalesce(sum(ttft_us), 0)::text AS ttft_us, count(ttft_us)::text AS ttft_count, ${used},
+        ${more.map((column) => `sum(${column})::text AS ${column}`).join(', ')}
+      FROM request_log WHERE provider_id IS NOT NULL AND upstream_key_id IS NOT NULL GROUP BY 1, 2, 3 ORDER BY 1, 2, 3`,
+  )
+  const upstreams = await database.query(
+    `SELECT hour, provider_id, upstream_key_id, requests::text, errors::text, aborted::text, ttft_us::text, ttft_count::text,
+        ${[...tokens, ...more].map((column) => `${column}::text`).join(', ')}
+      FROM upstream_rollup_hourly ORDER BY 1, 2, 3`,
+  )
+  expect(upstreams).toEqual(upstreamsOfRows)
+
+  const rows = await database.query<{ hour: Date; overhead: number; total: number; ttft: number | null }>(
+    `SELECT date_trunc('hour', at) AS hour, overhead_us AS overhead, total_us AS total, ttft_us AS ttft
+      FROM request_log WHERE provider_id IS NOT NULL AND upstream_key_id IS NOT NULL`,
+  )
+  const counts = new Map<string, number>()
+  for (const { hour, ...taken } of rows) {
+    for (const [measure, durationUs] of Object.entries(taken)) {
+      if (durationUs === null) continue
+      const name = `${hour.toISOString()} ${measure} ${bucketOf(durationUs)}`
+      counts.set(name, (counts.get(name) ?? 0) + 1)
+    }
+  }
+  const stored = await database.query<{ hour: Date; measure: string; bucket: number; requests: number }>(
+    'SELECT hour, measure, bucket, requests FROM timing_rollup_hourly',
+  )
+  const timings = stored.map(
+    ({ hour, measure, bucket, requests }) => [`${hour.toISOString()} ${measure} ${bucket}`, requests] as const,
+  )
+  expect(new Map(timings)).toEqual(counts)
 }

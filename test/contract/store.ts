@@ -55,7 +55,7 @@ const KEY: EntryKey = {
 
 const TRUNCATED =
   // With what refers to users and keys.
-  'TRUNCATE entry_keys, users, settings, request_log, request_rollup_hourly, request_rollup_daily, journal_dead_letters CASCADE'
+  'TRUNCATE entry_keys, users, settings, request_log, request_rollup_hourly, request_rollup_daily, key_rollup_daily, upstream_rollup_hourly, timing_rollup_hourly, journal_dead_letters CASCADE'
 const EVERYONE: LogScope = { kind: 'everyone' }
 
 /** Schema and queries, on either database. */

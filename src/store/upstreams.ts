@@ -50,12 +50,11 @@ export async function putUpstream(
   upstream: Pick<StoredUpstream, 'id' | 'entry' | 'enabled'> & { readonly headers: Readonly<Record<string, string>> },
 ): Promise<void> {
   const { id, entry, headers, enabled } = upstream
-  const sealed = seal.seal(Buffer.from(JSON.stringify(headers)), headersOf(id))
   await queryable.query(
     `INSERT INTO upstreams (id, entry, headers, enabled) VALUES ($1, $2::jsonb, $3, $4)
       ON CONFLICT (id) DO UPDATE SET entry = excluded.entry, headers = excluded.headers, enabled = excluded.enabled,
         updated_at = now()`,
-    [id, JSON.stringify(entry), sealed, enabled],
+    [id, JSON.stringify(entry), sealedHeaders(id, headers, seal), enabled],
   )
 }
 
@@ -139,9 +138,19 @@ function credentialOf(keyId: string, credential: string, seal: Seal): [sealed: B
 }
 
 function openedUpstream(row: UpstreamRow, keys: readonly StoredUpstreamKey[], seal: Seal): StoredUpstream {
-  const opened = seal.open(row.headers, headersOf(row.id))
-  const headers = opened === null ? null : (JSON.parse(opened.toString('utf8')) as Record<string, string>)
-  return { ...row, headers, keys }
+  return { ...row, headers: openedHeaders(row, seal), keys }
+}
+
+/** Where there are none nothing is sealed, so that nothing has to be opened. */
+function sealedHeaders(id: string, headers: Readonly<Record<string, string>>, seal: Seal): Buffer {
+  if (Object.keys(headers).length === 0) return Buffer.alloc(0)
+  return seal.seal(Buffer.from(JSON.stringify(headers)), headersOf(id))
+}
+
+function openedHeaders({ id, headers }: UpstreamRow, seal: Seal): StoredUpstream['headers'] {
+  if (headers.length === 0) return {}
+  const opened = seal.open(headers, headersOf(id))
+  return opened === null ? null : (JSON.parse(opened.toString('utf8')) as Record<string, string>)
 }
 
 function openedKey(row: KeyRow, seal: Seal): StoredUpstreamKey {

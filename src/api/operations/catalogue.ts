@@ -81,9 +81,11 @@ export const CatalogueModel = Type.Object({
   images: nullable(Type.Boolean({ description: 'Null: not known.' })),
   tools: nullable(Type.Boolean({ description: 'Null: not known.' })),
   prices: Prices,
-  prices_source: nullable(
-    Type.Enum([...SOURCES], { type: 'string', description: 'Who says so; built-in: what comes with the gateway.' }),
-  ),
+  prices_source: Type.Unsafe<(typeof SOURCES)[number] | null>({
+    type: ['string', 'null'],
+    enum: [...SOURCES, null],
+    description: 'Who says so; built-in: what comes with the gateway.',
+  }),
   deployments: Type.Array(
     Type.Object({
       upstream: Type.String(),

@@ -34,7 +34,7 @@ const LIMITED_PLACES = 12
 const DESCRIPTORS_TOLERANCE = 5
 const MEMORY_TOLERANCE_BYTES = 200 * 1024 * 1024
 /** From a connection's end on one side to the other side's noticing, when neither is held up. */
-const HANG_UP_MS = 20
+const HANG_UP_MS = 50
 const SETTLING = { timeoutMs: 90_000, everyMs: 500 }
 const TIMEOUT_MS = 300_000 + REQUESTS * 20
 

@@ -1,12 +1,12 @@
 import type { RequestRecord } from '../../src/simulator/ledger.ts'
 
 /**
- * The requests of the moment at which most of them were under way. One whose connection was lost, by its peer or by a fault,
- * counts until `latenessMs` before that was seen: the other side knew before.
+ * The requests of the moment at which most of them were under way. The other side may have known of an end `latenessMs` before it
+ * was seen: of a connection that was lost, and of an answer whose last bytes were taken while this side was held up.
  */
 export function mostAtATime(records: readonly RequestRecord[], latenessMs: number): readonly RequestRecord[] {
   const endOf = ({ startedAt, endedAt, outcome }: RequestRecord): number =>
-    outcome === 'ok' ? endedAt : Math.max(startedAt, endedAt - latenessMs)
+    Math.max(outcome === 'ok' ? Math.min(endedAt, startedAt + 1) : startedAt, endedAt - latenessMs)
   let most: readonly RequestRecord[] = []
   let current: RequestRecord[] = []
   for (const record of [...records].sort((a, b) => a.startedAt - b.startedAt)) {

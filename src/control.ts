@@ -203,6 +203,7 @@ async function runControl(setup: ChildSetup): Promise<void> {
       registrationOpen: config.registrationOpen,
       journalHealth: () => journalWatch.health,
       version: ownVersion(),
+      vendor: config.server.vendor,
       renderMetrics,
       relayState: () => relayWatch.state(),
       book,

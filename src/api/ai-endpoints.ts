@@ -1,3 +1,4 @@
+import { Type } from 'typebox'
 import type { TObject, TSchema } from 'typebox'
 import { ChatCompletion, ChatCompletionChunk, ChatCompletionRequest } from './chat-completions.ts'
 import { CountTokensRequest, CountTokensResponse } from './count-tokens.ts'
@@ -22,6 +23,11 @@ export interface AiEndpoint {
   readonly answer: TSchema | null
   /** Of the events, where the answer may be a stream. */
   readonly event?: TSchema
+  readonly query?: TObject
+  /** Of an answer that is no JSON. */
+  readonly media?: string
+  /** Nobody needs a key: it is open, or the link says all. */
+  readonly isOpen?: boolean
 }
 
 const post = (name: string, path: string, summary: string, body: TObject, answer: TSchema | null, event?: TSchema) =>
@@ -36,7 +42,7 @@ const post = (name: string, path: string, summary: string, body: TObject, answer
     ...(event === undefined ? {} : { event }),
   }) as const
 
-export const AI_ENDPOINTS: readonly AiEndpoint[] = [
+const AI_ENDPOINTS: readonly AiEndpoint[] = [
   post(
     'chatCompletion',
     '/v1/chat/completions',
@@ -74,6 +80,20 @@ export const AI_ENDPOINTS: readonly AiEndpoint[] = [
     answer: Video,
   },
   {
+    name: 'videoContent',
+    method: 'get',
+    path: '/v1/video/generations/{id}/content',
+    tag: 'Models',
+    summary: 'The video itself, by the link of its job',
+    query: Type.Object({
+      expires: Type.Integer({ description: 'Unix time in seconds.' }),
+      signature: Type.String(),
+    }),
+    answer: null,
+    media: 'video/mp4',
+    isOpen: true,
+  },
+  {
     name: 'models',
     method: 'get',
     path: '/v1/models',
@@ -82,7 +102,15 @@ export const AI_ENDPOINTS: readonly AiEndpoint[] = [
     answer: ModelList,
   },
   { name: 'model', method: 'get', path: '/v1/models/{id}', tag: 'Models', summary: 'One model', answer: ModelEntry },
-  { name: 'health', method: 'get', path: '/health', tag: 'Health', summary: 'How the gateway does', answer: Health },
+  {
+    name: 'health',
+    method: 'get',
+    path: '/health',
+    tag: 'Health',
+    summary: 'How the gateway does',
+    answer: Health,
+    isOpen: true,
+  },
   {
     name: 'liveness',
     method: 'get',
@@ -90,6 +118,7 @@ export const AI_ENDPOINTS: readonly AiEndpoint[] = [
     tag: 'Health',
     summary: 'The process is there',
     answer: Liveness,
+    isOpen: true,
   },
   {
     name: 'readiness',
@@ -98,5 +127,20 @@ export const AI_ENDPOINTS: readonly AiEndpoint[] = [
     tag: 'Health',
     summary: 'The gateway takes requests',
     answer: Readiness,
+    isOpen: true,
   },
 ]
+
+/** Those that clients of the messages protocol find under the vendor's name too. */
+const ALIASED: ReadonlySet<string> = new Set(['message', 'countTokens', 'models', 'model'])
+
+/** @param vendor whose clients find some endpoints under `/<vendor>` too */
+export function aiEndpoints(vendor: string): readonly AiEndpoint[] {
+  const aliases = AI_ENDPOINTS.filter(({ name }) => ALIASED.has(name)).map((endpoint) => ({
+    ...endpoint,
+    name: `${endpoint.name}OfVendor`,
+    path: `/${vendor}${endpoint.path}`,
+    summary: `${endpoint.summary}: the same as ${endpoint.path}`,
+  }))
+  return [...AI_ENDPOINTS, ...aliases]
+}

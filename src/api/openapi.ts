@@ -1,5 +1,5 @@
 import type { TSchema } from 'typebox'
-import { AI_ENDPOINTS } from './ai-endpoints.ts'
+import { aiEndpoints } from './ai-endpoints.ts'
 import type { AiEndpoint } from './ai-endpoints.ts'
 import { ErrorBody, MessagesErrorBody } from './error.ts'
 import type { Access, OperationSpec } from './operation.ts'
@@ -29,12 +29,12 @@ const API_KEY: readonly Json[] = [{ apiKey: [] }, { apiKeyHeader: [] }]
 const SESSION: readonly Json[] = [{ session: [] }]
 
 /** The OpenAPI 3.1 document of everything that the gateway serves, made from the tables that it is served by. */
-export function openApiDocument(version: string): Json {
+export function openApiDocument(version: string, vendor: string): Json {
   const paths: Record<string, Record<string, Json>> = {}
   const add = (path: string, method: string, described: Json): void => {
     paths[path] = { ...paths[path], [method]: described }
   }
-  for (const endpoint of AI_ENDPOINTS) add(endpoint.path, endpoint.method, describeEndpoint(endpoint))
+  for (const endpoint of aiEndpoints(vendor)) add(endpoint.path, endpoint.method, describeEndpoint(endpoint))
   for (const [name, spec] of Object.entries(OPERATIONS)) {
     add(spec.path, spec.method.toLowerCase(), describeOperation(name, spec))
   }
@@ -62,21 +62,25 @@ export function openApiDocument(version: string): Json {
   }
 }
 
-function describeEndpoint({ name, path, tag, summary, body, answer, event }: AiEndpoint): Json {
+function describeEndpoint(endpoint: AiEndpoint): Json {
+  const { name, path, tag, summary, query, body, answer, event, media, isOpen } = endpoint
   const success = answer ?? { type: 'object', description: 'As the service whose protocol it is answers.' }
   const content = {
     'application/json': { schema: success },
     ...(event === undefined ? {} : { 'text/event-stream': { schema: event } }),
   }
-  const error = path.startsWith('/v1/messages') ? 'MessagesError' : 'Error'
+  const error = path.includes('/v1/messages') ? 'MessagesError' : 'Error'
   return {
     operationId: name,
     tags: [tag],
     summary,
-    security: tag === 'Health' ? [] : API_KEY,
-    ...parametersOf(path),
+    security: isOpen === true ? [] : API_KEY,
+    ...parametersOf(path, query),
     ...(body === undefined ? {} : requestBody(body)),
-    responses: { 200: { description: 'Done.', content }, ...errors(error) },
+    responses: {
+      200: { description: 'Done.', ...(media === undefined ? { content } : contentOf(media)) },
+      ...errors(error),
+    },
   }
 }
 
@@ -98,8 +102,11 @@ function securityOf(access: Access): readonly Json[] {
   return access === 'everyone' ? [] : SESSION
 }
 
-function contentOf(media: string | undefined): Json {
-  return media === undefined ? {} : { content: { [media]: { schema: { type: 'string' } } } }
+function contentOf(media: string | readonly string[] = []): Json {
+  const types = typeof media === 'string' ? [media] : media
+  if (types.length === 0) return {}
+  const schemaOf = (type: string): Json => ({ type: type === 'application/json' ? 'object' : 'string' })
+  return { content: Object.fromEntries(types.map((type) => [type, { schema: schemaOf(type) }])) }
 }
 
 function requestBody(schema: TSchema): Json {

@@ -27,8 +27,8 @@ export interface AnswerSpec {
   readonly status: 200 | 201 | 204
   /** Null: the body is empty, or no JSON. */
   readonly schema: TSchema | null
-  /** Of a body that is no JSON. */
-  readonly media?: string
+  /** Of a body without a schema; several where the caller or what is asked for decides. */
+  readonly media?: string | readonly string[]
 }
 
 export function operation<const Spec extends OperationSpec>(spec: Spec): Spec {

@@ -39,7 +39,7 @@ export class Download {
   }
 }
 
-type AnswerTo<Spec extends OperationSpec> = Spec['answer'] extends { readonly media: string }
+type AnswerTo<Spec extends OperationSpec> = Spec['answer'] extends { readonly media: string | readonly string[] }
   ? Download
   : AnswerOf<Spec>
 

@@ -36,12 +36,12 @@ const PAGE = `<!doctype html>
 `
 
 /** The description of everything that is served, for programs and for people. */
-export function documentationHandlers(version: string): Handlers<keyof typeof DOCUMENTATION> {
+export function documentationHandlers(version: string, vendor: string): Handlers<keyof typeof DOCUMENTATION> {
   const folder = dirname(createRequire(import.meta.url).resolve('swagger-ui-dist/package.json'))
   let text: string | null = null
   return {
     openApi: () => {
-      text ??= JSON.stringify(openApiDocument(version))
+      text ??= JSON.stringify(openApiDocument(version, vendor))
       return Promise.resolve(new Download('application/json', text))
     },
 

@@ -26,6 +26,8 @@ export interface HandlerParts extends SessionParts, UpstreamParts {
   readonly journalHealth: () => JournalHealth
   /** Of the gateway. */
   readonly version: string
+  /** Under whose name some AI endpoints are found too. */
+  readonly vendor: string
   readonly renderMetrics: () => string
   readonly relayState: () => RelayState
 }
@@ -47,7 +49,7 @@ export function createHandlers(parts: HandlerParts): Handlers {
     ...upstreamHandlers(parts),
     ...upstreamKeyHandlers(parts),
     ...modelHandlers(parts),
-    ...documentationHandlers(parts.version),
+    ...documentationHandlers(parts.version, parts.vendor),
     ...journalHandlers(database, parts.journalHealth),
   }
 }

@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import type { TestProject } from 'vitest/node'
+import { watchOperations } from './operations-seen.ts'
 
 declare module 'vitest' {
   interface ProvidedContext {
@@ -27,7 +28,9 @@ export default async function setup(project: TestProject): Promise<(() => Promis
   project.provide('postgresUrl', await postgres.createDatabase())
   const template = await makeTemplate()
   project.provide('pgliteTemplate', template)
+  const tellOperations = watchOperations(project)
   return async () => {
+    tellOperations()
     rmSync(template, { recursive: true, force: true })
     await postgres.stop()
   }

@@ -98,7 +98,7 @@ export const LOGS = {
       ...Filter,
       format: Type.Optional(Type.Enum(['csv', 'ndjson'], { default: 'csv' })),
     }),
-    answer: { status: 200, schema: null, media: 'text/csv' },
+    answer: { status: 200, schema: null, media: ['text/csv', 'application/x-ndjson'] },
   }),
   getLog: operation({
     method: 'GET',

@@ -1,11 +1,14 @@
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import type { TestGateway } from '../../support/gateway.ts'
 import { startGateway } from '../../support/gateway.ts'
+import { ManagementClient } from '../../support/management-client.ts'
 
 let gateway: TestGateway
+let client: ManagementClient
 
 beforeAll(async () => {
   gateway = await startGateway()
+  client = new ManagementClient(gateway.url)
 })
 
 afterAll(async () => {
@@ -28,9 +31,17 @@ it('describes itself to people, with nothing from elsewhere', async () => {
   expect(parts.length).toBeGreaterThan(3)
   for (const part of parts) {
     expect(part).toMatch(/^\/docs\//)
-    expect((await fetch(`${gateway.url}${part}`)).status, part).toBe(200)
+    await client.expect('documentationFile', 200, { params: { file: part.slice('/docs/'.length) } })
   }
   for (const part of ['package.json', '..%2Fpackage.json', 'x']) {
     expect((await fetch(`${gateway.url}/docs/${part}`)).status, part).toBe(404)
+  }
+  await client.expect('documentationFile', 404, { params: { file: 'x' } })
+  for (const name of ['openApi', 'documentation'] as const) {
+    await client.expect(name, 200)
+    expect(await client.call(name, { query: { a: 'b' } })).toMatchObject({
+      status: 400,
+      json: { error: { param: '/a' } },
+    })
   }
 })

@@ -5,9 +5,23 @@ import type { OperationSpec } from '../../../src/api/operation.ts'
 import { OPERATIONS } from '../../../src/api/operations/index.ts'
 import { ENTERPRISE_ACTIONS } from '../../../src/api/roles.ts'
 
-const document = JSON.parse(JSON.stringify(openApiDocument('1.2.3'))) as {
+const document = JSON.parse(JSON.stringify(openApiDocument('1.2.3', 'anthropic'))) as {
   paths: Record<string, Record<string, { operationId: string; security: unknown[] }>>
 }
+
+const AI_PATHS = [
+  '/v1/chat/completions',
+  '/v1/messages',
+  '/v1/responses',
+  '/v1/embeddings',
+  '/v1/rerank',
+  '/v1/images/generations',
+  '/v1/video/generations',
+  '/v1/video/generations/{id}',
+  '/v1/video/generations/{id}/content',
+  '/v1/models',
+  '/v1/models/{id}',
+]
 
 it('has nothing that a linter of OpenAPI documents finds fault with', async () => {
   const config = await createConfig({ extends: ['recommended-strict'] })
@@ -23,6 +37,12 @@ it('tells of every operation, and who may call it', () => {
   )
   for (const [name, { access }] of Object.entries(OPERATIONS)) {
     expect(told.get(name)?.security, name).toEqual(access === 'everyone' ? [] : [{ session: [] }])
+  }
+})
+
+it('tells of every path of the AI endpoints, also of those under the name of the vendor', () => {
+  for (const path of [...AI_PATHS, '/anthropic/v1/messages', '/anthropic/v1/messages/count_tokens']) {
+    expect(Object.keys(document.paths), path).toContain(path)
   }
 })
 

@@ -1,0 +1,89 @@
+import { Ajv2020 } from 'ajv/dist/2020.js'
+import type { ValidateFunction } from 'ajv/dist/2020.js'
+import { appendFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect, inject } from 'vitest'
+import type { OperationSpec } from '../../src/api/operation.ts'
+
+interface Described {
+  readonly responses: Readonly<Record<string, { readonly content?: Readonly<Record<string, unknown>> }>>
+}
+
+interface OpenApi {
+  readonly paths: Readonly<Record<string, Readonly<Record<string, Described>>>>
+}
+
+const ADDRESS = 'https://sluice.test/openapi.json'
+
+/** The document that a gateway serves, as what its answers are held to. */
+class Witness {
+  readonly #document: OpenApi
+  readonly #ajv: Ajv2020
+  readonly #compiled = new Map<string, ValidateFunction>()
+
+  constructor(document: OpenApi) {
+    this.#document = document
+    // Of a whole document most keywords are none of JSON Schema's.
+    this.#ajv = new Ajv2020({ strict: false, formats: { 'date-time': /Z$/ } })
+    this.#ajv.addSchema(document, ADDRESS)
+  }
+
+  /** Fails when the document does not tell of the status, of the type of the body, or of the body itself. */
+  check(
+    name: string,
+    { method, path }: OperationSpec,
+    status: number,
+    contentType: string | null,
+    json: unknown,
+  ): void {
+    const verb = method.toLowerCase()
+    const responses = this.#document.paths[path]?.[verb]?.responses ?? {}
+    const key = [String(status), `${Math.floor(status / 100)}XX`].find((one) => Object.hasOwn(responses, one))
+    if (key === undefined) throw new Error(`${name}: the document does not tell of status ${status}`)
+    const content = responses[key]?.content
+    const media = contentType?.split(';')[0] ?? null
+    const told = content === undefined ? [null] : Object.keys(content)
+    expect(told, `${name} ${status}: the type of the body`).toContain(media)
+    if (media !== 'application/json') return
+    const validate = this.#validator([verb, path, key])
+    expect(
+      validate(json),
+      `${name} ${status}: ${this.#ajv.errorsText(validate.errors)} in ${JSON.stringify(json)}`,
+    ).toBe(true)
+  }
+
+  #validator([verb, path, key]: readonly [string, string, string]): ValidateFunction {
+    const pointer = ['paths', path, verb, 'responses', key, 'content', 'application/json', 'schema'].map((part) =>
+      encodeURIComponent(part.replaceAll('~', '~0').replaceAll('/', '~1')),
+    )
+    const ref = `${ADDRESS}#/${pointer.join('/')}`
+    let validate = this.#compiled.get(ref)
+    if (validate === undefined) this.#compiled.set(ref, (validate = this.#ajv.compile({ $ref: ref })))
+    return validate
+  }
+}
+
+const witnesses = new Map<string, Promise<Witness>>()
+const told = new Set<string>()
+
+/** Holds an answer to the document of its gateway, and notes down that the operation has been seen to do or to refuse something. */
+export async function witness(
+  gatewayUrl: string,
+  name: string,
+  spec: OperationSpec,
+  answer: { readonly status: number; readonly contentType: string | null; readonly json: unknown },
+): Promise<void> {
+  let document = witnesses.get(gatewayUrl)
+  if (document === undefined) witnesses.set(gatewayUrl, (document = read(gatewayUrl)))
+  const { status, contentType, json } = answer
+  ;(await document).check(name, spec, status, contentType, json)
+  const note = `${inject('database')} ${name} ${status < 400 ? 'success' : 'failure'}`
+  if (told.has(note)) return
+  told.add(note)
+  appendFileSync(join(inject('operationsSeen'), String(process.pid)), `${note}\n`)
+}
+
+async function read(gatewayUrl: string): Promise<Witness> {
+  const response = await fetch(`${gatewayUrl}/openapi.json`)
+  return new Witness((await response.json()) as OpenApi)
+}

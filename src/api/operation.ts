@@ -62,10 +62,11 @@ export const created = <const Schema extends TSchema>(
 export const NOTHING = { status: 204, schema: null } as const
 
 const MAX_LIMIT = 100
+const MAX_PAGE = 1_000_000_000
 
 /** Of every list. */
 export const PageQuery = {
-  page: Type.Optional(Type.Integer({ description: 'From 1.', minimum: 1, default: 1 })),
+  page: Type.Optional(Type.Integer({ description: 'From 1.', minimum: 1, maximum: MAX_PAGE, default: 1 })),
   limit: Type.Optional(
     Type.Integer({ description: 'Entries on a page.', minimum: 1, maximum: MAX_LIMIT, default: 20 }),
   ),

@@ -26,14 +26,14 @@ const FIELDS = `id, name, status, currency, time_zone AS "timeZone", is_prepaid 
   max_concurrency AS "maxConcurrency", monthly_budget AS "monthlyBudget", monthly_tokens AS "monthlyTokens",
   created_at AS "createdAt"`
 
-const MATCHING = 'WHERE ($1::text IS NULL OR lower(name) LIKE $1)'
+const MATCHING = 'WHERE ($1::text IS NULL OR lower(name) LIKE lower($1))'
 
 export async function listEnterprises(
   queryable: Queryable,
   search: string | undefined,
   page: { readonly offset: number; readonly limit: number },
 ): Promise<{ readonly enterprises: Enterprise[]; readonly total: number }> {
-  const pattern = search === undefined ? null : containsPattern(search.toLowerCase())
+  const pattern = search === undefined ? null : containsPattern(search)
   const [counted] = await queryable.query<{ total: number }>(`SELECT count(*) AS total FROM enterprises ${MATCHING}`, [
     pattern,
   ])

@@ -39,14 +39,14 @@ export interface ListedUser extends Omit<User, 'passwordHash'> {
 const LISTED = 'id, phone, name, role, status, created_at AS "createdAt"'
 
 const MATCHING =
-  'WHERE ($1::text IS NULL OR lower(name) LIKE $1 OR phone LIKE $1) AND ($2::text IS NULL OR status = $2)'
+  'WHERE ($1::text IS NULL OR lower(name) LIKE lower($1) OR phone LIKE $1) AND ($2::text IS NULL OR status = $2)'
 
 export async function listUsers(
   queryable: Queryable,
   filter: { readonly search?: string | undefined; readonly status?: User['status'] | undefined },
   page: { readonly offset: number; readonly limit: number },
 ): Promise<{ readonly users: ListedUser[]; readonly total: number }> {
-  const pattern = filter.search === undefined ? null : containsPattern(filter.search.toLowerCase())
+  const pattern = filter.search === undefined ? null : containsPattern(filter.search)
   const parameters = [pattern, filter.status ?? null]
   const [counted] = await queryable.query<{ total: number }>(
     `SELECT count(*) AS total FROM users ${MATCHING}`,

@@ -13,6 +13,9 @@ const OPTIONS = {
   formats: { 'date-time': isTime },
 } as const
 
+// What is before or after is written in another way, which databases do not read.
+const FIRST_MS = Date.UTC(1000, 0)
+const LAST_MS = Date.UTC(9999, 11, 31, 23, 59, 59, 999)
 const ISO_TIME = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}(:\d{2}(\.\d+)?)?(Z|[+-]\d{2}:\d{2})$/
 
 /** Checks what is sent to the operations of the management plane. Fields that nothing knows of are refused by name. */
@@ -45,6 +48,7 @@ export class OperationValidator {
     let validate = this.#compiled.get(schema)
     if (validate === undefined) this.#compiled.set(schema, (validate = ajv.compile(schema)))
     if (!validate(value)) throw fieldError(validate.errors?.[0])
+    refuseInfinity(value)
     return value
   }
 }
@@ -54,6 +58,16 @@ function unknownField(name: string): GatewayError {
   return new GatewayError('INVALID_FIELD', { param: pointer, message: 'There is no field of this name here.' })
 }
 
+/** Infinity passes for an integer, and below every maximum, when it was text before. */
+function refuseInfinity(value: unknown): void {
+  if (typeof value !== 'object' || value === null) return
+  for (const [name, member] of Object.entries(value)) {
+    if (typeof member !== 'number' || Number.isFinite(member)) continue
+    throw new GatewayError('INVALID_FIELD', { param: `/${name}`, message: `${name} must be a number with an end.` })
+  }
+}
+
 function isTime(text: string): boolean {
-  return ISO_TIME.test(text) && !Number.isNaN(Date.parse(text))
+  const timeMs = ISO_TIME.test(text) ? Date.parse(text) : Number.NaN
+  return timeMs >= FIRST_MS && timeMs <= LAST_MS
 }

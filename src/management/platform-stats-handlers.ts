@@ -5,7 +5,6 @@ import type { Queryable } from '../store/database.ts'
 import { durationAt } from '../store/latency-buckets.ts'
 import { countPlatform, enterpriseNames, keyUsage, timings, upstreamUsage } from '../store/platform-stats.ts'
 import type { KeyUsage, UpstreamUsage } from '../store/platform-stats.ts'
-import { storableText } from '../store/text.ts'
 import { usageByGroup, usageSeries } from '../store/usage-stats.ts'
 import type { UsageSums } from '../store/usage-stats.ts'
 import type { Handlers } from './call.ts'
@@ -62,8 +61,8 @@ export function platformStatsHandlers(
     adminKeyStats: async ({ query }) => {
       const { period = DEFAULT_PERIOD, sort: order = 'requests', user_id: userId, enterprise_id: enterpriseId } = query
       const of = {
-        userId: userId === undefined ? null : storableText(userId),
-        enterpriseId: enterpriseId === undefined ? null : storableText(enterpriseId),
+        userId: userId ?? null,
+        enterpriseId: enterpriseId ?? null,
         granularity: granularityOf(period),
       }
       const { keys, total } = await keyUsage(database, rangeOf(period), of, { order, ...offsetOf(query) })

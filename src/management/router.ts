@@ -5,6 +5,7 @@ import { OPERATIONS } from '../api/operations/index.ts'
 import type { OperationName } from '../api/operations/index.ts'
 import { GatewayError } from '../core/errors.ts'
 import { OperationValidator } from '../validation/operation-validator.ts'
+import { storableText } from '../store/text.ts'
 import { Download } from './call.ts'
 import type { Call, Handler, Handlers } from './call.ts'
 import type { Guard } from './guard.ts'
@@ -56,10 +57,14 @@ export class ManagementRouter {
 
   async #run(spec: OperationSpec, handle: AnyHandler, context: Context<Env>): Promise<Response> {
     const { request } = context.env
-    const caller = await this.#guard.admit(spec.access, request.headers['authorization'], context.req.param('id') ?? '')
+    const params = storable(Object.entries(context.req.param()))
+    const caller = await this.#guard.admit(spec.access, request.headers['authorization'], params['id'] ?? '')
     const call = {
-      params: context.req.param(),
-      query: this.#validator.query(spec, new URLSearchParams(request.query)),
+      params,
+      query: this.#validator.query(
+        spec,
+        new URLSearchParams(Object.entries(storable(new URLSearchParams(request.query)))),
+      ),
       body: this.#validator.body(spec, parseBody(request.body)),
       caller,
       address: request.address,
@@ -91,6 +96,11 @@ function render(spec: OperationSpec, value: unknown, requestId: string): Respons
   return spec.answer.schema === null
     ? new Response(null, { status, headers })
     : Response.json(value, { status, headers })
+}
+
+/** What is looked for is nowhere when no database could hold it. */
+function storable(texts: Iterable<readonly [name: string, text: string]>): Record<string, string> {
+  return Object.fromEntries(Array.from(texts, ([name, text]) => [name, storableText(text)]))
 }
 
 function commonHeaders(requestId: string): Headers {

@@ -2,7 +2,7 @@ import { Ajv } from 'ajv'
 import type { ValidateFunction } from 'ajv'
 import type { OperationSpec } from '../api/operation.ts'
 import { GatewayError } from '../core/errors.ts'
-import { fieldError } from './field-error.ts'
+import { fieldError, fieldName } from './field-error.ts'
 
 const OPTIONS = {
   strict: true,
@@ -38,7 +38,10 @@ export class OperationValidator {
 
   /** Throws INVALID_FIELD. */
   body(spec: OperationSpec, sent: unknown): unknown {
-    return spec.body === undefined ? null : this.#check(this.#bodies, spec.body, sent ?? {})
+    if (spec.body === undefined) return null
+    const body = this.#check(this.#bodies, spec.body, sent ?? {})
+    refuseUnstorable(body, '')
+    return body
   }
 
   #check(ajv: Ajv, schema: NonNullable<OperationSpec['body']>, value: unknown): unknown {
@@ -56,6 +59,16 @@ export class OperationValidator {
 function unknownField(name: string): GatewayError {
   const pointer = `/${name.replaceAll('~', '~0').replaceAll('/', '~1')}`
   return new GatewayError('INVALID_FIELD', { param: pointer, message: 'There is no field of this name here.' })
+}
+
+/** Databases take neither NUL nor halves of surrogate pairs. */
+function refuseUnstorable(value: unknown, pointer: string): void {
+  if (typeof value === 'string' && /[\0\p{Surrogate}]/u.test(value)) {
+    const message = `${fieldName(pointer)} must hold neither NUL nor halves of surrogate pairs.`
+    throw new GatewayError('INVALID_FIELD', { param: pointer, message })
+  }
+  if (typeof value !== 'object' || value === null) return
+  for (const [name, member] of Object.entries(value)) refuseUnstorable(member, `${pointer}/${name}`)
 }
 
 /** Infinity passes for an integer, and below every maximum, when it was text before. */

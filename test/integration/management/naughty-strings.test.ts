@@ -197,6 +197,17 @@ it('keeps names as they are', { timeout: TIMEOUT_MS }, async () => {
     // The embedded database loses a byte order mark at the beginning.
     if (changed.status === 200)
       expect([stored(name), stored(name).replace(/^\uFEFF/, '')]).toContain(changed.json['name'])
-    else expect(name.length === 0 || [...name].length > 100, JSON.stringify(name)).toBe(true)
+    else expect(name.length === 0 || [...name].length > 100 || stored(name) !== name, JSON.stringify(name)).toBe(true)
   }
+})
+
+it('finds nothing under ids that are none', { timeout: TIMEOUT_MS }, async () => {
+  // What cannot be said in a path, or means another one.
+  const ids = STRINGS.filter((text) => !['', '.', '..'].includes(text) && !/\p{Surrogate}/u.test(text))
+  await each(ids, async (id) => {
+    for (const name of ['getKey', 'adminGetUser', 'adminGetLog', 'adminGetEnterprise', 'getEnterprise'] as const) {
+      const { status, text } = await admin.call(name, { params: { id } })
+      expect([400, 404], `${name} ${JSON.stringify(id)}: ${text}`).toContain(status)
+    }
+  })
 })

@@ -42,7 +42,7 @@ const post = (name: string, path: string, summary: string, body: TObject, answer
     ...(event === undefined ? {} : { event }),
   }) as const
 
-const AI_ENDPOINTS: readonly AiEndpoint[] = [
+export const AI_ENDPOINTS: readonly AiEndpoint[] = [
   post(
     'chatCompletion',
     '/v1/chat/completions',

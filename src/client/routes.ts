@@ -217,6 +217,7 @@ export const AI_ROUTES = {
   generateImages: { method: 'POST', path: '/v1/images/generations' },
   generateVideo: { method: 'POST', path: '/v1/video/generations' },
   video: { method: 'GET', path: '/v1/video/generations/{id}' },
+  videoContent: { method: 'GET', path: '/v1/video/generations/{id}/content' },
   models: { method: 'GET', path: '/v1/models' },
   model: { method: 'GET', path: '/v1/models/{id}' },
   health: { method: 'GET', path: '/health' },

@@ -29,6 +29,8 @@ import { SharedLeases } from './leases/shared-leases.ts'
 import type { StoreHealth } from './core/health.ts'
 import { ControlLink } from './link/control-link.ts'
 import type { ControlToFront } from './link/messages.ts'
+import { RefusalLog } from './management/audit.ts'
+import { Changes } from './management/changes.ts'
 import { Guard } from './management/guard.ts'
 import { createHandlers } from './management/handlers.ts'
 import { ManagementRouter } from './management/router.ts'
@@ -43,6 +45,7 @@ import { migrate } from './store/migrate.ts'
 import { partOf } from './store/database-part.ts'
 import { openDatabase } from './store/open-database.ts'
 import { initialiseSetting } from './store/settings.ts'
+import { UnitDatabase } from './store/unit-of-work.ts'
 import { UPSTREAM_SEAL } from './store/upstreams.ts'
 import { drainOnRequest, receiveSetup, reportFatal, tellSupervisor } from './supervisor/child.ts'
 import type { ChildSetup, FirstRun } from './supervisor/messages.ts'
@@ -195,9 +198,11 @@ async function runControl(setup: ChildSetup): Promise<void> {
   const seal = new Seal(secrets.keyHash, UPSTREAM_SEAL)
   const trials = new UpstreamTrials(clock, config.server.vendor)
   const managed = partOf(database, config.database.maxConnections)
-  const router = new ManagementRouter(
-    createHandlers({
-      database: managed,
+  const units = new UnitDatabase(managed)
+  const router = new ManagementRouter({
+    handlers: createHandlers({
+      database: units,
+      reading: managed,
       tokens,
       keyHash: secrets.keyHash,
       registrationOpen: config.registrationOpen,
@@ -210,9 +215,11 @@ async function runControl(setup: ChildSetup): Promise<void> {
       seal,
       tryUpstream: (deployment, signal) => trials.run(deployment, signal),
     }),
-    new Guard({ database: managed, tokens, scraperSecret: config.metrics.token }),
+    guard: new Guard({ database: managed, tokens, scraperSecret: config.metrics.token }),
+    changes: new Changes(units, secrets.keyHash),
+    refusals: new RefusalLog(managed, clock),
     onFault,
-  )
+  })
   const link: ControlLink = new ControlLink({
     socketPath: setup.socketPath,
     maxBodyBytes: MAX_MANAGEMENT_BODY_BYTES,

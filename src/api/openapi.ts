@@ -2,6 +2,7 @@ import type { TSchema } from 'typebox'
 import { aiEndpoints } from './ai-endpoints.ts'
 import type { AiEndpoint } from './ai-endpoints.ts'
 import { ErrorBody, MessagesErrorBody } from './error.ts'
+import { answerHeadersOf, HEADER_COMPONENTS, headerParametersOf, headerResponsesOf } from './openapi-headers.ts'
 import type { Access, OperationSpec } from './operation.ts'
 import { OPERATIONS } from './operations/index.ts'
 
@@ -57,6 +58,7 @@ export function openApiDocument(version: string, vendor: string): Json {
         apiKeyHeader: { type: 'apiKey', in: 'header', name: 'X-API-Key', description: 'An entry key.' },
         session: { type: 'http', scheme: 'bearer', bearerFormat: 'JWT', description: 'The token of a session.' },
       },
+      ...HEADER_COMPONENTS,
       schemas: named,
     },
   }
@@ -84,17 +86,22 @@ function describeEndpoint(endpoint: AiEndpoint): Json {
   }
 }
 
-function describeOperation(name: string, { path, tag, summary, access, query, body, answer }: OperationSpec): Json {
-  const { status, schema, media } = answer
+function describeOperation(name: string, spec: OperationSpec): Json {
+  const { path, tag, summary, access, query, body } = spec
+  const { status, schema, media } = spec.answer
   const content = schema === null ? contentOf(media) : { content: { 'application/json': { schema } } }
   return {
     operationId: name,
     tags: [tag],
     summary,
     security: securityOf(access),
-    ...parametersOf(path, query),
+    ...parametersOf(path, query, headerParametersOf(spec)),
     ...(body === undefined ? {} : requestBody(body)),
-    responses: { [status]: { description: 'Done.', ...content }, ...errors('Error') },
+    responses: {
+      [status]: { description: 'Done.', ...answerHeadersOf(spec), ...content },
+      ...headerResponsesOf(spec),
+      ...errors('Error'),
+    },
   }
 }
 
@@ -113,7 +120,7 @@ function requestBody(schema: TSchema): Json {
   return { requestBody: { required: true, content: { 'application/json': { schema } } } }
 }
 
-function parametersOf(path: string, query?: OperationSpec['query']): Json {
+function parametersOf(path: string, query?: OperationSpec['query'], inHeader: readonly Json[] = []): Json {
   const inPath = [...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => ({
     name,
     in: 'path',
@@ -127,7 +134,7 @@ function parametersOf(path: string, query?: OperationSpec['query']): Json {
     required: required.has(name),
     schema,
   }))
-  const parameters = [...inPath, ...inQuery]
+  const parameters = [...inPath, ...inQuery, ...inHeader]
   return parameters.length === 0 ? {} : { parameters }
 }
 

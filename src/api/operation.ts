@@ -20,6 +20,8 @@ export interface OperationSpec {
   /** Strings become the numbers and booleans that are asked for. */
   readonly query?: TObject
   readonly body?: TObject
+  /** False: it changes nothing that is kept, whatever its method says. */
+  readonly isChange?: false
   readonly answer: AnswerSpec
 }
 
@@ -33,6 +35,16 @@ export interface AnswerSpec {
 
 export function operation<const Spec extends OperationSpec>(spec: Spec): Spec {
   return spec
+}
+
+/** Whether it is done in one transaction with its row in the audit log. */
+export function isChange(spec: OperationSpec): boolean {
+  return spec.method !== 'GET' && spec.isChange !== false
+}
+
+/** Whether it is done once however often it is sent with the same Idempotency-Key. */
+export function takesIdempotencyKey(spec: OperationSpec): boolean {
+  return isChange(spec) && spec.method === 'POST' && spec.access !== 'everyone'
 }
 
 type ParamNames<Path> = Path extends `${string}{${infer Name}}${infer Rest}` ? Name | ParamNames<Rest> : never

@@ -35,6 +35,7 @@ export const ROUTES = {
   adminUpdateUser: { group: 'platform', method: 'PUT', path: '/v1/admin/users/{id}', answer: 'json' },
   adminJournal: { group: 'operation', method: 'GET', path: '/v1/admin/journal', answer: 'json' },
   adminDeadLetters: { group: 'operation', method: 'GET', path: '/v1/admin/journal/dead-letters', answer: 'json' },
+  adminAudit: { group: 'platform', method: 'GET', path: '/v1/admin/audit', answer: 'json' },
   openApi: { group: 'operation', method: 'GET', path: '/openapi.json', answer: 'bytes' },
   documentation: { group: 'operation', method: 'GET', path: '/docs', answer: 'bytes' },
   documentationFile: { group: 'operation', method: 'GET', path: '/docs/{file}', answer: 'bytes' },
@@ -54,6 +55,7 @@ export const ROUTES = {
     path: '/v1/enterprise/{id}/invitations/{invitationId}',
     answer: 'nothing',
   },
+  getMember: { group: 'members', method: 'GET', path: '/v1/enterprise/{id}/members/{memberId}', answer: 'json' },
   updateMember: { group: 'members', method: 'PUT', path: '/v1/enterprise/{id}/members/{memberId}', answer: 'json' },
   removeMember: {
     group: 'members',
@@ -107,6 +109,12 @@ export const ROUTES = {
     path: '/v1/enterprise/{id}/departments',
     answer: 'json',
     creates: true,
+  },
+  getDepartment: {
+    group: 'departments',
+    method: 'GET',
+    path: '/v1/enterprise/{id}/departments/{departmentId}',
+    answer: 'json',
   },
   updateDepartment: {
     group: 'departments',

@@ -45,6 +45,16 @@ export const ERROR_CODES = {
   METHOD_NOT_ALLOWED: row(405, 'invalid_request', 'downstream', false, 'This path does not take this method.'),
   NOT_FOUND: row(404, 'invalid_request', 'downstream', false, 'There is no such thing, or it is not yours.'),
   CONFLICT: row(409, 'invalid_request', 'downstream', false, 'This exists already.'),
+  IDEMPOTENCY_RUNNING: row(409, 'invalid_request', 'downstream', false, 'The same request is still being worked on.'),
+  IDEMPOTENCY_MISMATCH: row(
+    422,
+    'invalid_request',
+    'downstream',
+    false,
+    'Something else was sent with this Idempotency-Key before.',
+  ),
+  PRECONDITION_FAILED: row(412, 'invalid_request', 'downstream', false, 'It is not any more what If-Match names.'),
+  INVALID_HEADER: row(400, 'invalid_request', 'downstream', false, 'A header has a wrong value.'),
   MODEL_NOT_FOUND: row(404, 'invalid_request', 'downstream', false, 'The model does not exist.'),
   VIDEO_NOT_FOUND: row(
     404,

@@ -78,7 +78,8 @@ export async function moveWallet(database: Database, movement: Movement): Promis
   const other = kind === 'adjustment' ? 'adjustments' : 'payments'
   try {
     const values = [id, enterpriseId, amountMicro.toString(), kind, other, reference, actor]
-    const moved = await database.query(MOVE, values)
+    // Apart, so that a caller's transaction outlives a refusal.
+    const moved = await database.transaction((tx) => tx.query(MOVE, values))
     const wallet = await findWallet(database, enterpriseId)
     if (wallet === null) return { outcome: 'unknown-enterprise' }
     if (moved.length > 0) return { outcome: 'done', wallet }

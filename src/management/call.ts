@@ -22,6 +22,8 @@ export interface Call<Spec extends OperationSpec> {
   readonly idempotencyKey: string | null
   /** The client's. */
   readonly address: string
+  /** Has `work` done once all that the operation changes is committed; never, when it fails. */
+  readonly afterCommit: (work: () => void) => void
   /** Aborted when the client leaves. */
   readonly signal: AbortSignal
 }

@@ -36,6 +36,9 @@ export function departmentHandlers(database: Database): Handlers<keyof typeof DE
       return rendered(found(await findDepartment(database, params.id, id)))
     },
 
+    getDepartment: async ({ params }) =>
+      rendered(found(await findDepartment(database, params.id, params.departmentId))),
+
     updateDepartment: async ({ params, body }) => {
       const { id, departmentId } = params
       const { name, parent_id: parentId, monthly_budget: monthlyBudget, monthly_tokens: monthlyTokens } = body

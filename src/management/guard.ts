@@ -24,30 +24,29 @@ export class Guard {
     this.#options = options
   }
 
+  /** Null where nobody needs to be logged in. Throws TOKEN_INVALID. */
+  async identify(access: Access, authorization: string | undefined): Promise<Caller | null> {
+    if (access === 'everyone' || (access === 'scraper' && this.#isScraper(authorization))) return null
+    return this.#caller(authorization)
+  }
+
   /**
-   * Null where nobody needs to be logged in. Throws TOKEN_INVALID or ROLE_DENIED; NOT_FOUND for an enterprise of others, as for one
-   * that is none.
+   * The caller as one who may. Throws ROLE_DENIED; NOT_FOUND for an enterprise of others, as for one that is none.
    *
    * @param enterpriseId in which an action is to be done
    */
-  async admit(access: Access, authorization: string | undefined, enterpriseId: string): Promise<Caller | null> {
+  async admit(caller: Caller | null, access: Access, enterpriseId: string): Promise<Caller | null> {
+    if (caller === null) return null
     switch (access) {
       case 'everyone':
-        return null
-      case 'scraper': {
-        const { scraperSecret } = this.#options
-        const sent = bearerToken(authorization)
-        if (scraperSecret !== null && sent !== null && isSameSecret(sent, scraperSecret)) return null
-        return this.#caller(authorization, 'admin')
-      }
       case 'user':
-        return this.#caller(authorization, 'user')
+        return caller
+      case 'scraper':
       case 'platform-admin':
-        return this.#caller(authorization, 'admin')
-      default: {
-        const caller = await this.#caller(authorization, 'user')
+        if (caller.role !== 'admin') throw new GatewayError('ROLE_DENIED')
+        return caller
+      default:
         return { ...caller, enterpriseRole: await this.#roleToAct(caller, access, enterpriseId) }
-      }
     }
   }
 
@@ -61,14 +60,19 @@ export class Guard {
     return standing.role
   }
 
-  async #caller(authorization: string | undefined, least: Caller['role']): Promise<Caller> {
+  #isScraper(authorization: string | undefined): boolean {
+    const { scraperSecret } = this.#options
+    const sent = bearerToken(authorization)
+    return scraperSecret !== null && sent !== null && isSameSecret(sent, scraperSecret)
+  }
+
+  async #caller(authorization: string | undefined): Promise<Caller> {
     const token = bearerToken(authorization)
     if (token === null) throw new GatewayError('TOKEN_INVALID', { message: 'Send a token as Authorization: Bearer.' })
     const { userId, tokenId, generation, expiresAt } = await this.#options.tokens.verify(token)
     const session = await findSession(this.#options.database, userId, tokenId)
     const isGood = session?.status === 'active' && !session.revoked && session.generation === generation
     if (!isGood) throw new GatewayError('TOKEN_INVALID')
-    if (least === 'admin' && session.role !== 'admin') throw new GatewayError('ROLE_DENIED')
     return { userId, role: session.role, enterpriseRole: null, tokenId, tokenExpiresAt: expiresAt }
   }
 }

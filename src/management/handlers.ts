@@ -1,5 +1,6 @@
 import type { JournalHealth } from '../core/health.ts'
 import type { RelayState } from '../core/relay-state.ts'
+import { auditHandlers } from './audit-handlers.ts'
 import type { Handlers } from './call.ts'
 import { departmentHandlers } from './department-handlers.ts'
 import { documentationHandlers } from './documentation-handlers.ts'
@@ -50,6 +51,7 @@ export function createHandlers(parts: HandlerParts): Handlers {
     ...upstreamKeyHandlers(parts),
     ...modelHandlers(parts),
     ...documentationHandlers(parts.version, parts.vendor),
+    ...auditHandlers(database),
     ...journalHandlers(database, parts.journalHealth),
   }
 }

@@ -60,6 +60,8 @@ export function memberHandlers(database: Database): Handlers<keyof typeof MEMBER
       throw new GatewayError('NOT_FOUND')
     },
 
+    getMember: async ({ params }) => renderedMember(found(await findMember(database, params.id, params.memberId))),
+
     updateMember: async ({ params, body, caller }) => {
       const { id, memberId } = params
       const { role, status, department_id: departmentId } = body

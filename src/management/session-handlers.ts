@@ -3,7 +3,7 @@ import type { Static } from 'typebox'
 import type { Account, Session } from '../api/operations/session.ts'
 import type { SESSION } from '../api/operations/session.ts'
 import { GatewayError } from '../core/errors.ts'
-import type { Database } from '../store/database.ts'
+import type { Database, Queryable } from '../store/database.ts'
 import { listMemberships } from '../store/enterprises.ts'
 import { generationOf, revokeToken } from '../store/sessions.ts'
 import { findUser, findUserByPhone, insertUser, updateUser } from '../store/users.ts'
@@ -19,6 +19,8 @@ import type { Tokens } from './tokens.ts'
 
 export interface SessionParts {
   readonly database: Database
+  /** What reads beside the transaction of a change: none is held open while passwords are hashed. */
+  readonly reading: Queryable
   readonly tokens: Tokens
   /** Anybody may make an account. */
   readonly registrationOpen: boolean
@@ -27,7 +29,8 @@ export interface SessionParts {
 type ShownUser = Pick<User, 'id' | 'phone' | 'name' | 'role'>
 
 /** Logging in and out: phone and password for a token. */
-export function sessionHandlers({ database, tokens, registrationOpen }: SessionParts): Handlers<keyof typeof SESSION> {
+export function sessionHandlers(parts: SessionParts): Handlers<keyof typeof SESSION> {
+  const { database, reading, tokens, registrationOpen } = parts
   const throttle = new LoginThrottle()
 
   const account = async ({ id, phone, name, role }: ShownUser): Promise<Static<typeof Account>> => ({
@@ -89,7 +92,7 @@ export function sessionHandlers({ database, tokens, registrationOpen }: SessionP
     me: async ({ caller }) => account(await present(findUser(database, caller.userId))),
 
     changePassword: async ({ body, caller, address }) => {
-      const user = await present(findUser(database, caller.userId))
+      const user = await present(findUser(reading, caller.userId))
       await proven(user, user.phone, body.old_password, address)
       const passwordHash = await throttle.run([`address ${address}`], () => hashPassword(body.new_password))
       return session(await present(updateUser(database, user.id, { passwordHash })))

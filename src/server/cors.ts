@@ -15,6 +15,8 @@ const EXPOSED = [
   'X-RateLimit-Reset-Tokens',
   'X-Sluice-Dropped',
   'Server-Timing',
+  'ETag',
+  'Idempotent-Replayed',
 ].join(', ')
 
 const NONE: HeaderList = []

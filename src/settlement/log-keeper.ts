@@ -1,5 +1,7 @@
 import type { Clock } from '../core/clock.ts'
+import { removeAuditEntriesBefore } from '../store/audit-log.ts'
 import type { Database } from '../store/database.ts'
+import { removeOldAnswers } from '../store/idempotent-answers.ts'
 import { DAY_MS, LogPartitions } from '../store/partitions.ts'
 import { dropLogDay, listLogDays, removeDeadLettersBefore } from '../store/retention.ts'
 import type { SettlerLogger } from './settler.ts'
@@ -7,7 +9,7 @@ import type { SettlerLogger } from './settler.ts'
 export interface LogKeeperOptions {
   readonly database: Database
   readonly clock: Clock
-  /** Days of the request log and of dead letters that are kept; 0: all. */
+  /** Days of the request log, the audit log and of dead letters that are kept; 0: all. */
   readonly retentionDays: number
   readonly logger: SettlerLogger
 }
@@ -16,7 +18,8 @@ const EVERY_MS = 3_600_000
 
 /**
  * Keeps the request log as long as it is to be: what is older goes day by day, whole tables, never row by row; the hourly
- * sums stay. Makes the table of the next day ahead of time, lest midnight waits for it.
+ * sums stay. The audit log, dead letters and answers kept for repetitions go as well. Makes the table of the next
+ * day ahead of time, lest midnight waits for it.
  */
 export class LogKeeper {
   readonly #options: LogKeeperOptions
@@ -54,6 +57,7 @@ export class LogKeeper {
     if (this.#isStopped) return
     const today = Math.floor(clock.now() / DAY_MS)
     await new LogPartitions(database).ensure([today, today + 1])
+    await removeOldAnswers(database)
     if (retentionDays === 0) return
     const oldestDay = today - retentionDays
     for (const day of await listLogDays(database)) {
@@ -63,5 +67,6 @@ export class LogKeeper {
       logger.info({ table: day.table }, 'a day of the request log is past its retention and was dropped')
     }
     await removeDeadLettersBefore(database, oldestDay * DAY_MS)
+    await removeAuditEntriesBefore(database, oldestDay * DAY_MS)
   }
 }

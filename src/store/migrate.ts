@@ -10,6 +10,7 @@ import { sessions } from './migrations/0008-sessions.ts'
 import { dailySums } from './migrations/0009-daily-sums.ts'
 import { invitations } from './migrations/0010-invitations.ts'
 import { upstreams } from './migrations/0011-upstreams.ts'
+import { audit } from './migrations/0012-audit.ts'
 import { statistics } from './migrations/0013-statistics.ts'
 
 /** In the order they are applied. */
@@ -24,6 +25,7 @@ const MIGRATIONS: readonly Migration[] = [
   dailySums,
   invitations,
   upstreams,
+  audit,
   statistics,
 ]
 

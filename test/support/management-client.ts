@@ -21,6 +21,7 @@ export interface Sent {
   readonly body?: unknown
   /** In place of the one that is logged in; null: none. */
   readonly token?: string | null
+  readonly headers?: Readonly<Record<string, string>>
 }
 
 /** Calls operations as a client would, and holds each answer to what the document of the gateway says. */
@@ -57,7 +58,7 @@ export class ManagementClient {
 
   async call(
     name: OperationName,
-    { params = {}, query = {}, body, token = this.token }: Sent = {},
+    { params = {}, query = {}, body, token = this.token, headers: more = {} }: Sent = {},
   ): Promise<ManagementAnswer> {
     const spec: OperationSpec = OPERATIONS[name]
     const path = spec.path.replace(/\{(\w+)\}/g, (_, param: string) => encodeURIComponent(params[param] ?? ''))
@@ -67,6 +68,7 @@ export class ManagementClient {
       headers: {
         ...(token === null ? {} : { authorization: `Bearer ${token}` }),
         ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+        ...more,
       },
       ...(body === undefined ? {} : { body: JSON.stringify(body) }),
     })

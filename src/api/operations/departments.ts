@@ -37,6 +37,14 @@ export const DEPARTMENTS = {
     body: Type.Object({ name: Name, parent_id: Parent, ...Budgets }),
     answer: created(Department),
   }),
+  getDepartment: operation({
+    method: 'GET',
+    path: '/v1/enterprise/{id}/departments/{departmentId}',
+    tag: 'Departments',
+    summary: 'One department',
+    access: 'departments.read',
+    answer: ok(Department),
+  }),
   updateDepartment: operation({
     method: 'PUT',
     path: '/v1/enterprise/{id}/departments/{departmentId}',

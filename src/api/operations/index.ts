@@ -1,3 +1,4 @@
+import { AUDIT } from './audit.ts'
 import { CATALOGUE } from './catalogue.ts'
 import { DEPARTMENTS } from './departments.ts'
 import { DOCUMENTATION } from './documentation.ts'
@@ -23,6 +24,7 @@ export const OPERATIONS = {
   ...PLATFORM_STATS,
   ...USERS,
   ...JOURNAL,
+  ...AUDIT,
   ...DOCUMENTATION,
   ...MEMBERS,
   ...ENTERPRISES,

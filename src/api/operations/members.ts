@@ -76,6 +76,14 @@ export const MEMBERS = {
     access: 'members.manage',
     answer: NOTHING,
   }),
+  getMember: operation({
+    method: 'GET',
+    path: '/v1/enterprise/{id}/members/{memberId}',
+    tag: 'Members',
+    summary: 'One member',
+    access: 'members.read',
+    answer: ok(Member),
+  }),
   updateMember: operation({
     method: 'PUT',
     path: '/v1/enterprise/{id}/members/{memberId}',

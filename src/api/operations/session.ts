@@ -39,6 +39,7 @@ export const SESSION = {
     summary: 'Log in',
     access: 'everyone',
     body: Type.Object({ phone: Phone, password: OldPassword }),
+    isChange: false,
     answer: ok(Session),
   }),
   register: operation({

@@ -213,6 +213,7 @@ export const UPSTREAMS = {
       key_id: Type.Optional(text('Default: the first one that is in use.')),
       model: Type.Optional(text('As clients ask for it. Default: the first one that is no pattern.')),
     }),
+    isChange: false,
     answer: ok(
       Type.Object({
         ok: Type.Boolean(),

@@ -1,0 +1,80 @@
+import { isChange, takesIdempotencyKey } from './operation.ts'
+import type { OperationSpec } from './operation.ts'
+import { resourceOf } from './operations/resource.ts'
+
+type Json = Readonly<Record<string, unknown>>
+
+const text = { type: 'string' } as const
+const error = { 'application/json': { schema: { $ref: '#/components/schemas/Error' } } } as const
+const retryAfter = { 'Retry-After': { $ref: '#/components/headers/RetryAfter' } } as const
+
+/** What the headers of operations, and the answers that come of them, are called by. */
+export const HEADER_COMPONENTS = {
+  parameters: {
+    IdempotencyKey: {
+      name: 'Idempotency-Key',
+      in: 'header',
+      description: 'The same one with the same body is done once within a day, and gets the first answer again.',
+      schema: { ...text, minLength: 1, maxLength: 255, pattern: '^[\\x21-\\x7e]+$' },
+    },
+    IfMatch: {
+      name: 'If-Match',
+      in: 'header',
+      description: 'ETags of what is to be changed; nothing is when it is something else by now.',
+      schema: text,
+    },
+    IfNoneMatch: { name: 'If-None-Match', in: 'header', description: 'ETags of what is known already.', schema: text },
+  },
+  headers: {
+    ETag: { description: 'Stands for what is shown, for If-Match and If-None-Match.', schema: text },
+    IdempotentReplayed: { description: 'This is the answer to an earlier request.', schema: { enum: ['true'] } },
+    RetryAfter: { description: 'Seconds.', schema: { type: 'integer', minimum: 1 } },
+  },
+  responses: {
+    NotModified: { description: 'It is what If-None-Match names.' },
+    Conflict: { description: 'It cannot be so, or the same request is still being worked on.', content: error },
+    PreconditionFailed: { description: 'It is not any more what If-Match names.', content: error },
+    KeyMismatch: { description: 'Something else was sent with this Idempotency-Key before.', content: error },
+    TooManyRequests: {
+      description: 'Too many at the same time, or too many attempts.',
+      headers: retryAfter,
+      content: error,
+    },
+  },
+} as const
+
+/** The headers that an operation takes. */
+export function headerParametersOf(spec: OperationSpec): readonly Json[] {
+  const parameters: Json[] = []
+  if (takesIdempotencyKey(spec)) parameters.push({ $ref: '#/components/parameters/IdempotencyKey' })
+  if (resourceOf(spec) !== null) {
+    parameters.push({ $ref: `#/components/parameters/${isChange(spec) ? 'IfMatch' : 'IfNoneMatch'}` })
+  }
+  return parameters
+}
+
+/** The headers of its answer when it is done. */
+export function answerHeadersOf(spec: OperationSpec): Json {
+  const hasTag = resourceOf(spec) !== null && spec.answer.schema !== null
+  const headers = {
+    ...(hasTag ? { ETag: { $ref: '#/components/headers/ETag' } } : {}),
+    ...(takesIdempotencyKey(spec)
+      ? { 'Idempotent-Replayed': { $ref: '#/components/headers/IdempotentReplayed' } }
+      : {}),
+  }
+  return Object.keys(headers).length === 0 ? {} : { headers }
+}
+
+/** The other answers that come of headers. */
+export function headerResponsesOf(spec: OperationSpec): Json {
+  const hasResource = resourceOf(spec) !== null
+  const response = (name: keyof typeof HEADER_COMPONENTS.responses): Json => ({
+    $ref: `#/components/responses/${name}`,
+  })
+  return {
+    ...(hasResource && !isChange(spec) ? { 304: response('NotModified') } : {}),
+    ...(takesIdempotencyKey(spec) ? { 409: response('Conflict'), 422: response('KeyMismatch') } : {}),
+    ...(hasResource && isChange(spec) ? { 412: response('PreconditionFailed') } : {}),
+    429: response('TooManyRequests'),
+  }
+}

@@ -1,0 +1,93 @@
+import type { Queryable } from './database.ts'
+import { storableText } from './text.ts'
+
+/** Somebody changed something, or was not let. */
+export interface AuditEntry {
+  /** Null: nobody was logged in. */
+  readonly userId: string | null
+  readonly role: string | null
+  readonly operation: string
+  readonly path: string
+  readonly enterpriseId: string | null
+  /** What was changed. */
+  readonly targetId: string | null
+  /** JSON, without secrets; null: nothing, or it was not looked at. */
+  readonly sent: string | null
+  readonly address: string
+  readonly requestId: string
+  readonly outcome: 'done' | 'refused'
+  readonly errorCode: string | null
+}
+
+export interface AuditRow extends Omit<AuditEntry, 'sent'> {
+  readonly id: number
+  readonly at: Date
+  readonly sent: Readonly<Record<string, unknown>> | null
+}
+
+export interface AuditFilter {
+  readonly from?: Date | undefined
+  readonly to?: Date | undefined
+  readonly userId?: string | undefined
+  readonly enterpriseId?: string | undefined
+  readonly operation?: string | undefined
+  readonly targetId?: string | undefined
+}
+
+export async function insertAuditEntry(queryable: Queryable, entry: AuditEntry): Promise<void> {
+  await queryable.query(
+    `INSERT INTO audit_log (user_id, role, operation, path, enterprise_id, target_id, sent, address, request_id,
+        outcome, error_code)
+      VALUES ($1, $2, $3, $4, $5, $6, $7::json, $8, $9, $10, $11)`,
+    [
+      entry.userId,
+      entry.role,
+      entry.operation,
+      storableText(entry.path),
+      entry.enterpriseId === null ? null : storableText(entry.enterpriseId),
+      entry.targetId === null ? null : storableText(entry.targetId),
+      entry.sent,
+      entry.address,
+      entry.requestId,
+      entry.outcome,
+      entry.errorCode,
+    ],
+  )
+}
+
+/** The newest first; `before` is the last one of the page before. */
+export async function listAuditEntries(
+  queryable: Queryable,
+  filter: AuditFilter,
+  page: { readonly limit: number; readonly before: Pick<AuditRow, 'id' | 'at'> | null },
+): Promise<AuditRow[]> {
+  const { from, to, userId, enterpriseId, operation, targetId } = filter
+  return queryable.query<AuditRow>(
+    `SELECT id, at, user_id AS "userId", role, operation, path,
+        enterprise_id AS "enterpriseId", target_id AS "targetId", sent, address, request_id AS "requestId", outcome,
+        error_code AS "errorCode"
+      FROM audit_log
+      WHERE ($1::timestamptz IS NULL OR at >= $1) AND ($2::timestamptz IS NULL OR at < $2)
+        AND ($3::text IS NULL OR user_id = $3) AND ($4::text IS NULL OR enterprise_id = $4)
+        AND ($5::text IS NULL OR operation = $5) AND ($6::text IS NULL OR target_id = $6)
+        AND ($7::timestamptz IS NULL OR (at, id) < ($7, $8::int8))
+      ORDER BY at DESC, id DESC LIMIT $9`,
+    [
+      from ?? null,
+      to ?? null,
+      userId ?? null,
+      enterpriseId ?? null,
+      operation ?? null,
+      targetId ?? null,
+      page.before?.at ?? null,
+      page.before?.id ?? null,
+      page.limit,
+    ],
+  )
+}
+
+/** Resolves to how many there were. */
+export async function removeAuditEntriesBefore(queryable: Queryable, beforeMs: number): Promise<number> {
+  const rows = await queryable.query('DELETE FROM audit_log WHERE at < $1 RETURNING id', [new Date(beforeMs)])
+  return rows.length
+}

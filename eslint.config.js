@@ -104,10 +104,6 @@ export default defineConfig(
     rules: { 'no-restricted-syntax': ['error', ...noBuiltSql, noDefaultExport, noAssignedClosure] },
   },
   {
-    files: ['src/main.ts'],
-    rules: { 'no-console': 'off' },
-  },
-  {
     // Programs print; tests reach into what is unknown.
     files: ['bench/**/*.ts', 'test/**/*.ts', '*.config.ts'],
     rules: {

@@ -32,6 +32,14 @@ export class ConfigError extends Error {
   }
 }
 
+/** The program was called with arguments that it does not have. */
+export class UsageError extends Error {
+  constructor(message: string) {
+    super(message)
+    this.name = 'UsageError'
+  }
+}
+
 /** `upstreams[0].keys[1].credential` */
 export function pathText(path: Path): string {
   let text = ''

@@ -4,7 +4,7 @@ import { relative, resolve } from 'node:path'
 import { parseArgs } from 'node:util'
 import { Value } from 'typebox/value'
 import { findProblem, isObject, schemaAt } from './check.ts'
-import { ConfigError, pathText, type Path, type Place, type Problem } from './config-error.ts'
+import { ConfigError, pathText, UsageError, type Path, type Place, type Problem } from './config-error.ts'
 import { readDocument, type ConfigDocument } from './document.ts'
 import { readEnvironment, type Env, type Override } from './env.ts'
 import { coerceText, interpolate } from './interpolate.ts'
@@ -25,14 +25,15 @@ export interface LoadOptions {
 
 /**
  * The configuration from file, environment and defaults, and the secrets of the data directory, which are created when
- * there are none. Environment beats file, `SLUICE__…` beats the well-known variables. Throws ConfigError.
+ * there are none. Environment beats file, `SLUICE__…` beats the well-known variables. Throws ConfigError, and
+ * UsageError for arguments that are not known.
  */
 export function loadConfig(options: LoadOptions): { config: Config; secrets: Secrets } {
   const config = readConfig(options)
   return { config, secrets: loadOrCreateSecrets(config.dataDir, options.env) }
 }
 
-/** The configuration alone; reads files, writes none. Throws ConfigError. */
+/** The configuration alone; reads files, writes none. Throws ConfigError and UsageError. */
 export function readConfig({
   env,
   argv = [],
@@ -76,7 +77,7 @@ function configArgument(argv: readonly string[]): string | null {
     const { values } = parseArgs({ args: [...argv], options: { config: { type: 'string' } }, allowPositionals: false })
     return values.config ?? null
   } catch (cause) {
-    throw new ConfigError(
+    throw new UsageError(
       `${cause instanceof Error ? (cause.message.split('. ', 1)[0] ?? '') : String(cause)}; usage: --config FILE`,
     )
   }

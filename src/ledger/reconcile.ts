@@ -95,11 +95,14 @@ const CHECKS: ReadonlyArray<readonly [what: string, sql: string]> = [
   ],
 ]
 
+/** How often `onCheck` is called. */
+export const CHECK_COUNT = CHECKS.length
+
 /** Compares all that knows of money, as of one moment; the settler may go on meanwhile. */
-export function reconcile(database: Database): Promise<Reconciliation> {
+export function reconcile(database: Database, onCheck: () => void = () => undefined): Promise<Reconciliation> {
   return database.transaction(async (tx) => {
     await tx.script('SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY')
-    return { enterprises: await booksOf(tx), drifts: await driftsOf(tx) }
+    return { enterprises: await booksOf(tx), drifts: await driftsOf(tx, onCheck) }
   })
 }
 
@@ -114,11 +117,12 @@ async function booksOf(queryable: Queryable): Promise<EnterpriseBooks[]> {
   }))
 }
 
-async function driftsOf(queryable: Queryable): Promise<Drift[]> {
+async function driftsOf(queryable: Queryable, onCheck: () => void): Promise<Drift[]> {
   const drifts: Drift[] = []
   for (const [what, sql] of CHECKS) {
     const rows = await queryable.query<Record<'of' | 'left' | 'right', string>>(sql)
     for (const row of rows) drifts.push({ what, of: row.of, left: BigInt(row.left), right: BigInt(row.right) })
+    onCheck()
   }
   return drifts
 }

@@ -61,6 +61,13 @@ export async function lockDataDirectory(directory: string): Promise<DataDirector
   }
 }
 
+/** The process that has the directory; null when nobody has, also when there is no such directory. */
+export async function lockHolder(directory: string): Promise<number | null> {
+  const highest = await highestLock(directory).catch(() => 0)
+  const holder = await liveHolder(directory, highest)
+  return holder?.pid ?? null
+}
+
 function lockPath(directory: string, number: number): string {
   return join(directory, `lock-${number}`)
 }
@@ -93,13 +100,18 @@ async function linked(ours: string, path: string): Promise<boolean> {
 }
 
 async function refuseLiveHolder(directory: string, number: number): Promise<void> {
-  const content = await readIfPresent(lockPath(directory, number))
-  const holder = content === null ? null : parseIdentity(content)
-  if (holder !== null && isAlive(holder)) {
+  const holder = await liveHolder(directory, number)
+  if (holder !== null) {
     throw new Error(
       `data directory ${directory} is in use by process ${holder.pid}; stop it or choose another directory`,
     )
   }
+}
+
+async function liveHolder(directory: string, number: number): Promise<ProcessIdentity | null> {
+  const content = await readIfPresent(lockPath(directory, number))
+  const holder = content === null ? null : parseIdentity(content)
+  return holder !== null && isAlive(holder) ? holder : null
 }
 
 async function readIfPresent(path: string): Promise<string | null> {

@@ -43,7 +43,11 @@ const PREPARE = `
  * Brings the schema up to date, each migration in a transaction of its own; nodes that start together wait for each other.
  * Resolves to the ids that were applied. Rejects when the schema is newer than this program.
  */
-export async function migrate(database: Database, migrations: readonly Migration[] = MIGRATIONS): Promise<string[]> {
+export async function migrate(
+  database: Database,
+  migrations: readonly Migration[] = MIGRATIONS,
+  onApplied: (id: string) => void = () => undefined,
+): Promise<string[]> {
   const applied: string[] = []
   for (const migration of migrations) {
     const isNew = await database.transaction(async (tx) => {
@@ -56,9 +60,21 @@ export async function migrate(database: Database, migrations: readonly Migration
       await tx.query('INSERT INTO schema_migrations (id) VALUES ($1)', [migration.id])
       return true
     })
-    if (isNew) applied.push(migration.id)
+    if (!isNew) continue
+    applied.push(migration.id)
+    onApplied(migration.id)
   }
   return applied
+}
+
+/** The ids of what `migrate` would apply. Rejects when the schema is newer than this program. */
+export async function pendingMigrations(database: Database): Promise<string[]> {
+  const [table] = await database.query<{ exists: boolean }>(
+    "SELECT to_regclass('schema_migrations') IS NOT NULL AS exists",
+  )
+  const known = table?.exists === true ? await database.query<{ id: string }>('SELECT id FROM schema_migrations') : []
+  refuseNewerSchema(known, MIGRATIONS)
+  return MIGRATIONS.map(({ id }) => id).filter((id) => !known.some((one) => one.id === id))
 }
 
 function refuseNewerSchema(known: readonly { id: string }[], migrations: readonly Migration[]): void {

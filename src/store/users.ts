@@ -26,6 +26,13 @@ export async function findUserByPhone(queryable: Queryable, phone: string): Prom
   return row ?? null
 }
 
+/** The active platform admins, oldest first; ten at most. */
+export async function listAdmins(queryable: Queryable): Promise<ListedUser[]> {
+  return queryable.query<ListedUser>(
+    `SELECT ${LISTED} FROM users WHERE role = 'admin' AND status = 'active' ORDER BY created_at, id LIMIT 10`,
+  )
+}
+
 export async function countUsers(queryable: Queryable): Promise<number> {
   const [row] = await queryable.query<{ count: number }>('SELECT count(*) AS count FROM users')
   return row?.count ?? 0

@@ -16,7 +16,7 @@ import { entryKey } from './entry-key.ts'
 import type { GatewayOptions } from './gateway.ts'
 import { createTestDatabase } from './test-database.ts'
 
-const RECONCILE = fileURLToPath(new URL('../../dist/reconcile.js', import.meta.url))
+const SLUICE = fileURLToPath(new URL('../../dist/cli/sluice.js', import.meta.url))
 
 /** Makes an entry key, and gives its secret. */
 export type IssueKey = (members: Partial<EntryKey>) => Promise<string>
@@ -66,7 +66,7 @@ export class TenantStore {
   /** The command, as an operator runs it. */
   reconcile(): { code: number | null; output: string } {
     const { PATH = '', HOME = '' } = process.env
-    const { status, stdout, stderr } = spawnSync(process.execPath, [RECONCILE], {
+    const { status, stdout, stderr } = spawnSync(process.execPath, [SLUICE, 'reconcile'], {
       env: { PATH, HOME, SLUICE_DATA_DIR: this.#dataDir, ...(this.#url === null ? {} : { DATABASE_URL: this.#url }) },
       encoding: 'utf8',
       cwd: this.#dataDir,

@@ -20,6 +20,8 @@ interface Wrong {
   readonly yaml?: string
   readonly env?: Record<string, string>
   readonly args?: readonly string[]
+  /** 1 by default. */
+  readonly exitCode?: number
   /** All that is said: one line. */
   readonly says: string | RegExp
 }
@@ -62,6 +64,7 @@ const WRONG: Readonly<Record<string, Wrong>> = {
   'an unknown argument': {
     args: ['--confg', 'x'],
     says: "sluice: Unknown option '--confg'; usage: --config FILE",
+    exitCode: 2,
   },
   'an entry key that is none, without quoting it': {
     yaml: `keys:\n  - name: first\n    key: ${canary}\n`,
@@ -86,11 +89,11 @@ const WRONG: Readonly<Record<string, Wrong>> = {
 }
 
 describe('a wrong configuration is one clear line, an exit code, and nothing else', () => {
-  it.each(Object.entries(WRONG))('%s', async (_name, { yaml, env, args, says }) => {
+  it.each(Object.entries(WRONG))('%s', async (_name, { yaml, env, args, exitCode = 1, says }) => {
     const cwd = newDirectory()
     if (yaml !== undefined) writeFileSync(join(cwd, 'sluice.yaml'), yaml)
     const program = runProgram(cwd, { PORT: '0', ...env }, args)
-    expect(await program.ended).toBe(1)
+    expect(await program.ended).toBe(exitCode)
     const lines = program.stderr().trimEnd().split('\n')
     expect(lines).toEqual([typeof says === 'string' ? says : expect.stringMatching(says)])
     expect(program.stdout()).toBe('')

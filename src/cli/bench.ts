@@ -1,0 +1,30 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { existsSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
+import type { Command } from 'commander'
+import { EXIT } from '../core/exit-codes.ts'
+import { command } from './command.ts'
+import type { CommandContext } from './command.ts'
+
+const ROOT = fileURLToPath(new URL('../../', import.meta.url))
+
+export function addBench(program: Command, { output, ended }: CommandContext): void {
+  command(program, 'bench [arguments...]', 'run the benchmarks of the checkout; arguments behind -- are theirs').action(
+    async (args: readonly string[]) => {
+      if (!existsSync(new URL('../../bench/run.ts', import.meta.url))) {
+        throw new Error(
+          `there are no benchmarks in ${ROOT}: they come with a checkout of the sources, not with a package`,
+        )
+      }
+      // With --json standard output is for the result alone.
+      const child = spawn('npm', ['run', '--silent', 'bench', '--', ...args], {
+        cwd: ROOT,
+        stdio: ['inherit', output.isJson ? 2 : 'inherit', 'inherit'],
+      })
+      const [code] = (await once(child, 'close')) as [number | null]
+      output.value({ passed: code === 0, exit_code: code })
+      ended(code === 0 ? EXIT.ok : EXIT.failure)
+    },
+  )
+}

@@ -1,0 +1,36 @@
+import type { Command } from 'commander'
+import { readConfig } from '../config/config.ts'
+import type { Config } from '../config/shape.ts'
+import type { EXIT } from '../core/exit-codes.ts'
+import type { Output } from './output.ts'
+
+export type ExitCode = (typeof EXIT)[keyof typeof EXIT]
+
+export interface CommandContext {
+  readonly output: Output
+  readonly ended: (code: ExitCode) => void
+}
+
+export interface CommonOptions {
+  readonly config?: string
+}
+
+/** A command with what all of them take. */
+export function command(parent: Command, nameAndArguments: string, description: string): Command {
+  return parent
+    .command(nameAndArguments)
+    .description(description)
+    .option('--config <file>', 'the configuration file (default: ./sluice.yaml, where it is there)')
+    .option('--json', 'say the result as JSON')
+    .allowExcessArguments(false)
+}
+
+/** As arguments of the program. */
+export function configArguments({ config }: CommonOptions): string[] {
+  return config === undefined ? [] : ['--config', config]
+}
+
+/** Reads files, writes none. Throws ConfigError. */
+export function configOf(options: CommonOptions): Config {
+  return readConfig({ env: process.env, argv: configArguments(options) })
+}

@@ -1,0 +1,105 @@
+import { setTimeout as elapsed } from 'node:timers/promises'
+import type { Command } from 'commander'
+import type { Config } from '../config/shape.ts'
+import { UsageError } from '../config/config-error.ts'
+import { EXIT } from '../core/exit-codes.ts'
+import { lockHolder } from '../store/data-directory.ts'
+import { command, configOf } from './command.ts'
+import type { CommandContext, CommonOptions } from './command.ts'
+import { checkClock } from './doctor/clock.ts'
+import type { ClockReading } from './doctor/clock.ts'
+import { failed, ok, reasonOf } from './doctor/finding.ts'
+import type { Finding } from './doctor/finding.ts'
+import {
+  checkCertificate,
+  checkDataDirectory,
+  checkDisk,
+  checkNode,
+  checkPorts,
+  checkSecrets,
+} from './doctor/machine.ts'
+import { checkDatabase, checkRedis } from './doctor/stores.ts'
+import { upstreamChecks } from './doctor/upstreams.ts'
+import type { Output } from './output.ts'
+import { Progress } from './progress.ts'
+
+/** A check that takes longer has found something. */
+const PATIENCE_MS = 120_000
+
+interface Report {
+  readonly findings: readonly Finding[]
+  readonly clock?: ClockReading | null
+}
+
+export function addDoctor(program: Command, { output, ended }: CommandContext): void {
+  command(
+    program,
+    'doctor',
+    'look for what keeps the gateway from working, and say what to do; exit code 1 when there is',
+  )
+    .option('--spend', 'also make the smallest real call with each upstream key, which costs a little')
+    .action(async (options: CommonOptions & { readonly spend?: true }) => {
+      const findings = [checkNode(), ...(await examine(options, options.spend === true, output))]
+      for (const finding of findings) tell(output, finding)
+      const bad = findings.filter(({ status }) => status === 'failed').length
+      output.line(bad === 0 ? 'Nothing is in the way.' : `${bad} of ${findings.length} checks failed.`)
+      output.value({ healthy: bad === 0, findings })
+      ended(bad === 0 ? EXIT.ok : EXIT.failure)
+    })
+}
+
+async function examine(options: CommonOptions, spend: boolean, output: Output): Promise<Finding[]> {
+  let config: Config
+  try {
+    config = configOf(options)
+  } catch (cause) {
+    if (cause instanceof UsageError) throw cause
+    return [failed('configuration', reasonOf(cause), 'correct that place; config/sluice.example.yaml has every key')]
+  }
+  const findings = [ok('configuration', config.file ?? 'defaults and the environment')]
+  const clocks: ClockReading[] = []
+  const holder = await lockHolder(config.dataDir)
+  const checks: ReadonlyArray<readonly [what: string, run: () => Promise<Report>]> = [
+    ['data directory', async () => ({ findings: [await checkDataDirectory(config, holder)] })],
+    ['secrets', async () => ({ findings: [await checkSecrets(config)] })],
+    ['disk', async () => ({ findings: [await checkDisk(config)] })],
+    ['ports', async () => ({ findings: await checkPorts(config, holder) })],
+    ['certificate', async () => ({ findings: [await checkCertificate(config)] })],
+    ['database', () => checkDatabase(config, holder)],
+    ['redis', async () => ({ findings: [await checkRedis(config)] })],
+    ...upstreamChecks(config, spend).map((run) => ['upstreams', run] as const),
+  ]
+  const progress = new Progress('looking', checks.length, output)
+  try {
+    for (const [what, run] of checks) {
+      const report = await within(what, run())
+      findings.push(...report.findings)
+      if (report.clock) clocks.push(report.clock)
+      progress.step()
+    }
+  } finally {
+    progress.end()
+  }
+  return [...findings, checkClock(clocks)]
+}
+
+async function within(what: string, work: Promise<Report>): Promise<Report> {
+  const stop = new AbortController()
+  const late = elapsed(PATIENCE_MS, null, { signal: stop.signal }).catch(() => null)
+  const report = work.catch((cause: unknown) => ({
+    findings: [failed(what, reasonOf(cause), 'see what is wrong there')],
+  }))
+  try {
+    const first = await Promise.race([report, late])
+    return first ?? { findings: [failed(what, `no answer within ${PATIENCE_MS / 1000} s`, 'see what is wrong there')] }
+  } finally {
+    stop.abort()
+  }
+}
+
+const MARKS = { ok: 'ok      ', warning: 'WARNING ', failed: 'FAILED  ', skipped: 'skipped ' } as const
+
+function tell(output: Output, { check, status, says, fix }: Finding): void {
+  output.line(`${MARKS[status]} ${check}: ${says}`)
+  if (fix !== null) output.line(`          → ${fix}`)
+}

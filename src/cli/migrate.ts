@@ -1,0 +1,37 @@
+import type { Command } from 'commander'
+import { EXIT } from '../core/exit-codes.ts'
+import { migrate, pendingMigrations } from '../store/migrate.ts'
+import { command, configOf } from './command.ts'
+import type { CommandContext, CommonOptions } from './command.ts'
+import { Progress } from './progress.ts'
+import { withDatabase } from './with-database.ts'
+
+export function addMigrate(program: Command, { output, ended }: CommandContext): void {
+  command(program, 'migrate', 'bring the schema of the database up to date')
+    .option('--check', 'only say what there is to do; exit code 1 when there is')
+    .action(async (options: CommonOptions & { readonly check?: true }) => {
+      const config = configOf(options)
+      await withDatabase(config, output, async (database) => {
+        const pending = await pendingMigrations(database)
+        if (options.check === true) {
+          for (const id of pending) output.line(`to do: ${id}`)
+          if (pending.length === 0) output.line('The schema is up to date.')
+          output.value({ pending })
+          ended(pending.length === 0 ? EXIT.ok : EXIT.failure)
+          return
+        }
+        const progress = new Progress('migrating', pending.length, output)
+        try {
+          const applied = await migrate(database, undefined, () => {
+            progress.step()
+          })
+          progress.end()
+          for (const id of applied) output.line(`done: ${id}`)
+          if (applied.length === 0) output.line('The schema is up to date.')
+          output.value({ applied })
+        } finally {
+          progress.end()
+        }
+      })
+    })
+}

@@ -1,0 +1,52 @@
+import { readFileSync } from 'node:fs'
+import { Command, CommanderError } from 'commander'
+import { EXIT } from '../core/exit-codes.ts'
+import { addBench } from './bench.ts'
+import type { ExitCode } from './command.ts'
+import { addCreateAdmin } from './create-admin.ts'
+import { addDoctor } from './doctor.ts'
+import { failed } from './failures.ts'
+import { addKeys } from './keys.ts'
+import { addMigrate } from './migrate.ts'
+import { Output } from './output.ts'
+import { addReconcile } from './reconcile.ts'
+import { addStart } from './start.ts'
+
+const EXIT_CODES = `
+Exit codes: ${EXIT.ok} all is well, ${EXIT.failure} something was found or went wrong, ${EXIT.usage} the command was given wrongly.`
+
+/** Runs one command. Resolves to the exit code, when everything has been said; never rejects. */
+export async function main(argv: readonly string[]): Promise<ExitCode> {
+  const output = new Output(argv.includes('--json'))
+  let code: ExitCode = EXIT.ok
+  const program = new Command('sluice')
+    .description('An AI model gateway.')
+    .version(ownVersion())
+    .exitOverride()
+    .configureOutput({ outputError: () => undefined })
+    .addHelpText('after', EXIT_CODES)
+  const context = {
+    output,
+    ended: (ended: ExitCode): void => {
+      code = ended
+    },
+  }
+  for (const add of [addStart, addMigrate, addCreateAdmin, addKeys, addReconcile, addDoctor, addBench]) {
+    add(program, context)
+  }
+  try {
+    await program.parseAsync(argv, { from: 'user' })
+    return code
+  } catch (cause) {
+    // Help and the version, where they were asked for.
+    if (cause instanceof CommanderError && cause.exitCode === 0) return EXIT.ok
+    return failed(output, cause)
+  }
+}
+
+function ownVersion(): string {
+  const { version } = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8')) as {
+    version: string
+  }
+  return version
+}

@@ -1,0 +1,43 @@
+import type { Command } from 'commander'
+import { EXIT } from '../core/exit-codes.ts'
+import { CHECK_COUNT, reconcile } from '../ledger/reconcile.ts'
+import type { Reconciliation } from '../ledger/reconcile.ts'
+import { migrate } from '../store/migrate.ts'
+import { command, configOf } from './command.ts'
+import type { CommandContext, CommonOptions } from './command.ts'
+import type { Output } from './output.ts'
+import { Progress } from './progress.ts'
+import { withDatabase } from './with-database.ts'
+
+export function addReconcile(program: Command, { output, ended }: CommandContext): void {
+  command(
+    program,
+    'reconcile',
+    'prove that the log, the ledger, the wallets and the budgets tell of the same money; exit code 1 when they do not',
+  ).action(async (options: CommonOptions) => {
+    await withDatabase(configOf(options), output, async (database) => {
+      await migrate(database)
+      const progress = new Progress('comparing the books', CHECK_COUNT, output)
+      const found = await reconcile(database, () => {
+        progress.step()
+      }).finally(() => {
+        progress.end()
+      })
+      tell(output, found)
+      ended(found.drifts.length === 0 ? EXIT.ok : EXIT.failure)
+    })
+  })
+}
+
+function tell(output: Output, { enterprises, drifts }: Reconciliation): void {
+  for (const { enterpriseId, log, ledger, wallet, budgets } of enterprises) {
+    output.line(`enterprise ${enterpriseId}: log ${log}, ledger ${ledger}, wallet ${wallet}, budgets ${budgets}`)
+  }
+  for (const { what, of, left, right } of drifts) output.line(`DRIFT ${what} (${of}): ${left}, ${right}`)
+  output.line(drifts.length === 0 ? 'The books agree.' : `${drifts.length} drifts.`)
+  output.value({
+    agree: drifts.length === 0,
+    enterprises: enterprises.map(({ enterpriseId, ...books }) => ({ enterprise_id: enterpriseId, ...books })),
+    drifts,
+  })
+}

@@ -1,0 +1,42 @@
+import type { Config } from '../config/shape.ts'
+import { lockDataDirectory } from '../store/data-directory.ts'
+import type { Database } from '../store/database.ts'
+import { pendingMigrations } from '../store/migrate.ts'
+import { openDatabase } from '../store/open-database.ts'
+import type { Output } from './output.ts'
+
+/**
+ * The database of a gateway, while `work` has it. With Postgres the gateway may run meanwhile; the embedded database has one
+ * owner: rejects, naming the process, while a gateway runs on it.
+ */
+export async function withDatabase<T>(
+  config: Config,
+  output: Output,
+  work: (database: Database) => Promise<T>,
+): Promise<T> {
+  const lock = config.database.url === null ? await lockDataDirectory(config.dataDir) : null
+  try {
+    const database = await openDatabase({
+      ...config.database,
+      dataDir: config.dataDir,
+      onFault: (error) => {
+        output.note(error.message)
+      },
+    })
+    try {
+      return await work(database)
+    } finally {
+      await database.close()
+    }
+  } finally {
+    await lock?.release()
+  }
+}
+
+/** Rejects where the schema is not that of this program. */
+export async function requireSchema(database: Database): Promise<void> {
+  const pending = await pendingMigrations(database)
+  if (pending.length > 0) {
+    throw new Error(`the database lacks ${pending.length} migrations (from ${pending[0] ?? ''}): run sluice migrate`)
+  }
+}

@@ -1,0 +1,126 @@
+import { createHash } from 'node:crypto'
+import { mkdirSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { loadConfig } from '../config/config.ts'
+import { ConfigError } from '../config/config-error.ts'
+import { readFailure } from '../config/document.ts'
+import type { Config } from '../config/shape.ts'
+import { lockDataDirectory } from '../store/data-directory.ts'
+import { claimPort } from './listen-port.ts'
+import type { FirstRun } from './messages.ts'
+import { SupervisedChild } from './supervisor.ts'
+import type { ChildPlan, Ready } from './supervisor.ts'
+import { createLogger } from '../telemetry/logger.ts'
+import type { Logger } from '../telemetry/logger.ts'
+
+/** How long children may take to end after the drain's own deadline. */
+const END_GRACE_MS = 5_000
+/** uWebSockets.js reads its header limit from here; coding agents send more than the 4 KiB it allows by default. */
+const MAX_HEADER_BYTES = '16384'
+
+/**
+ * The gateway as a whole: configuration, children, signals, exit code. Resolves when it is ready, and has said so; rejects with
+ * what keeps it from starting. The process then ends by SIGTERM or SIGINT.
+ */
+export async function runSupervisor(argv: readonly string[]): Promise<void> {
+  const { config } = loadConfig({ env: process.env, argv })
+  const logger = openLog(config)
+  const lock = await lockDataDirectory(config.dataDir)
+  const port = await claimPort(config.server.host, config.server.port).catch(async (cause: unknown) => {
+    await lock.release()
+    throw cause
+  })
+  const displayUrl = urlOf(config, port)
+  const children: SupervisedChild[] = []
+  let stopping: Promise<void> | null = null
+
+  const stop = (exitCode: number): Promise<void> => {
+    stopping ??= (async () => {
+      process.exitCode = exitCode
+      const timeoutMs = config.server.drainAnnounceMs + config.server.drainTimeoutMs + END_GRACE_MS
+      // Fronts first: the control process settles what they wrote last, the simulator answers to the end.
+      await Promise.all(children.filter((child) => child.kind === 'front').map((child) => child.stop(timeoutMs)))
+      for (const kind of ['control', 'simulator'] as const) {
+        await Promise.all(children.filter((child) => child.kind === kind).map((child) => child.stop(timeoutMs)))
+      }
+      await lock.release()
+      logger.flush()
+      process.removeAllListeners('SIGTERM')
+      process.removeAllListeners('SIGINT')
+    })()
+    return stopping
+  }
+  const launch = (plan: ChildPlan): Promise<Ready> => {
+    const child = new SupervisedChild(plan, logger, (message) => {
+      process.stderr.write(`sluice: ${message}\n`)
+      void stop(1)
+    })
+    children.push(child)
+    return child.start()
+  }
+  process.on('SIGTERM', () => void stop(0))
+  process.on('SIGINT', () => void stop(0))
+
+  const env = {
+    UWS_HTTP_MAX_HEADERS_SIZE: MAX_HEADER_BYTES,
+    UV_THREADPOOL_SIZE: process.env['UV_THREADPOOL_SIZE'] ?? '16',
+  }
+  const simulator = config.simulator.enabled
+    ? await launch({
+        kind: 'simulator',
+        index: 0,
+        setup: null,
+        env: { SIMULATOR_PORT: String(await claimPort('127.0.0.1', 0)) },
+      })
+    : null
+  const setup = { config, port, displayUrl, socketPath: socketPathOf(config), simulatorPort: simulator?.port ?? null }
+  const control = await launch({ kind: 'control', index: 0, setup: { ...setup, index: 0 }, env })
+  if (stopping !== null) return
+  await Promise.all(
+    Array.from({ length: config.server.fronts }, (_, index) =>
+      launch({ kind: 'front', index, setup: { ...setup, index }, env }),
+    ),
+  )
+  process.stdout.write(`${readyText(displayUrl, control.firstRun, config)}\n`)
+}
+
+function openLog({ log }: Config): Logger {
+  try {
+    return createLogger({ level: log.level, file: log.file, name: 'supervisor' })
+  } catch (cause) {
+    throw new ConfigError(`log.file: ${log.file ?? 'standard output'} cannot be written (${readFailure(cause)})`)
+  }
+}
+
+/** Short whatever the data directory is called: paths of Unix sockets end at 107 bytes. */
+function socketPathOf(config: Config): string {
+  const name = createHash('sha256').update(config.dataDir).digest('hex').slice(0, 16)
+  const directory = join(tmpdir(), `sluice-${process.getuid?.() ?? 0}-${name}`)
+  mkdirSync(directory, { recursive: true, mode: 0o700 })
+  return join(directory, 'control.sock')
+}
+
+function urlOf(config: Config, port: number): string {
+  if (config.server.baseUrl !== null) return config.server.baseUrl
+  const { host, tls } = config.server
+  const name = host === '0.0.0.0' || host === '::' ? '127.0.0.1' : host.includes(':') ? `[${host}]` : host
+  return `${tls === null ? 'http' : 'https'}://${name}:${port}`
+}
+
+function readyText(url: string, firstRun: FirstRun | null, config: Config): string {
+  const ready = `Sluice is ready at ${url}`
+  if (firstRun === null) return ready
+  const model = config.simulator.enabled ? 'sim-gpt' : (config.upstreams[0]?.models[0]?.id ?? 'MODEL')
+  const body = JSON.stringify({ model, stream: true, messages: [{ role: 'user', content: 'Say hello' }] })
+  return `${ready}
+
+First run: these are shown once, and kept in ${join(config.dataDir, 'first-run.json')}
+  API key   ${firstRun.api_key}
+  Admin     ${firstRun.admin.phone}  ${firstRun.admin.password}
+
+Try it:
+  curl -N ${url}/v1/chat/completions -H 'Authorization: Bearer ${firstRun.api_key}' \\
+    -H 'Content-Type: application/json' -d '${body}'
+`
+}

@@ -1,0 +1,41 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { fileURLToPath } from 'node:url'
+
+const SLUICE = fileURLToPath(new URL('../../dist/cli/sluice.js', import.meta.url))
+const DEADLINE_MS = 60_000
+
+export interface Said {
+  readonly code: number | null
+  readonly stdout: string
+  readonly stderr: string
+}
+
+export interface SluiceOptions {
+  readonly env?: Readonly<Record<string, string>>
+  readonly cwd: string
+  /** On standard input; nothing by default. */
+  readonly input?: string
+  /** In place of that of `dist`. */
+  readonly program?: string
+}
+
+/** A command as an operator runs it; its environment holds nothing but what is given. Ended after a minute. */
+export async function sluice(
+  args: readonly string[],
+  { env = {}, cwd, input = '', program = SLUICE }: SluiceOptions,
+): Promise<Said> {
+  const { PATH = '', HOME = '' } = process.env
+  const child = spawn(process.execPath, [program, ...args], { cwd, env: { PATH, HOME, ...env } })
+  let stdout = ''
+  let stderr = ''
+  child.stdout.on('data', (chunk: Buffer) => (stdout += chunk.toString()))
+  child.stderr.on('data', (chunk: Buffer) => (stderr += chunk.toString()))
+  // A command that does not want it has ended before.
+  child.stdin.on('error', () => undefined)
+  child.stdin.end(input)
+  const late = setTimeout(() => child.kill('SIGKILL'), DEADLINE_MS)
+  const [code] = (await once(child, 'close')) as [number | null]
+  clearTimeout(late)
+  return { code, stdout, stderr }
+}

@@ -28,7 +28,11 @@ beforeAll(async () => {
   gateway = await startGateway({
     fronts: 2,
     upstreams: [{ dialect: 'openai-chat', baseUrl: `${simulator.origin}/v1`, models: ['m'] }],
-    config: { models: [{ id: 'm', prices: { input: 0, output: 1_000_000 } }] },
+    config: {
+      models: [{ id: 'm', prices: { input: 0, output: 1_000_000 } }],
+      // So many refusals from one address would be taken for an attack.
+      limits: { address_failures_per_minute: 1_000_000 },
+    },
   })
 }, 180_000)
 

@@ -5,7 +5,7 @@ import type { Exchange } from '../core/exchange.ts'
 import type { ControlToFront, FrontToControl } from './messages.ts'
 import { CREDIT_BYTES } from './messages.ts'
 
-/** Management requests that one front has under way; past it 503. */
+/** Management requests that one front has under way; past it 429. */
 const MAX_IN_FLIGHT = 256
 /** Without a word from the control process for this long a request is given up. */
 const SILENCE_MS = 60_000
@@ -47,7 +47,10 @@ export class Tunnel {
   async forward(exchange: Exchange, requestId: string, refuse: (error: GatewayError) => void): Promise<void> {
     if (this.#passages.size >= MAX_IN_FLIGHT) {
       refuse(
-        new GatewayError('CONTROL_UNAVAILABLE', { message: 'Too many management requests.', retryAfterSeconds: 1 }),
+        new GatewayError('CONCURRENCY_EXCEEDED', {
+          message: 'Too many management requests at the same time.',
+          retryAfterSeconds: 1,
+        }),
       )
       return
     }

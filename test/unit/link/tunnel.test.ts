@@ -87,7 +87,7 @@ describe('a management request', () => {
     const waiting = Array.from({ length: 256 }, () => new FakeExchange())
     for (const exchange of waiting) await link.forward(exchange)
     const { refusals } = await link.forward(new FakeExchange())
-    expect(refusals).toMatchObject([{ code: 'CONTROL_UNAVAILABLE', status: 503, retryAfterSeconds: 1 }])
+    expect(refusals).toMatchObject([{ code: 'CONCURRENCY_EXCEEDED', status: 429, retryAfterSeconds: 1 }])
     waiting[0]?.response.leave()
     expect((await link.forward(new FakeExchange())).refusals).toEqual([])
   })

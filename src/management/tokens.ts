@@ -24,6 +24,7 @@ export const TOKEN_SECONDS = 7 * 24 * 60 * 60
 
 const ALGORITHM = 'HS256'
 const ISSUER = 'sluice'
+const ID = /^[\x21-\x7e]{1,200}$/
 const AUDIENCE = 'sluice-management'
 
 /** Signs and verifies management tokens (JWT, RFC 7519). The first key signs, all verify. */
@@ -59,13 +60,16 @@ export class Tokens {
         },
         { algorithms: [ALGORITHM], issuer: ISSUER, audience: AUDIENCE, requiredClaims: ['sub', 'jti', 'exp', 'iat'] },
       )
-      const { sub, jti, exp, gen } = payload
-      if (sub === undefined || jti === undefined || exp === undefined || typeof gen !== 'number') {
-        throw new Error('incomplete')
-      }
-      return { userId: sub, generation: gen, tokenId: jti, expiresAt: new Date(exp * 1000) }
+      // Whatever it is that JSON can say: jose looks at the times alone.
+      const { sub, jti, exp, gen }: Record<string, unknown> = payload
+      if (!isId(sub) || !isId(jti) || !Number.isSafeInteger(exp) || !Number.isSafeInteger(gen)) throw new Error('odd')
+      return { userId: sub, generation: Number(gen), tokenId: jti, expiresAt: new Date(Number(exp) * 1000) }
     } catch (cause) {
       throw new GatewayError('TOKEN_INVALID', { cause })
     }
   }
+}
+
+function isId(value: unknown): value is string {
+  return typeof value === 'string' && ID.test(value)
 }

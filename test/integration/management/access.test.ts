@@ -1,9 +1,11 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { loadOrCreateSecrets } from '../../../src/config/secrets.ts'
 import type { OperationSpec } from '../../../src/api/operation.ts'
 import { OPERATIONS } from '../../../src/api/operations/index.ts'
 import type { OperationName } from '../../../src/api/operations/index.ts'
 import { ENTERPRISE_ACTIONS, mayDo } from '../../../src/api/roles.ts'
 import type { EnterpriseRole } from '../../../src/api/roles.ts'
+import { readToken, signed } from '../../support/forged-tokens.ts'
 import type { TestGateway } from '../../support/gateway.ts'
 import { startGateway } from '../../support/gateway.ts'
 import { ManagementClient } from '../../support/management-client.ts'
@@ -16,6 +18,11 @@ let gateway: TestGateway
 let admin: ManagementClient
 let enterpriseId: string
 let foreignId: string
+let disabledId: string
+/** A user of no enterprise. */
+let nobody: ManagementClient
+/** Ids of what the foreign enterprise has, and another user. */
+let foreign: Readonly<Record<string, string>>
 const members = new Map<EnterpriseRole, ManagementClient>()
 const useless = new Map<string, string | null>()
 
@@ -26,21 +33,27 @@ beforeAll(async () => {
     String((await admin.expect('adminCreateEnterprise', 201, { body: { name: 'Acme' } })).json['id'])
   enterpriseId = await enterprise()
   foreignId = await enterprise()
+  disabledId = await enterprise()
   for (const [index, role] of ROLES.entries()) {
     const { client } = await newUser(`+1202555300${index}`)
-    const invited = await admin.expect('invite', 201, {
-      params: { id: enterpriseId },
-      body: { email: 'a@example.com', role },
-    })
-    await client.expect('acceptInvitation', 200, { body: { token: invited.json['token'] } })
+    for (const id of [enterpriseId, disabledId]) {
+      const invited = await admin.expect('invite', 201, { params: { id }, body: { email: 'a@example.com', role } })
+      await client.expect('acceptInvitation', 200, { body: { token: invited.json['token'] } })
+    }
     members.set(role, client)
   }
+  await admin.expect('adminUpdateEnterprise', 200, { params: { id: disabledId }, body: { status: 'disabled' } })
+  nobody = (await newUser('+12025553012')).client
+  foreign = await makeForeign()
   const loggedOut = await newUser('+12025553010')
   useless.set('revoked', loggedOut.client.token)
   await loggedOut.client.expect('logout', 204)
   const disabled = await newUser('+12025553011')
   useless.set('of a disabled user', disabled.client.token)
   await admin.expect('adminUpdateUser', 200, { params: { id: disabled.id }, body: { status: 'disabled' } })
+  const [key] = loadOrCreateSecrets(gateway.dataDir).jwtKeys
+  const { header, claims } = readToken(admin.token ?? '')
+  useless.set('expired', signed(header, { ...claims, exp: Math.floor(Date.now() / 1000) - 1 }, key.secret))
   useless.set('none', null)
   useless.set('bad', 'eyJhbGciOiJub25lIn0.e30.')
   useless.set('an API key', gateway.apiKey)
@@ -57,6 +70,26 @@ async function newUser(phone: string): Promise<{ client: ManagementClient; id: s
   return { client, id: String(json['id']) }
 }
 
+async function makeForeign(): Promise<Record<string, string>> {
+  const params = { id: foreignId }
+  const make = async (name: OperationName, body: object): Promise<string> =>
+    String((await admin.expect(name, 201, { params, body })).json['id'])
+  const asker = await newUser('+12025553013')
+  const asked = await asker.client.expect('askToJoin', 201, { params, body: {} })
+  const joined = await newUser('+12025553014')
+  const invited = await admin.expect('invite', 201, { params, body: { email: 'b@example.com', role: 'owner' } })
+  await joined.client.expect('acceptInvitation', 200, { body: { token: invited.json['token'] } })
+  const { json } = await admin.expect('listMembers', 200, { params })
+  return {
+    memberId: (json['data'] as Array<{ id: string }>)[0]?.id ?? '',
+    departmentId: await make('createDepartment', { name: 'Theirs' }),
+    keyId: await make('createEnterpriseKey', { name: 'theirs' }),
+    invitationId: await make('invite', { email: 'c@example.com', role: 'employee' }),
+    requestId: String(asked.json['id']),
+    id: String((await admin.expect('createKey', 201, { body: { name: 'theirs' } })).json['id']),
+  }
+}
+
 /** What is sent has nothing that an operation could do anything with: only who calls is told. */
 const sent = (id: string) => ({
   params: { id, memberId: 'x', departmentId: 'x', keyId: 'x', requestId: 'x', invitationId: 'x' },
@@ -65,6 +98,14 @@ const sent = (id: string) => ({
 async function outcome(client: ManagementClient, name: OperationName, id: string): Promise<string> {
   const { status, json } = await client.call(name, sent(id))
   return status < 400 ? 'allowed' : String((json['error'] as { code: string }).code)
+}
+
+/** Everything of an answer but what names the request. */
+async function told(client: ManagementClient, name: OperationName, params: Record<string, string>): Promise<unknown> {
+  const { headers, status, text } = await client.call(name, { params })
+  const requestId = headers.get('x-request-id') ?? ''
+  const ofAll = [...headers].filter(([header]) => !['date', 'x-request-id'].includes(header))
+  return [status, ofAll, text.replaceAll(requestId, '')]
 }
 
 const isEnterprises = ({ access }: OperationSpec): boolean => Object.hasOwn(ENTERPRISE_ACTIONS, access)
@@ -93,10 +134,54 @@ describe.each(enterpriseOperations)('%s', (name, { access }) => {
   })
 })
 
-describe.each(ALL.filter(([, { access }]) => access === 'platform-admin' || access === 'scraper'))('%s', (name) => {
-  it('is for admins of the platform alone', async () => {
+describe.each(enterpriseOperations)('%s', (name) => {
+  it('does nothing in an enterprise that is disabled, whatever the role', async () => {
+    for (const role of ROLES) {
+      const client = members.get(role)
+      if (client === undefined) throw new Error('no member')
+      expect([role, await outcome(client, name, disabledId)]).toEqual([role, 'ENTERPRISE_DISABLED'])
+    }
+  })
+
+  it('tells no foreign enterprise from one that is none', async () => {
+    const { id: _, ...theirs } = foreign
+    for (const client of [nobody, ...members.values()]) {
+      const missing = await told(client, name, { ...theirs, id: 'ent_x' })
+      expect(await told(client, name, { ...theirs, id: foreignId })).toEqual(missing)
+    }
+  })
+})
+
+/** Those that name something within an enterprise, or something of a user. */
+const within = ALL.filter(
+  ([, { path, access }]) => /\{(?!id\})\w+\}/.test(path) && access !== 'platform-admin' && access !== 'everyone',
+)
+const ofUsers = ALL.filter(([, { path, access }]) => access === 'user' && /^\/api\/.*\{id\}/.test(path))
+
+describe.each(within)('%s', (name) => {
+  it('tells nothing that another enterprise has from what is not there', async () => {
     const owner = members.get('owner')
     if (owner === undefined) throw new Error('no owner')
-    expect(await outcome(owner, name, enterpriseId)).toBe('ROLE_DENIED')
+    const none = { memberId: 'x', departmentId: 'x', keyId: 'x', requestId: 'x', invitationId: 'x' }
+    const missing = await told(owner, name, { ...none, id: enterpriseId })
+    expect(missing).toEqual([404, expect.anything(), expect.stringContaining('NOT_FOUND')])
+    expect(await told(owner, name, { ...foreign, id: enterpriseId })).toEqual(missing)
+  })
+})
+
+describe.each(ofUsers)('%s', (name) => {
+  it('tells nothing that another user has from what is not there', async () => {
+    const missing = await told(nobody, name, { id: 'key_x' })
+    expect(missing).toEqual([404, expect.anything(), expect.stringContaining('NOT_FOUND')])
+    expect(await told(nobody, name, { id: foreign['id'] ?? '' })).toEqual(missing)
+  })
+})
+
+describe.each(ALL.filter(([, { access }]) => access === 'platform-admin' || access === 'scraper'))('%s', (name) => {
+  it('is for admins of the platform alone, whatever somebody is in an enterprise', async () => {
+    for (const client of [nobody, ...members.values()]) {
+      expect(await outcome(client, name, enterpriseId)).toBe('ROLE_DENIED')
+      expect(await told(client, name, { id: enterpriseId })).toEqual(await told(client, name, { id: 'ent_x' }))
+    }
   })
 })

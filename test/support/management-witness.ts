@@ -5,12 +5,19 @@ import { join } from 'node:path'
 import { expect, inject } from 'vitest'
 import type { OperationSpec } from '../../src/api/operation.ts'
 
+interface Response {
+  readonly content?: Readonly<Record<string, unknown>>
+  /** In place of all else: where it is. */
+  readonly $ref?: string
+}
+
 interface Described {
-  readonly responses: Readonly<Record<string, { readonly content?: Readonly<Record<string, unknown>> }>>
+  readonly responses: Readonly<Record<string, Response>>
 }
 
 interface OpenApi {
   readonly paths: Readonly<Record<string, Readonly<Record<string, Described>>>>
+  readonly components: { readonly responses?: Readonly<Record<string, Response>> }
 }
 
 const ADDRESS = 'https://sluice.test/openapi.json'
@@ -40,20 +47,24 @@ class Witness {
     const responses = this.#document.paths[path]?.[verb]?.responses ?? {}
     const key = [String(status), `${Math.floor(status / 100)}XX`].find((one) => Object.hasOwn(responses, one))
     if (key === undefined) throw new Error(`${name}: the document does not tell of status ${status}`)
-    const content = responses[key]?.content
+    const shared = responses[key]?.$ref?.split('/').at(-1)
+    const content = (shared === undefined ? responses[key] : this.#document.components.responses?.[shared])?.content
     const media = contentType?.split(';')[0] ?? null
     const told = content === undefined ? [null] : Object.keys(content)
     expect(told, `${name} ${status}: the type of the body`).toContain(media)
     if (media !== 'application/json') return
-    const validate = this.#validator([verb, path, key])
+    const validate = this.#validator(
+      shared === undefined ? ['paths', path, verb, 'responses', key] : ['components', 'responses', shared],
+    )
     expect(
       validate(json),
       `${name} ${status}: ${this.#ajv.errorsText(validate.errors)} in ${JSON.stringify(json)}`,
     ).toBe(true)
   }
 
-  #validator([verb, path, key]: readonly [string, string, string]): ValidateFunction {
-    const pointer = ['paths', path, verb, 'responses', key, 'content', 'application/json', 'schema'].map((part) =>
+  /** @param response where it is in the document */
+  #validator(response: readonly string[]): ValidateFunction {
+    const pointer = [...response, 'content', 'application/json', 'schema'].map((part) =>
       encodeURIComponent(part.replaceAll('~', '~0').replaceAll('/', '~1')),
     )
     const ref = `${ADDRESS}#/${pointer.join('/')}`

@@ -14,7 +14,7 @@ import { ManagementClient } from '../../support/management-client.ts'
 import { residentBytes } from '../../support/process-memory.ts'
 import { createTestDatabase } from '../../support/test-database.ts'
 
-const ROWS = 60_000
+const ROWS = 20_000
 const PATIENCE = { timeoutMs: 60_000 }
 const TIMEOUT_MS = 300_000
 

@@ -1,0 +1,105 @@
+import { performance } from 'node:perf_hooks'
+import { afterAll, beforeAll, expect, it } from 'vitest'
+import type { Simulator } from '../../src/simulator/simulator.ts'
+import { startSimulator } from '../../src/simulator/simulator.ts'
+import { eventually } from '../support/eventually.ts'
+import type { TestGateway } from '../support/gateway.ts'
+import { startGateway } from '../support/gateway.ts'
+import { ManagementClient } from '../support/management-client.ts'
+import { peakResidentBytes, residentBytes } from '../support/process-memory.ts'
+
+/** `npm run test:logins` for more. */
+const LOGINS = Number(process.env['SLUICE_TEST_LOGINS'] ?? 500)
+const PASSWORD = 'correct horse battery'
+const PHONE = '+12025559001'
+const CALM_REQUESTS = 40
+/** Argon2 takes what it is set to take, two times at once; the rest is what answers and their queue hold. */
+const MOST_BYTES = 256 * 1024 * 1024
+const TIMEOUT_MS = 240_000 + LOGINS * 50
+
+let simulator: Simulator
+let gateway: TestGateway
+let admin: ManagementClient
+
+beforeAll(async () => {
+  simulator = await startSimulator()
+  gateway = await startGateway({
+    upstreams: [{ dialect: 'openai-chat', baseUrl: `${simulator.origin}/v1`, models: ['m'] }],
+  })
+  admin = await ManagementClient.ofAdmin(gateway)
+  await admin.expect('adminCreateUser', 201, { body: { phone: PHONE, name: 'Ada', password: PASSWORD } })
+})
+
+afterAll(async () => {
+  await gateway.stop()
+  await simulator.close()
+})
+
+/** Milliseconds of an answer, which must be a good one. */
+async function chat(): Promise<number> {
+  const startedMs = performance.now()
+  const response = await fetch(`${gateway.url}/v1/chat/completions`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${gateway.apiKey}`, 'content-type': 'application/json' },
+    body: JSON.stringify({
+      model: 'm',
+      max_tokens: 5,
+      messages: [{ role: 'user', content: 'hi [[sim {"tokens":5}]]' }],
+    }),
+  })
+  await response.arrayBuffer()
+  expect(response.status).toBe(200)
+  return performance.now() - startedMs
+}
+
+function p99(took: readonly number[]): string {
+  const sorted = [...took].sort((a, b) => a - b)
+  return `${Math.round(sorted[Math.ceil(sorted.length * 0.99) - 1] ?? 0)} ms`
+}
+
+/** A third each: good ones, bad passwords, phones of nobody. */
+async function login(index: number): Promise<{ status: number; retryAfter: string | null; code: unknown }> {
+  const phone = index % 3 === 2 ? `+1202556${String(1000 + (index % 9000))}` : PHONE
+  const password = index % 3 === 0 ? PASSWORD : 'something else'
+  const answer = await admin.call('login', { body: { phone, password }, token: null })
+  const code = answer.status === 200 ? null : (answer.json['error'] as { code: unknown }).code
+  return { status: answer.status, retryAfter: answer.headers.get('retry-after'), code }
+}
+
+it('answers every log-in of a storm, in bounded memory, and goes on serving', { timeout: TIMEOUT_MS }, async () => {
+  const calm: number[] = []
+  for (let turn = 0; turn < CALM_REQUESTS; turn++) calm.push(await chat())
+  const control = gateway.children().find(({ kind }) => kind === 'control')
+  if (control === undefined) throw new Error('no control process')
+  const before = residentBytes(control.pid)
+
+  let isOver = false
+  const storm = Promise.all(Array.from({ length: LOGINS }, (_, index) => login(index))).finally(() => (isOver = true))
+  storm.catch(() => undefined)
+  const stormy: number[] = []
+  do stormy.push(await chat())
+  while (!isOver)
+  const answers = await storm
+
+  const statuses = new Map<number, number>()
+  for (const { status, retryAfter, code } of answers) {
+    statuses.set(status, (statuses.get(status) ?? 0) + 1)
+    expect([200, 401, 429], String(code)).toContain(status)
+    if (status !== 429) continue
+    expect(code).toBe('LOGIN_THROTTLED')
+    expect(Number(retryAfter)).toBeGreaterThanOrEqual(1)
+  }
+  const grown = peakResidentBytes(control.pid) - before
+  console.log(
+    `${LOGINS} log-ins: ${[...statuses].map(([status, count]) => `${status} × ${count}`).join(', ')}; AI requests: p99 ${p99(calm)} before, ` +
+      `${p99(stormy)} meanwhile (${stormy.length}); the control process grew by ${grown >> 20} MiB`,
+  )
+  expect(answers).toHaveLength(LOGINS)
+  expect(statuses.get(429)).toBeGreaterThan(0)
+  expect(grown).toBeLessThan(MOST_BYTES)
+
+  // Those who are logged in were not locked out, and the plane is itself again.
+  await eventually(async () => {
+    await admin.expect('me', 200)
+  })
+})

@@ -7,6 +7,9 @@ import { CREDIT_BYTES } from './messages.ts'
 
 /** Management requests that one front has under way; past it 429. */
 const MAX_IN_FLIGHT = 256
+/** Of these, those of who is not logged in yet: a storm of them leaves room for who is. Past it 429. */
+const MAX_LOGINS = 128
+const LOGIN_PATHS: ReadonlySet<string> = new Set(['/api/auth/login', '/api/auth/register'])
 /** Without a word from the control process for this long a request is given up. */
 const SILENCE_MS = 60_000
 const FRAME_BYTES = 65_536
@@ -17,6 +20,7 @@ export type PassageReply = Extract<ControlToFront, { readonly type: 'response' |
 interface Passage {
   readonly id: number
   readonly exchange: Exchange
+  readonly isLogin: boolean
   readonly deadline: Deadline
   readonly refuse: (error: GatewayError) => void
   /** Of the request's body, still to be sent. */
@@ -33,6 +37,7 @@ export class Tunnel {
   readonly #deadlines: DeadlineClock
   readonly #passages = new Map<number, Passage>()
   #lastId = 0
+  #logins = 0
 
   constructor(send: (message: FrontToControl) => boolean, deadlines: DeadlineClock) {
     this.#send = send
@@ -55,11 +60,17 @@ export class Tunnel {
       return
     }
     const { request } = exchange
+    const isLogin = LOGIN_PATHS.has(request.path)
+    if (isLogin && this.#logins >= MAX_LOGINS) {
+      refuse(new GatewayError('LOGIN_THROTTLED', { retryAfterSeconds: 1 }))
+      return
+    }
     this.#lastId += 1
     const id = this.#lastId
     const passage: Passage = {
       id,
       exchange,
+      isLogin,
       refuse,
       deadline: new Deadline(() => {
         this.#giveUp(passage)
@@ -71,6 +82,7 @@ export class Tunnel {
     }
     // Taken before the body is read: the bound holds for requests that are still arriving.
     this.#passages.set(id, passage)
+    if (isLogin) this.#logins += 1
     this.#deadlines.watch(passage.deadline)
     passage.deadline.atMs = this.#deadlines.nowMs + SILENCE_MS
     exchange.response.onAbort(() => {
@@ -153,6 +165,8 @@ export class Tunnel {
   /** @returns false when it was closed before */
   #close(passage: Passage): boolean {
     this.#deadlines.forget(passage.deadline)
-    return this.#passages.delete(passage.id)
+    const wasOpen = this.#passages.delete(passage.id)
+    if (wasOpen && passage.isLogin) this.#logins -= 1
+    return wasOpen
   }
 }

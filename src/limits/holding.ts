@@ -90,6 +90,8 @@ export class Holding {
   #waiters: Waiter[] = []
   #refusal: (Refusal & { readonly need: number; readonly untilMs: number }) | null = null
   #keep: number | null = null
+  /** The most to be held since the limit fell; null once no more is held. */
+  #ceiling: number | null = null
   /** Places that nobody held when the authority spoke last. */
   #placesSaid: { readonly left: number; readonly atMs: number } | null = null
   #contended = false
@@ -182,15 +184,16 @@ export class Holding {
     this.lastUsedMs = this.#desk.clock.now()
     this.#serveWaiters(this.lastUsedMs)
     if (this.#free <= 0 || !this.#desk.connected) return
-    const tooMany = this.#keep !== null && this.held > this.#keep
+    const tooMany = this.held > Math.min(this.#keep ?? Infinity, this.#ceiling ?? Infinity, this.limit)
     if (tooMany || (this.#contended && !isWantedHere)) this.#giveBack(1)
     else if (!this.#contended) this.#keep = null
+    if (this.#ceiling !== null && this.held <= this.#ceiling) this.#ceiling = null
   }
 
-  /** There are fewer places than before: hands back what is held beyond `keep`, now or when it becomes free. */
-  shrinkTo(keep: number): void {
-    this.#keep = keep
+  /** There are fewer places than before: hands back what is held beyond `ceiling`, now or when it becomes free. */
+  shrinkTo(ceiling: number): void {
     this.returnFree()
+    this.#ceiling = this.held > ceiling ? ceiling : null
   }
 
   /** Undoes a `take`: what is still to be reported is free again, what has been told is taken back. */
@@ -220,6 +223,8 @@ export class Holding {
     if (this.#use === null) this.#placesSaid = { left: grant.left, atMs: nowMs }
     else this.#use.learn(grant, nowMs)
     this.#free += grant.amount
+    // The authority knows what is left, whoever has had more than a share of it.
+    if (grant.amount > 0) this.#ceiling = null
     // Where less is to be had than was wanted, it is no use to ask for more.
     if (grant.amount < this.#unit * this.#ahead) this.#ahead = Math.max(1, Math.floor(grant.amount / this.#unit))
     if (grant.amount > 0) this.#refusal = null

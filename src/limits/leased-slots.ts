@@ -39,7 +39,9 @@ export class LeasedSlots {
       if (before !== undefined && slots < before) holding.shrinkTo(Math.floor(slots / this.#book.processes))
       this.#holdings.set(id, holding)
       this.#keyIds.set(holding, id)
-      askForShare(holding)
+      // An ask that stands names the limit as it was: another one takes its place.
+      if (holding.asking && this.#wanted.has(id)) holding.ask(1, 1, true)
+      else holding.ask(0, slots, false)
     }
     for (const [id, holding] of this.#holdings) {
       if (declared.has(id)) continue

@@ -272,5 +272,53 @@ export function leasesContract({ make, share }: LeasesContract): void {
         { numRuns: Math.ceil(20 * share) },
       )
     }, 120_000)
+
+    it('are as many as the key has now, soon after it was given more or fewer', async () => {
+      await fc.assert(
+        fc.asyncProperty(
+          fc.nat(),
+          fc.array(fc.integer({ min: 1, max: 12 }), { minLength: 2, maxLength: 5 }),
+          async (seed, limits) => {
+            const random = new SeededRandom(seed)
+            const world = await make(() => random.next())
+            const supplies = world.fronts.map(({ book }) => new LeasedSlots(book))
+            let running = 0
+            let most = 0
+            const serve = (supply: LeasedSlots): void => {
+              // There is always somebody who waits.
+              while (supply.take('key')) {
+                running += 1
+                most = Math.max(most, running)
+                world.after(20 + random.next() * 100, () => {
+                  running -= 1
+                  supply.give('key')
+                  serve(supply)
+                })
+              }
+              supply.want('key')
+            }
+            for (const supply of supplies) {
+              supply.onSupply(() => {
+                serve(supply)
+              })
+            }
+            for (const slots of limits) {
+              // Fronts hear of it one after the other.
+              for (const supply of supplies) {
+                world.after(random.next() * 200, () => {
+                  supply.declare([{ id: 'key', slots }])
+                  serve(supply)
+                })
+              }
+              await world.run(3_000)
+              most = running
+              await world.run(5_000)
+              expect(most).toBe(slots)
+            }
+          },
+        ),
+        { numRuns: Math.ceil(20 * share) },
+      )
+    }, 120_000)
   })
 }

@@ -50,20 +50,51 @@ export function toSnapshotParts({ upstreams, models: known, set = [] }: Source):
   }
   // The file does not say when a model was made: 0, as the protocol wants a number.
   const all: Model[] = [...models].map(([id, model]) => ({ id, created: 0, ...model }))
+  const served = new ServedModels(all)
   const renamed = new Set(set.flatMap(({ facts, aliases }) => (aliases === null ? [] : [facts.id])))
   const setFacts = set.map(({ facts }) => facts)
-  const aliases = aliasModels([...setFacts, ...known.filter(({ id }) => !renamed.has(id))], all)
+  const aliases = aliasModels([...setFacts, ...known.filter(({ id }) => !renamed.has(id))], served)
   return {
     providers,
     models: [...all, ...aliases.map(({ model }) => model)],
-    facts: structuredClone([...setFacts, ...setFacts.flatMap((facts) => ofTargets(facts, all)), ...known]),
+    facts: structuredClone([...setFacts, ...setFacts.flatMap((facts) => ofTargets(facts, served)), ...known]),
     aliases: new Map(aliases.map(({ model, of }) => [model.id, of])),
   }
 }
 
+/** Finds who serves a model, by its id or by a pattern that it fits. */
+export class ServedModels {
+  readonly #exact: ReadonlyMap<string, Model>
+  /** The longest first. */
+  readonly #patterns: readonly Model[]
+
+  constructor(models: readonly Model[]) {
+    this.#exact = new Map(models.map((model) => [model.id, model]))
+    this.#patterns = models.filter(({ id }) => id.endsWith('*')).sort((a, b) => b.id.length - a.id.length)
+  }
+
+  has(id: string): boolean {
+    return this.#exact.has(id)
+  }
+
+  /** The model of this id, else of the longest pattern that it fits, with its names at the upstreams; null: nobody serves it. */
+  find(id: string): Model | null {
+    const exact = this.#exact.get(id)
+    if (exact !== undefined) return exact
+    const pattern = this.#patterns.find((model) => id.startsWith(model.id.slice(0, -1)))
+    if (pattern === undefined) return null
+    const rest = id.slice(pattern.id.length - 1)
+    const targets = pattern.targets.map((target) => ({
+      ...target,
+      upstreamModel: target.upstreamModel.replace(/\*$/, () => rest),
+    }))
+    return { ...pattern, targets }
+  }
+}
+
 /** What is set for a model counts under the names that it has at those who serve it, too. */
-function ofTargets(facts: ModelFacts, models: readonly Model[]): ModelFacts[] {
-  const targets = models.find(({ id }) => id === facts.id)?.targets ?? []
+function ofTargets(facts: ModelFacts, models: ServedModels): ModelFacts[] {
+  const targets = models.find(facts.id)?.targets ?? []
   return targets
     .filter(({ upstreamModel }) => upstreamModel !== facts.id)
     .map(({ providerId, upstreamModel }) => ({ ...facts, id: upstreamModel, upstream: providerId, aliases: [] }))
@@ -72,35 +103,19 @@ function ofTargets(facts: ModelFacts, models: readonly Model[]): ModelFacts[] {
 /** Of two models with the same other name the first one has it. */
 function aliasModels(
   facts: readonly ModelFacts[],
-  models: readonly Model[],
+  models: ServedModels,
 ): ReadonlyArray<{ readonly model: Model; readonly of: string }> {
-  const taken = new Set(models.map(({ id }) => id))
+  const taken = new Set<string>()
   const aliases: Array<{ model: Model; of: string }> = []
   for (const { id, aliases: names } of facts) {
     if (names.length === 0) continue
-    const model = servedAs(id, models)
+    const model = models.find(id)
     if (model === null) continue
     for (const name of names) {
-      if (taken.has(name)) continue
+      if (taken.has(name) || models.has(name)) continue
       taken.add(name)
       aliases.push({ model: { ...model, id: name }, of: id })
     }
   }
   return aliases
-}
-
-/** The model of this id, else of the longest pattern that it fits, with its names at the upstreams; null: nobody serves it. */
-function servedAs(id: string, models: readonly Model[]): Model | null {
-  const exact = models.find((model) => model.id === id)
-  if (exact !== undefined) return exact
-  const [pattern] = models
-    .filter((model) => model.id.endsWith('*') && id.startsWith(model.id.slice(0, -1)))
-    .sort((a, b) => b.id.length - a.id.length)
-  if (pattern === undefined) return null
-  const rest = id.slice(pattern.id.length - 1)
-  const targets = pattern.targets.map((target) => ({
-    ...target,
-    upstreamModel: target.upstreamModel.replace(/\*$/, () => rest),
-  }))
-  return { ...pattern, targets }
 }

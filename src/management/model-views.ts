@@ -1,11 +1,12 @@
 import type { Static } from 'typebox'
 import type { CatalogueModel } from '../api/operations/catalogue.ts'
 import { shippedCatalogue } from '../config/catalogue.ts'
+import { ServedModels } from '../config/snapshot-parts.ts'
 import type { Book, UpstreamBook } from '../config/upstream-book.ts'
 import type { StoredModel } from '../config/stored.ts'
 import { ModelCatalogue, targetQuirks } from '../core/model-facts.ts'
 import type { ModelPrices, TokenPrices } from '../core/model-facts.ts'
-import type { Model, ModelTarget, Provider } from '../core/snapshot.ts'
+import type { ModelTarget, Provider } from '../core/snapshot.ts'
 
 type Shown = Static<typeof CatalogueModel>
 type Source = Shown['source']
@@ -15,7 +16,8 @@ export class ModelViews {
   readonly #book: UpstreamBook
   readonly #merged: Book
   readonly #stored: ReadonlyMap<string, StoredModel>
-  readonly #models: ReadonlyMap<string, Model>
+  readonly #ids: readonly string[]
+  readonly #models: ServedModels
   readonly #providers: ReadonlyMap<string, Provider>
   readonly #facts: ModelCatalogue
   readonly #set: ModelCatalogue
@@ -26,7 +28,8 @@ export class ModelViews {
     this.#book = book
     this.#merged = merged
     this.#stored = new Map(models.map(({ stored }) => [stored.id, stored]))
-    this.#models = new Map(parts.models.map((model) => [model.id, model]))
+    this.#ids = parts.models.map(({ id }) => id)
+    this.#models = new ServedModels(parts.models)
     this.#providers = new Map(parts.providers.map((provider) => [provider.id, provider]))
     this.#facts = new ModelCatalogue(parts.facts)
     this.#set = new ModelCatalogue(parts.facts.filter(({ overrides }) => overrides === true))
@@ -34,7 +37,7 @@ export class ModelViews {
 
   /** Of those that hold the text, all ids in order. */
   ids(search = ''): string[] {
-    const all = new Set([...this.#models.keys(), ...this.#stored.keys()])
+    const all = new Set([...this.#ids, ...this.#stored.keys()])
     return [...all].filter((id) => id.includes(search)).sort()
   }
 
@@ -47,7 +50,7 @@ export class ModelViews {
     const { aliases } = this.#merged.parts
     const aliasOf = aliases.get(id) ?? null
     const stored = this.#stored.get(id) ?? null
-    const model = this.#models.get(id) ?? null
+    const model = this.#models.find(id)
     const [first = null] = model?.targets ?? []
     return {
       id,

@@ -4,6 +4,7 @@ import type { JsonObject } from '../core/json-object.ts'
 import { maskedCredential } from '../core/masked-credential.ts'
 import type { Seal } from '../core/seal.ts'
 import type { Queryable } from './database.ts'
+import { storableText } from './text.ts'
 
 /** Names the key under which credentials of upstreams are sealed. */
 export const UPSTREAM_SEAL = 'upstream credential'
@@ -101,7 +102,7 @@ export async function updateUpstreamKey(
 /** False when the upstream has no such key. */
 export async function deleteUpstreamKey(queryable: Queryable, upstreamId: string, keyId: string): Promise<boolean> {
   const rows = await queryable.query('DELETE FROM upstream_keys WHERE id = $1 AND upstream_id = $2 RETURNING id', [
-    keyId,
+    storableText(keyId),
     upstreamId,
   ])
   return rows.length > 0
@@ -122,7 +123,7 @@ export async function putModels(
 
 /** False when there is none. */
 export async function deleteModel(queryable: Queryable, id: string): Promise<boolean> {
-  return (await queryable.query('DELETE FROM model_entries WHERE id = $1 RETURNING id', [id])).length > 0
+  return (await queryable.query('DELETE FROM model_entries WHERE id = $1 RETURNING id', [storableText(id)])).length > 0
 }
 
 export async function deleteOtherModels(queryable: Queryable, kept: readonly string[]): Promise<void> {

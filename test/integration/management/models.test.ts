@@ -177,6 +177,13 @@ describe('the catalogue', () => {
     })
     expect(simulator.requests().at(-1)?.body).toContain('"beer"')
     await admin.expect('adminDeleteModel', 204, { params: { id: 'some/model' } })
+    // A price of one of the models that a pattern stands for, by the name that clients use.
+    expect(await set('free-lunch', { prices: { input: 19 * MILLION, output: 0 } })).toMatchObject({
+      owned_by: 'first',
+      deployments: [{ upstream: 'first', upstream_model: 'lunch', prices: { input: 19 * MILLION } }],
+    })
+    await costBecomes('free-lunch', 19, 0)
+    await admin.expect('adminDeleteModel', 404, { params: { id: 'no\0thing' } })
   })
 
   it('is replaced at once', async () => {

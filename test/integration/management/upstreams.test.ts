@@ -243,6 +243,30 @@ describe('a key of an upstream', () => {
     expect(listed.json).toMatchObject({ total: 1, data: [{ id: params.keyId }] })
   })
 
+  it('serves as many at a time as it is told to, also while it serves', async () => {
+    const { id, model, key } = await create({ keys: [] })
+    const params = { id, keyId: `${key}-slots` }
+    await admin.expect('adminCreateUpstreamKey', 201, {
+      params,
+      body: { id: params.keyId, credential: 'counted-credential', max_concurrency: 1 },
+    })
+    await statusBecomes(model, 200)
+    const atATime = async (count: number): Promise<void> => {
+      await eventually(async () => {
+        simulator.reset()
+        simulator.setDefaults({ ttftMs: 300 })
+        const answers = await Promise.all(Array.from({ length: 6 }, () => chat(model)))
+        for (const answer of answers) expect(answer.status).toBe(200)
+        expect(simulator.stats().maxInFlight).toBe(count)
+      })
+    }
+    await atATime(1)
+    await admin.expect('adminUpdateUpstreamKey', 200, { params, body: { max_concurrency: 3 } })
+    await atATime(3)
+    await admin.expect('adminUpdateUpstreamKey', 200, { params, body: { max_concurrency: 2 } })
+    await atATime(2)
+  })
+
   it('may come after its upstream', async () => {
     const { id, model } = await create({ keys: [] })
     await admin.expect('adminCreateUpstreamKey', 201, { params: { id }, body: { credential: 'a' } })

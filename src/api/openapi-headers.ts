@@ -8,7 +8,19 @@ const text = { type: 'string' } as const
 const error = { 'application/json': { schema: { $ref: '#/components/schemas/Error' } } } as const
 const retryAfter = { 'Retry-After': { $ref: '#/components/headers/RetryAfter' } } as const
 
-/** What the headers of operations, and the answers that come of them, are called by. */
+const RESPONSES = {
+  NotModified: { description: 'It is what If-None-Match names.' },
+  Conflict: { description: 'It cannot be so, or the same request is still being worked on.', content: error },
+  PreconditionFailed: { description: 'It is not any more what If-Match names.', content: error },
+  KeyMismatch: { description: 'Something else was sent with this Idempotency-Key before.', content: error },
+  TooManyRequests: {
+    description: 'Too many at the same time, or too many attempts.',
+    headers: retryAfter,
+    content: error,
+  },
+} as const satisfies Record<string, Json>
+
+/** The headers of operations by their names. */
 export const HEADER_COMPONENTS = {
   parameters: {
     IdempotencyKey: {
@@ -29,17 +41,6 @@ export const HEADER_COMPONENTS = {
     ETag: { description: 'Stands for what is shown, for If-Match and If-None-Match.', schema: text },
     IdempotentReplayed: { description: 'This is the answer to an earlier request.', schema: { enum: ['true'] } },
     RetryAfter: { description: 'Seconds.', schema: { type: 'integer', minimum: 1 } },
-  },
-  responses: {
-    NotModified: { description: 'It is what If-None-Match names.' },
-    Conflict: { description: 'It cannot be so, or the same request is still being worked on.', content: error },
-    PreconditionFailed: { description: 'It is not any more what If-Match names.', content: error },
-    KeyMismatch: { description: 'Something else was sent with this Idempotency-Key before.', content: error },
-    TooManyRequests: {
-      description: 'Too many at the same time, or too many attempts.',
-      headers: retryAfter,
-      content: error,
-    },
   },
 } as const
 
@@ -68,13 +69,10 @@ export function answerHeadersOf(spec: OperationSpec): Json {
 /** The other answers that come of headers. */
 export function headerResponsesOf(spec: OperationSpec): Json {
   const hasResource = resourceOf(spec) !== null
-  const response = (name: keyof typeof HEADER_COMPONENTS.responses): Json => ({
-    $ref: `#/components/responses/${name}`,
-  })
   return {
-    ...(hasResource && !isChange(spec) ? { 304: response('NotModified') } : {}),
-    ...(takesIdempotencyKey(spec) ? { 409: response('Conflict'), 422: response('KeyMismatch') } : {}),
-    ...(hasResource && isChange(spec) ? { 412: response('PreconditionFailed') } : {}),
-    429: response('TooManyRequests'),
+    ...(hasResource && !isChange(spec) ? { 304: RESPONSES.NotModified } : {}),
+    ...(takesIdempotencyKey(spec) ? { 409: RESPONSES.Conflict, 422: RESPONSES.KeyMismatch } : {}),
+    ...(hasResource && isChange(spec) ? { 412: RESPONSES.PreconditionFailed } : {}),
+    429: RESPONSES.TooManyRequests,
   }
 }

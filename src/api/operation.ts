@@ -1,5 +1,5 @@
 import { Type } from 'typebox'
-import type { Static, TArray, TObject, TSchema } from 'typebox'
+import type { Static, TArray, TObject, TOptional, TSchema } from 'typebox'
 import { nullable } from './nullable.ts'
 import type { EnterpriseAction } from './roles.ts'
 
@@ -84,6 +84,23 @@ export const PageQuery = {
   ),
 }
 
+/** As far as pages of a long list go, and as far as its total counts. */
+export const MAX_PAGED_ROWS = 10_000
+
+/** Of lists that may be long: by pages, or by cursor, which costs the same however far back it is. */
+export const LongPageQuery = {
+  // No default: what is not said would be taken for said.
+  page: Type.Optional(Type.Integer({ description: 'From 1, which it is unless told.', minimum: 1 })),
+  limit: PageQuery.limit,
+  cursor: Type.Optional(
+    Type.String({
+      description: 'next_cursor of the page before, in the place of a page.',
+      minLength: 1,
+      maxLength: 400,
+    }),
+  ),
+}
+
 export type ListOf<Item extends TSchema> = TObject<{
   data: TArray<Item>
   page: typeof Page
@@ -105,6 +122,32 @@ export function listOf<Item extends TSchema>(item: Item): ListOf<Item> {
     page: Page,
     limit: Limit,
     total: Total,
+    has_more: HasMore,
+    next_cursor: NextCursor,
+  })
+}
+
+type LongListOf<Item extends TSchema> = TObject<{
+  data: TArray<Item>
+  page: TOptional<typeof Page>
+  limit: typeof Limit
+  total: TOptional<typeof LongTotal>
+  has_more: typeof HasMore
+  next_cursor: typeof NextCursor
+}>
+
+const LongTotal = Type.Integer({
+  description: `Counted up to ${MAX_PAGED_ROWS}; left out with a cursor.`,
+  minimum: 0,
+  maximum: MAX_PAGED_ROWS,
+})
+
+export function longListOf<Item extends TSchema>(item: Item): LongListOf<Item> {
+  return Type.Object({
+    data: Type.Array(item),
+    page: Type.Optional(Page),
+    limit: Limit,
+    total: Type.Optional(LongTotal),
     has_more: HasMore,
     next_cursor: NextCursor,
   })

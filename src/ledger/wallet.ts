@@ -144,19 +144,36 @@ interface TransactionRow {
 
 const SELECT = 'SELECT id, enterprise_id, kind, to_account, amount_micro, reference, actor, at FROM ledger_transactions'
 
-/** The newest first; `before` is the last one of the page before. */
+/** The newest first; `after` is the last one of the page before. */
 export async function listWalletTransactions(
   queryable: Queryable,
   enterpriseId: string,
-  page: { readonly limit: number; readonly before: Pick<WalletTransaction, 'id' | 'at'> | null },
+  page: {
+    readonly limit: number
+    readonly after: Pick<WalletTransaction, 'id' | 'at'> | null
+    readonly offset?: number
+  },
 ): Promise<WalletTransaction[]> {
-  const { before, limit } = page
+  const { after, limit, offset = 0 } = page
   const rows = await queryable.query<TransactionRow>(
     `${SELECT} WHERE enterprise_id = $1 AND ($2::timestamptz IS NULL OR (at, id) < ($2, $3))
-      ORDER BY at DESC, id DESC LIMIT $4`,
-    [enterpriseId, before?.at ?? null, before?.id ?? null, limit],
+      ORDER BY at DESC, id DESC LIMIT $4 OFFSET $5`,
+    [enterpriseId, after?.at ?? null, after?.id ?? null, limit, offset],
   )
   return rows.map(walletTransaction)
+}
+
+/** How many there are, up to `most`. */
+export async function countWalletTransactions(
+  queryable: Queryable,
+  enterpriseId: string,
+  most: number,
+): Promise<number> {
+  const [counted] = await queryable.query<{ count: number }>(
+    'SELECT count(*)::int4 AS count FROM (SELECT 1 FROM ledger_transactions WHERE enterprise_id = $1 LIMIT $2) AS counted',
+    [enterpriseId, most],
+  )
+  return counted?.count ?? 0
 }
 
 async function transactionOf(

@@ -1,13 +1,11 @@
 import type { Static } from 'typebox'
 import type { DeadLetter, JOURNAL } from '../api/operations/journal.ts'
-import { GatewayError } from '../core/errors.ts'
 import type { JournalHealth } from '../core/health.ts'
 import type { Queryable } from '../store/database.ts'
 import type { DeadLetterRow } from '../store/journal.ts'
 import { countDeadLetters, listDeadLetters } from '../store/journal.ts'
 import type { Handlers } from './call.ts'
-
-const DEFAULT_LIMIT = 20
+import { longPageOf } from './pages.ts'
 
 /** What an operator can see of records on their way to the database, and of those that could not be rows. */
 export function journalHandlers(database: Queryable, health: () => JournalHealth): Handlers<keyof typeof JOURNAL> {
@@ -23,14 +21,17 @@ export function journalHandlers(database: Queryable, health: () => JournalHealth
       }
     },
 
-    adminDeadLetters: async ({ query }) => {
-      const { limit = DEFAULT_LIMIT, cursor } = query
-      const letters = await listDeadLetters(database, limit + 1, cursor === undefined ? null : placeOf(cursor))
-      const shown = letters.slice(0, limit)
-      const last = shown.at(-1)
-      const hasMore = letters.length > limit && last !== undefined
-      return { data: shown.map(rendered), limit, has_more: hasMore, next_cursor: hasMore ? cursorOf(last) : null }
-    },
+    adminDeadLetters: ({ query }) =>
+      longPageOf(
+        query,
+        {
+          read: (stretch) => listDeadLetters(database, stretch),
+          count: async (most) => Math.min(most, await countDeadLetters(database)),
+          cursorOf,
+          placeOf,
+        },
+        rendered,
+      ),
   }
 }
 
@@ -43,13 +44,9 @@ function cursorOf({ node, segment, position }: DeadLetterRow): string {
 }
 
 function placeOf(cursor: string): readonly [node: string, segment: string, position: number] {
-  try {
-    const [node, segment, position] = JSON.parse(Buffer.from(cursor, 'base64url').toString()) as unknown[]
-    if (typeof node === 'string' && typeof segment === 'string' && Number.isSafeInteger(position)) {
-      return [node, segment, position as number]
-    }
-  } catch {
-    // Not one of ours.
+  const [node, segment, position] = JSON.parse(Buffer.from(cursor, 'base64url').toString()) as unknown[]
+  if (typeof node === 'string' && typeof segment === 'string' && Number.isSafeInteger(position)) {
+    return [node, segment, position as number]
   }
-  throw new GatewayError('INVALID_FIELD', { message: 'The cursor is not one of ours.', param: '/cursor' })
+  throw new RangeError('the cursor is not one of ours')
 }

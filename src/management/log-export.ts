@@ -1,6 +1,6 @@
 import type { Queryable } from '../store/database.ts'
 import { listLogRows } from '../store/request-log.ts'
-import type { LogFilter, LogScope, RequestLogRow } from '../store/request-log.ts'
+import type { LogCursor, LogFilter, LogPage, LogScope, RequestLogRow } from '../store/request-log.ts'
 
 /** Rows held at a time: what an export of millions takes in memory. */
 const PAGE_ROWS = 500
@@ -16,18 +16,18 @@ export async function* exportedRows(
   entryOf: (row: RequestLogRow) => Entry,
   signal: AbortSignal,
 ): AsyncGenerator<Buffer> {
-  let cursor: string | undefined
+  let after: LogCursor | null = null
   let isFirst = true
   for (;;) {
-    const { rows, nextCursor } = await listLogRows(database, scope, filter, { limit: PAGE_ROWS, cursor })
-    const entries = rows.map(entryOf)
+    const page: LogPage = await listLogRows(database, scope, filter, { limit: PAGE_ROWS, after })
+    const entries = page.rows.map(entryOf)
     const lines = entries.map((entry) => (format === 'csv' ? csvLine(Object.values(entry)) : JSON.stringify(entry)))
     const [first] = entries
     if (isFirst && format === 'csv' && first !== undefined) lines.unshift(csvLine(Object.keys(first)))
     isFirst = false
     if (lines.length > 0) yield Buffer.from(lines.join('\n') + '\n')
-    if (nextCursor === null || signal.aborted) return
-    cursor = nextCursor
+    if (page.next === null || signal.aborted) return
+    after = page.next
   }
 }
 

@@ -3,26 +3,31 @@ import type { AdminLogEntry, LogEntry, LOGS } from '../api/operations/logs.ts'
 import type { QueryOf } from '../api/operation.ts'
 import { GatewayError } from '../core/errors.ts'
 import type { Queryable } from '../store/database.ts'
-import { findLogRow, listLogRows } from '../store/request-log.ts'
-import type { LogFilter, LogPage, LogScope, RequestLogRow } from '../store/request-log.ts'
+import { countLogRows, decodeLogCursor, encodeLogCursor, findLogRow, listLogRows } from '../store/request-log.ts'
+import type { LogCursor, LogFilter, LogScope, RequestLogRow } from '../store/request-log.ts'
 import { Download } from './call.ts'
 import type { Handlers } from './call.ts'
 import { exportedRows } from './log-export.ts'
+import { longPageOf } from './pages.ts'
+import type { LongList, LongPage } from './pages.ts'
 
 const EVERYONE: LogScope = { kind: 'everyone' }
-const DEFAULT_LIMIT = 20
 
 /** The request log: a user's own, and everyone's for platform admins. */
 export function logHandlers(database: Queryable): Handlers<keyof typeof LOGS> {
-  const page = async (scope: LogScope, query: QueryOf<typeof LOGS.listLogs>): Promise<LogPage & { limit: number }> => {
-    const { limit = DEFAULT_LIMIT, cursor } = query
-    try {
-      return { ...(await listLogRows(database, scope, filterOf(query), { limit, cursor })), limit }
-    } catch (cause) {
-      if (cause instanceof RangeError)
-        throw new GatewayError('INVALID_FIELD', { message: cause.message, param: '/cursor' })
-      throw cause
+  const page = <Entry>(
+    scope: LogScope,
+    query: QueryOf<typeof LOGS.listLogs>,
+    render: (row: RequestLogRow) => Entry,
+  ): Promise<LongPage<Entry>> => {
+    const filter = filterOf(query)
+    const list: LongList<RequestLogRow, LogCursor> = {
+      read: async (stretch) => (await listLogRows(database, scope, filter, stretch)).rows,
+      count: (most) => countLogRows(database, scope, filter, most),
+      cursorOf: encodeLogCursor,
+      placeOf: decodeLogCursor,
     }
+    return longPageOf(query, list, render)
   }
   const one = async (scope: LogScope, id: string): Promise<RequestLogRow> => {
     const row = await findLogRow(database, scope, id)
@@ -30,10 +35,7 @@ export function logHandlers(database: Queryable): Handlers<keyof typeof LOGS> {
     return row
   }
   return {
-    listLogs: async ({ query, caller }) => {
-      const { rows, nextCursor, limit } = await page({ kind: 'user', userId: caller.userId }, query)
-      return { data: rows.map(entryOf), limit, has_more: nextCursor !== null, next_cursor: nextCursor }
-    },
+    listLogs: ({ query, caller }) => page({ kind: 'user', userId: caller.userId }, query, entryOf),
 
     getLog: async ({ params, caller }) => entryOf(await one({ kind: 'user', userId: caller.userId }, params.id)),
 
@@ -48,15 +50,9 @@ export function logHandlers(database: Queryable): Handlers<keyof typeof LOGS> {
       )
     },
 
-    enterpriseLogs: async ({ params, query }) => {
-      const { rows, nextCursor, limit } = await page({ kind: 'enterprise', enterpriseId: params.id }, query)
-      return { data: rows.map(entryOf), limit, has_more: nextCursor !== null, next_cursor: nextCursor }
-    },
+    enterpriseLogs: ({ params, query }) => page({ kind: 'enterprise', enterpriseId: params.id }, query, entryOf),
 
-    adminListLogs: async ({ query }) => {
-      const { rows, nextCursor, limit } = await page(EVERYONE, query)
-      return { data: rows.map(adminEntryOf), limit, has_more: nextCursor !== null, next_cursor: nextCursor }
-    },
+    adminListLogs: ({ query }) => page(EVERYONE, query, adminEntryOf),
 
     adminGetLog: async ({ params }) => {
       const row = await one(EVERYONE, params.id)
@@ -65,7 +61,7 @@ export function logHandlers(database: Queryable): Handlers<keyof typeof LOGS> {
   }
 }
 
-function filterOf(query: Omit<QueryOf<typeof LOGS.listLogs>, 'limit' | 'cursor'>): LogFilter {
+function filterOf(query: Omit<QueryOf<typeof LOGS.listLogs>, 'page' | 'limit' | 'cursor'>): LogFilter {
   const { from, to, key_id: keyId, model, status } = query
   const { error_type: errorType, user_agent: userAgent, request_id: requestId, trace_id: traceId } = query
   return {

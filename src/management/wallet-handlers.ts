@@ -2,13 +2,12 @@ import { createHash } from 'node:crypto'
 import type { Static } from 'typebox'
 import type { Wallet as ShownWallet, WALLET } from '../api/operations/wallet.ts'
 import { GatewayError } from '../core/errors.ts'
-import { findWallet, listWalletTransactions, moveWallet } from '../ledger/wallet.ts'
+import { countWalletTransactions, findWallet, listWalletTransactions, moveWallet } from '../ledger/wallet.ts'
 import type { Movement, Wallet, WalletTransaction } from '../ledger/wallet.ts'
 import type { Database } from '../store/database.ts'
 import type { Handlers } from './call.ts'
 import { found } from './found.ts'
-
-const DEFAULT_LIMIT = 20
+import { longPageOf } from './pages.ts'
 
 /** The money of an enterprise. */
 export function walletHandlers(database: Database): Handlers<keyof typeof WALLET> {
@@ -47,15 +46,17 @@ export function walletHandlers(database: Database): Handlers<keyof typeof WALLET
       return move({ ...movement, actor: caller.userId }, idempotencyKey ?? reference)
     },
 
-    listTransactions: async ({ params, query }) => {
-      const { limit = DEFAULT_LIMIT, cursor } = query
-      const before = cursor === undefined ? null : placeOf(cursor)
-      const rows = await listWalletTransactions(database, params.id, { limit: limit + 1, before })
-      const shown = rows.slice(0, limit)
-      const last = shown.at(-1)
-      const hasMore = rows.length > limit && last !== undefined
-      return { data: shown.map(renderedMove), limit, has_more: hasMore, next_cursor: hasMore ? cursorOf(last) : null }
-    },
+    listTransactions: ({ params, query }) =>
+      longPageOf(
+        query,
+        {
+          read: (stretch) => listWalletTransactions(database, params.id, stretch),
+          count: (most) => countWalletTransactions(database, params.id, most),
+          cursorOf,
+          placeOf,
+        },
+        renderedMove,
+      ),
 
     adminAdjustWallet: async ({ params, body, caller, idempotencyKey }) => {
       const { kind, amount, reference } = body
@@ -96,12 +97,7 @@ function cursorOf({ id, at }: WalletTransaction): string {
 }
 
 function placeOf(cursor: string): { id: string; at: Date } {
-  try {
-    const [at, id] = JSON.parse(Buffer.from(cursor, 'base64url').toString()) as unknown[]
-    if (typeof at === 'string' && typeof id === 'string' && !Number.isNaN(Date.parse(at)))
-      return { at: new Date(at), id }
-  } catch {
-    // Not one of ours.
-  }
-  throw new GatewayError('INVALID_FIELD', { message: 'The cursor is not one of ours.', param: '/cursor' })
+  const [at, id] = JSON.parse(Buffer.from(cursor, 'base64url').toString()) as unknown[]
+  if (typeof at === 'string' && typeof id === 'string' && !Number.isNaN(Date.parse(at))) return { at: new Date(at), id }
+  throw new RangeError('the cursor is not one of ours')
 }

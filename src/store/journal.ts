@@ -170,14 +170,18 @@ export async function addDeadLetters(
 /** By their place in the journal. */
 export function listDeadLetters(
   queryable: Queryable,
-  limit: number,
-  after: readonly [node: string, segment: string, position: number] | null,
+  page: {
+    readonly limit: number
+    readonly after: readonly [node: string, segment: string, position: number] | null
+    readonly offset?: number
+  },
 ): Promise<DeadLetterRow[]> {
+  const { limit, after, offset = 0 } = page
   return queryable.query(
     `SELECT node, segment, position, reason, bytes, (extract(epoch FROM at) * 1000)::int8 AS "atMs"
       FROM journal_dead_letters WHERE $1::text IS NULL OR (node, segment, position) > ($1::text, $2::text, $3::int8)
-      ORDER BY node, segment, position LIMIT $4`,
-    [...(after ?? [null, null, null]), limit],
+      ORDER BY node, segment, position LIMIT $4 OFFSET $5`,
+    [...(after ?? [null, null, null]), limit, offset],
   )
 }
 

@@ -65,10 +65,16 @@ export interface LogFilter {
   readonly traceId?: string
 }
 
+/** The last row of a page: what follows is older. */
+export interface LogCursor {
+  readonly atMs: number
+  readonly id: string
+}
+
 export interface LogPage {
   readonly rows: readonly RequestLogRow[]
   /** For the next, older page; null on the last. */
-  readonly nextCursor: string | null
+  readonly next: LogCursor | null
 }
 
 type Column = readonly [column: string, field: keyof RequestLogRow]
@@ -125,28 +131,45 @@ const SELECT = `SELECT ${COLUMNS.map(([column, field]) => selectExpression(colum
 
 /**
  * One page, newest first. Costs the same however far back the cursor is. The two text filters and that by trace read every
- * row of the time range, so give them one. Throws a RangeError for a cursor or a text that is none.
+ * row of the time range, so give them one. Throws a RangeError for a text that is none.
  */
 export async function listLogRows(
   queryable: Queryable,
   scope: LogScope,
   filter: LogFilter,
-  page: { readonly limit: number; readonly cursor?: string | undefined },
+  page: { readonly limit: number; readonly after: LogCursor | null; readonly offset?: number },
 ): Promise<LogPage> {
   const where = new Conditions()
   addScope(where, scope)
   addFilter(where, filter)
-  if (page.cursor !== undefined) {
-    const { atMs, id } = decodeLogCursor(page.cursor)
+  if (page.after !== null) {
+    const { atMs, id } = page.after
     // The second says nothing new, but it is what spares the days that are later.
     where.add((a, b) => `(at, id) < (${a}, ${b}) AND at <= ${a}`, new Date(atMs), id)
   }
   const limit = Math.max(1, Math.floor(page.limit))
-  const sql = `${SELECT}${where.sql()} ORDER BY at DESC, id DESC LIMIT ${limit + 1}`
+  const offset = Math.max(0, Math.floor(page.offset ?? 0))
+  const sql = `${SELECT}${where.sql()} ORDER BY at DESC, id DESC LIMIT ${limit + 1} OFFSET ${offset}`
   const rows = await queryable.query<RequestLogRow>(sql, where.values)
   const shown = rows.slice(0, limit)
   const last = shown.at(-1)
-  return { rows: shown, nextCursor: rows.length > limit && last !== undefined ? encodeLogCursor(last) : null }
+  return { rows: shown, next: rows.length > limit && last !== undefined ? last : null }
+}
+
+/** How many there are, up to `most`: counting all of a long log would take as long as reading it. */
+export async function countLogRows(
+  queryable: Queryable,
+  scope: LogScope,
+  filter: LogFilter,
+  most: number,
+): Promise<number> {
+  const where = new Conditions()
+  addScope(where, scope)
+  addFilter(where, filter)
+  const limit = where.values.length + 1
+  const sql = `SELECT count(*)::int4 AS count FROM (SELECT 1 FROM request_log${where.sql()} LIMIT $${limit}::int4) AS counted`
+  const [counted] = await queryable.query<{ count: number }>(sql, [...where.values, most])
+  return counted?.count ?? 0
 }
 
 /** The row of one request, or null when there is none within the scope. The id tells its time, so that it needs no index. */
@@ -160,11 +183,12 @@ export async function findLogRow(queryable: Queryable, scope: LogScope, id: stri
   return row ?? null
 }
 
-export function encodeLogCursor(row: { readonly atMs: number; readonly id: string }): string {
+export function encodeLogCursor(row: LogCursor): string {
   return Buffer.from(`${row.atMs}.${row.id}`).toString('base64url')
 }
 
-export function decodeLogCursor(cursor: string): { atMs: number; id: string } {
+/** Throws a RangeError for what is none. */
+export function decodeLogCursor(cursor: string): LogCursor {
   const match = /^(\d{1,15})\.([^\0]+)$/s.exec(Buffer.from(cursor, 'base64url').toString())
   if (match?.[1] === undefined || match[2] === undefined) throw new RangeError('the cursor is not one of ours')
   return { atMs: Number(match[1]), id: match[2] }

@@ -47,7 +47,7 @@ export function ledgerContract(open: () => Promise<Database>): void {
       const outcomes = results.map(({ outcome }) => outcome).sort()
       expect(outcomes).toEqual(['done', ...Array.from({ length: 7 }, () => 'repeated')])
       expect(await balance(id)).toBe(500n)
-      expect(await listWalletTransactions(database, id, { limit: 10, before: null })).toMatchObject([
+      expect(await listWalletTransactions(database, id, { limit: 10, after: null })).toMatchObject([
         { id: topUp.id, kind: 'topup', amountMicro: 500n, reference: 'invoice 7', actor: 'user-1' },
       ])
     })

@@ -16,8 +16,8 @@ import { addDeadLetters, countDeadLetters, listDeadLetters } from '../../src/sto
 import { LogRows } from '../../src/store/log-rows.ts'
 import { migrate } from '../../src/store/migrate.ts'
 import { DAY_MS, LogPartitions } from '../../src/store/partitions.ts'
-import type { LogFilter, LogScope, RequestLogRow } from '../../src/store/request-log.ts'
 import { findLogRow, listLogRows } from '../../src/store/request-log.ts'
+import type { LogCursor, LogFilter, LogPage, LogScope, RequestLogRow } from '../../src/store/request-log.ts'
 import { listLogDays } from '../../src/store/retention.ts'
 import { Rollups } from '../../src/store/rollups.ts'
 import { initialiseSetting, readSetting, writeSetting } from '../../src/store/settings.ts'
@@ -189,12 +189,12 @@ export function storeContract(open: () => Promise<Database>): void {
       )
       await insert(rows)
       const seen: string[] = []
-      let cursor: string | undefined
+      let after: LogCursor | null = null
       do {
-        const page = await listLogRows(database, EVERYONE, {}, { limit: 4, cursor })
+        const page: LogPage = await listLogRows(database, EVERYONE, {}, { limit: 4, after })
         seen.push(...page.rows.map(({ id }) => id))
-        cursor = page.nextCursor ?? undefined
-      } while (cursor !== undefined)
+        after = page.next
+      } while (after !== null)
       expect(seen).toEqual(rows.map(({ id }) => id).reverse())
     })
 
@@ -265,7 +265,7 @@ export function storeContract(open: () => Promise<Database>): void {
       expect(await database.query('SELECT sum(requests)::int8 AS requests FROM request_rollup_hourly')).toEqual([
         { requests: 4 },
       ])
-      expect((await listDeadLetters(database, 10, null)).map(({ reason }) => reason)).toEqual(['new'])
+      expect((await listDeadLetters(database, { limit: 10, after: null })).map(({ reason }) => reason)).toEqual(['new'])
     })
 
     it('lists dead letters page by page, by their place in the journal', async () => {
@@ -277,14 +277,14 @@ export function storeContract(open: () => Promise<Database>): void {
       })
       await addDeadLetters(database, 'node-a', [letter('s2', 5), letter('s1', 30), letter('s1', 4)])
       await addDeadLetters(database, 'node-b', [letter('s1', 1)])
-      const first = await listDeadLetters(database, 3, null)
+      const first = await listDeadLetters(database, { limit: 3, after: null })
       expect(first.map(({ node, segment, position }) => [node, segment, position])).toEqual([
         ['node-a', 's1', 4],
         ['node-a', 's1', 30],
         ['node-a', 's2', 5],
       ])
       expect(first[0]?.bytes).toEqual(Buffer.from([0, 255]))
-      const rest = await listDeadLetters(database, 3, ['node-a', 's2', 5])
+      const rest = await listDeadLetters(database, { limit: 3, after: ['node-a', 's2', 5] })
       expect(rest.map(({ node, position }) => [node, position])).toEqual([['node-b', 1]])
       expect(await countDeadLetters(database)).toBe(4)
     })
@@ -305,7 +305,7 @@ export function storeContract(open: () => Promise<Database>): void {
     }
 
     async function ids(scope: LogScope, filter: LogFilter = {}): Promise<string[]> {
-      return (await listLogRows(database, scope, filter, { limit: 100 })).rows.map(({ id }) => id)
+      return (await listLogRows(database, scope, filter, { limit: 100, after: null })).rows.map(({ id }) => id)
     }
   })
 }

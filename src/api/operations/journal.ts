@@ -1,6 +1,6 @@
 import { Type } from 'typebox'
 import { nullable } from '../nullable.ts'
-import { ok, operation, PageQuery, Time } from '../operation.ts'
+import { longListOf, LongPageQuery, ok, operation, Time } from '../operation.ts'
 
 const Count = Type.Integer({ minimum: 0 })
 
@@ -36,19 +36,7 @@ export const JOURNAL = {
     tag: 'Operation',
     summary: 'Records that could be no rows',
     access: 'platform-admin',
-    query: Type.Object({
-      limit: PageQuery.limit,
-      cursor: Type.Optional(
-        Type.String({ description: 'next_cursor of the page before.', minLength: 1, maxLength: 400 }),
-      ),
-    }),
-    answer: ok(
-      Type.Object({
-        data: Type.Array(DeadLetter),
-        limit: Count,
-        has_more: Type.Boolean(),
-        next_cursor: nullable(Type.String()),
-      }),
-    ),
+    query: Type.Object(LongPageQuery),
+    answer: ok(longListOf(DeadLetter)),
   }),
 } as const

@@ -1,6 +1,6 @@
 import { Type } from 'typebox'
 import { nullable } from '../nullable.ts'
-import { Id, ok, operation, PageQuery, Time } from '../operation.ts'
+import { Id, longListOf, LongPageQuery, ok, operation, Time } from '../operation.ts'
 
 const Search = Type.String({ minLength: 2, maxLength: 200 })
 
@@ -16,11 +16,7 @@ const Filter = {
   trace_id: Type.Optional(Type.String({ minLength: 1, maxLength: 64 })),
 }
 
-const LogQuery = Type.Object({
-  ...Filter,
-  limit: PageQuery.limit,
-  cursor: Type.Optional(Type.String({ description: 'next_cursor of the page before.', minLength: 1, maxLength: 400 })),
-})
+const LogQuery = Type.Object({ ...Filter, ...LongPageQuery })
 
 const Count = Type.Integer({ minimum: 0 })
 const Text = nullable(Type.String())
@@ -70,14 +66,6 @@ export const LogDetail = Type.Object({
   }),
 })
 
-const page = <Item extends typeof LogEntry | typeof AdminLogEntry>(item: Item) =>
-  Type.Object({
-    data: Type.Array(item),
-    limit: Count,
-    has_more: Type.Boolean(),
-    next_cursor: nullable(Type.String()),
-  })
-
 export const LOGS = {
   listLogs: operation({
     method: 'GET',
@@ -86,7 +74,7 @@ export const LOGS = {
     summary: 'Your requests, newest first',
     access: 'user',
     query: LogQuery,
-    answer: ok(page(LogEntry)),
+    answer: ok(longListOf(LogEntry)),
   }),
   exportLogs: operation({
     method: 'GET',
@@ -115,7 +103,7 @@ export const LOGS = {
     summary: 'The requests of an enterprise, newest first',
     access: 'logs.read',
     query: LogQuery,
-    answer: ok(page(LogEntry)),
+    answer: ok(longListOf(LogEntry)),
   }),
   adminListLogs: operation({
     method: 'GET',
@@ -124,7 +112,7 @@ export const LOGS = {
     summary: 'The requests of everyone, newest first',
     access: 'platform-admin',
     query: LogQuery,
-    answer: ok(page(AdminLogEntry)),
+    answer: ok(longListOf(AdminLogEntry)),
   }),
   adminGetLog: operation({
     method: 'GET',

@@ -1,6 +1,6 @@
 import { Type } from 'typebox'
 import { nullable } from '../nullable.ts'
-import { Id, ok, operation, PageQuery, Time } from '../operation.ts'
+import { Id, longListOf, LongPageQuery, ok, operation, Time } from '../operation.ts'
 
 const Micro = Type.Integer({ description: 'Micro-units of the currency.' })
 
@@ -40,28 +40,18 @@ export const WALLET = {
     tag: 'Wallet',
     summary: 'What moved, newest first',
     access: 'wallet.read',
-    query: Type.Object({
-      limit: PageQuery.limit,
-      cursor: Type.Optional(
-        Type.String({ description: 'next_cursor of the page before.', minLength: 1, maxLength: 400 }),
-      ),
-    }),
+    query: Type.Object(LongPageQuery),
     answer: ok(
-      Type.Object({
-        data: Type.Array(
-          Type.Object({
-            id: Id,
-            kind: Type.Enum(['topup', 'refund', 'adjustment', 'usage']),
-            amount: Type.Integer({ description: 'Micro-units into the wallet; below 0 out of it.' }),
-            reference: nullable(Type.String()),
-            actor: nullable(Type.String({ description: 'The user who did it.' })),
-            time: Time,
-          }),
-        ),
-        limit: Type.Integer(),
-        has_more: Type.Boolean(),
-        next_cursor: nullable(Type.String()),
-      }),
+      longListOf(
+        Type.Object({
+          id: Id,
+          kind: Type.Enum(['topup', 'refund', 'adjustment', 'usage']),
+          amount: Type.Integer({ description: 'Micro-units into the wallet; below 0 out of it.' }),
+          reference: nullable(Type.String()),
+          actor: nullable(Type.String({ description: 'The user who did it.' })),
+          time: Time,
+        }),
+      ),
     ),
   }),
   adminAdjustWallet: operation({

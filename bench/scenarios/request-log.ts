@@ -7,6 +7,8 @@ import type { LogFilter, LogScope } from '../../src/store/request-log.ts'
 import { listLogRows } from '../../src/store/request-log.ts'
 import type { LogDay } from '../../src/store/retention.ts'
 import { dropLogDay, listLogDays } from '../../src/store/retention.ts'
+import { countPlatform, keyUsage, timings, upstreamUsage } from '../../src/store/platform-stats.ts'
+import { usageByGroup, usageSeries } from '../../src/store/usage-stats.ts'
 import { startPostgres } from '../../test/support/postgres.ts'
 
 const { values } = parseArgs({
@@ -50,7 +52,8 @@ async function fill(database: Database): Promise<void> {
   for (let day = first; day < first + days; day++) {
     await database.query(FILL_DAY, [new Date(day * DAY_MS), perDay, keys])
     await database.query(ADD_SUMS, [new Date(day * DAY_MS)])
-    await database.query(ADD_DAYS, [new Date(day * DAY_MS)])
+    for (const sums of [ADD_DAYS, ADD_KEYS, ADD_UPSTREAMS, ADD_TIMINGS])
+      await database.query(sums, [new Date(day * DAY_MS)])
     console.log(`day ${day - first + 1} of ${days}, ${Math.round((Date.now() - beganMs) / 1000)} s`)
   }
   await database.script('ANALYZE request_log; ANALYZE request_rollup_hourly')
@@ -89,10 +92,21 @@ const ADD_DAYS = `INSERT INTO request_rollup_daily
   FROM request_rollup_hourly CROSS JOIN LATERAL (VALUES ('*'), (enterprise_id)) AS owners (owner)
   WHERE hour >= $1 AND hour < $1 + interval '1 day' GROUP BY 1, 2, 3, 4, 5`
 
-const DASHBOARD = `SELECT day, model, sum(requests)::int8 AS requests,
-    sum(requests) FILTER (WHERE status >= 500)::int8 AS failed, sum(prompt_tokens)::int8 AS prompt_tokens,
-    sum(completion_tokens)::int8 AS completion_tokens, sum(cost_micro)::int8 AS cost_micro
-  FROM request_rollup_daily WHERE day >= $1 AND day < $2 AND enterprise_id = $3 GROUP BY 1, 2 ORDER BY 1, 2`
+const ADD_KEYS = `INSERT INTO key_rollup_daily (key_id, day, requests, errors, prompt_tokens, completion_tokens, cost_micro, last_used_at)
+  SELECT key_id, date_trunc('day', hour, 'UTC'), sum(requests), sum(CASE WHEN status >= 400 THEN requests ELSE 0 END),
+    sum(prompt_tokens), sum(completion_tokens), sum(cost_micro), max(hour)
+  FROM request_rollup_hourly WHERE hour >= $1 AND hour < $1 + interval '1 day' GROUP BY 1, 2`
+
+const ADD_UPSTREAMS = `INSERT INTO upstream_rollup_hourly (hour, provider_id, upstream_key_id, requests, errors, aborted, prompt_tokens,
+    completion_tokens, cached_tokens, cost_micro, ttft_us, ttft_count, total_us)
+  SELECT date_trunc('hour', at), provider_id, upstream_key_id, count(*), count(*) FILTER (WHERE status >= 400), 0,
+    sum(prompt_tokens), sum(completion_tokens), 0, sum(cost_micro), sum(ttft_us), count(ttft_us), sum(total_us)
+  FROM request_log WHERE at >= $1 AND at < $1 + interval '1 day' GROUP BY 1, 2, 3`
+
+/** As many buckets as a day of very different requests fills. */
+const ADD_TIMINGS = `INSERT INTO timing_rollup_hourly (hour, measure, bucket, requests)
+  SELECT hour, measure, bucket, 1000 FROM generate_series($1::timestamptz, $1::timestamptz + interval '23 hours', interval '1 hour') AS hour,
+    unnest(ARRAY['overhead', 'ttft', 'total']) AS measure, generate_series(30, 90) AS bucket`
 
 const HOURS_OF_A_USER = `SELECT hour, sum(requests)::int8 AS requests, sum(cost_micro)::int8 AS cost_micro
   FROM request_rollup_hourly WHERE hour >= $1 AND hour < $2 AND user_id = $3 GROUP BY 1 ORDER BY 1`
@@ -119,9 +133,35 @@ async function measureAll(database: Database): Promise<void> {
     })
   }
   const period = [new Date(startMs), new Date(endMs)]
-  await measure(`dashboard of ${days} days`, () => database.query(DASHBOARD, [...period, '*']))
-  await measure(`dashboard of ${days} days, one enterprise`, () =>
-    database.query(DASHBOARD, [...period, 'enterprise-3']),
+  // From within a day, so that the hours of one are read too.
+  const range = { fromMs: startMs + DAY_MS / 2, toMs: endMs }
+  const byDay = { granularity: 'day' } as const
+  await measure(`dashboard of ${days} days`, () =>
+    Promise.all([
+      usageSeries(database, everyone, range, { ...byDay, group: null }),
+      ...(['model', 'enterprise', 'status'] as const).map((group) =>
+        usageByGroup(database, range, { ...byDay, group, most: 10 }),
+      ),
+      countPlatform(database),
+    ]),
+  )
+  await measure(`usage of ${days} days, one enterprise, by model`, () =>
+    usageSeries(database, enterprise, range, { ...byDay, group: 'model' }),
+  )
+  await measure(`entry keys of ${days} days`, () =>
+    keyUsage(
+      database,
+      range,
+      { userId: null, enterpriseId: null, ...byDay },
+      { order: 'requests', offset: 0, limit: 20 },
+    ),
+  )
+  await measure(`relay of ${days} days`, () =>
+    Promise.all([
+      usageByGroup(database, range, { ...byDay, group: 'status', most: 1_000 }),
+      upstreamUsage(database, range),
+      timings(database, range),
+    ]),
   )
   await measure(`hours of ${days} days, one user`, () => database.query(HOURS_OF_A_USER, [...period, 'user-21']))
   const old = (await listLogDays(database)).slice(0, Math.min(5, days - 1))

@@ -3,9 +3,11 @@ import type { Command } from 'commander'
 import { USERS } from '../api/operations/users.ts'
 import { hashPassword } from '../management/passwords.ts'
 import { normalisePhone } from '../management/phone.ts'
-import type { Database } from '../store/database.ts'
+import { insertAuditEntry } from '../store/audit-log.ts'
+import type { Queryable } from '../store/database.ts'
 import { findUserByPhone, insertUser, updateUser } from '../store/users.ts'
 import { OperationValidator } from '../validation/operation-validator.ts'
+import { BY_OPERATOR } from './by-operator.ts'
 import { command, configOf } from './command.ts'
 import type { CommandContext, CommonOptions } from './command.ts'
 import { readPassword } from './password.ts'
@@ -33,25 +35,34 @@ export function addCreateAdmin(program: Command, { output }: CommandContext): vo
       new OperationValidator().body(USERS.adminCreateUser, { phone, name: options.name, password, role: 'admin' })
       const made = await withDatabase(config, output, async (database) => {
         await requireSchema(database)
-        return makeAdmin(database, { phone, name: options.name, password, replace: options.replace === true })
+        const wanted = { phone, name: options.name, password, replace: options.replace === true }
+        return database.transaction((tx) => makeAdmin(tx, wanted))
       })
       output.line(`${made.isNew ? 'made' : 'changed'}: admin ${phone} (${made.id})`)
       output.value({ id: made.id, phone, created: made.isNew })
     })
 }
 
+/** With its row in the audit log. */
 async function makeAdmin(
-  database: Database,
+  tx: Queryable,
   { phone, name, password, replace }: { phone: string; name: string; password: string; replace: boolean },
 ): Promise<{ readonly id: string; readonly isNew: boolean }> {
   const passwordHash = await hashPassword(password)
-  const known = await findUserByPhone(database, phone)
-  if (known === null) {
-    const id = `user_${randomUUID()}`
-    await insertUser(database, { id, phone, name, passwordHash, role: 'admin', status: 'active' })
-    return { id, isNew: true }
+  const known = await findUserByPhone(tx, phone)
+  if (known !== null && !replace) {
+    throw new Error(`there is a user with the number ${phone} already; --replace makes that user an admin`)
   }
-  if (!replace) throw new Error(`there is a user with the number ${phone} already; --replace makes that user an admin`)
-  await updateUser(database, known.id, { role: 'admin', status: 'active', passwordHash })
-  return { id: known.id, isNew: false }
+  const id = known?.id ?? `user_${randomUUID()}`
+  if (known === null) await insertUser(tx, { id, phone, name, passwordHash, role: 'admin', status: 'active' })
+  else await updateUser(tx, id, { role: 'admin', status: 'active', passwordHash })
+  await insertAuditEntry(tx, {
+    ...BY_OPERATOR,
+    operation: known === null ? 'adminCreateUser' : 'adminUpdateUser',
+    path: 'sluice create-admin',
+    enterpriseId: null,
+    targetId: id,
+    sent: JSON.stringify({ phone, role: 'admin' }),
+  })
+  return { id, isNew: known === null }
 }

@@ -4,13 +4,15 @@ import type { RequestOf, ResultOf } from '../client/operations.ts'
 import { digestApiKey, generateApiKey, maskApiKey } from '../core/api-key.ts'
 import { newEntryKey, renderedEnterpriseKey, renderedKey } from '../management/entry-keys.ts'
 import { normalisePhone } from '../management/phone.ts'
-import type { Database } from '../store/database.ts'
+import type { Database, Queryable } from '../store/database.ts'
+import { insertAuditEntry } from '../store/audit-log.ts'
 import { findEnterprise } from '../store/enterprises.ts'
 import { insertEntryKey } from '../store/entry-keys.ts'
 import { deleteOwnedKey, findOwnedKey, listOwnedKeys, rotateOwnedKey, toggleOwnedKey } from '../store/owned-keys.ts'
 import type { KeyOwner, OwnedKey } from '../store/owned-keys.ts'
 import { findUserByPhone, listAdmins } from '../store/users.ts'
 import { OperationValidator } from '../validation/operation-validator.ts'
+import { BY_OPERATOR } from './by-operator.ts'
 import type { KeysDoor, WhoseKeys } from './keys-door.ts'
 
 const PAGE = 100
@@ -51,28 +53,53 @@ export class DatabaseKeys implements KeysDoor {
     const operation = this.#owner.kind === 'user' ? KEYS.createKey : ENTERPRISE_KEYS.createEnterpriseKey
     this.#validator.body(operation, body)
     const { secret, entry } = newEntryKey(this.#owner, body, this.#hashSecret)
-    await insertEntryKey(this.#database, entry)
-    return {
-      ...this.#rendered(known(await findOwnedKey(this.#database, this.#owner, entry.id), entry.id)),
-      key: secret,
-    }
+    const made = await this.#change('create', entry.id, body, async (tx) => {
+      await insertEntryKey(tx, entry)
+      return findOwnedKey(tx, this.#owner, entry.id)
+    })
+    return { ...this.#rendered(made), key: secret }
   }
 
   async toggle(id: string, enabled: boolean | null): Promise<ResultOf<'getKey'>> {
-    return this.#rendered(known(await toggleOwnedKey(this.#database, this.#owner, id, enabled), id))
+    const change = (tx: Queryable): Promise<OwnedKey | null> => toggleOwnedKey(tx, this.#owner, id, enabled)
+    return this.#rendered(await this.#change('toggle', id, enabled === null ? {} : { enabled }, change))
   }
 
   async rotate(id: string, graceSeconds: number = DAY_SECONDS): Promise<ResultOf<'createKey'>> {
-    this.#validator.body(KEYS.rotateKey, { grace_seconds: graceSeconds })
+    const sent = { grace_seconds: graceSeconds }
+    this.#validator.body(KEYS.rotateKey, sent)
     const key = generateApiKey()
     const oldUntil = new Date(Date.now() + graceSeconds * 1000)
     const fresh = { digest: digestApiKey(key, this.#hashSecret), masked: maskApiKey(key), oldUntil }
-    const rotated = await this.#database.transaction((tx) => rotateOwnedKey(tx, this.#owner, id, fresh))
-    return { ...this.#rendered(known(rotated, id)), key }
+    const rotated = await this.#change('rotate', id, sent, (tx) => rotateOwnedKey(tx, this.#owner, id, fresh))
+    return { ...this.#rendered(rotated), key }
   }
 
   async delete(id: string): Promise<void> {
-    if (!(await deleteOwnedKey(this.#database, this.#owner, id))) known(null, id)
+    await this.#change('delete', id, {}, async (tx) => ((await deleteOwnedKey(tx, this.#owner, id)) ? true : null))
+  }
+
+  /** A change and its row in the audit log, both or none. Rejects where there is no such key. */
+  async #change<T>(
+    verb: 'create' | 'toggle' | 'rotate' | 'delete',
+    id: string,
+    sent: object,
+    work: (tx: Queryable) => Promise<T | null>,
+  ): Promise<T> {
+    const isOfUser = this.#owner.kind === 'user'
+    return this.#database.transaction(async (tx) => {
+      const changed = await work(tx)
+      if (changed === null) throw new Error(`there is no key ${id}`)
+      await insertAuditEntry(tx, {
+        ...BY_OPERATOR,
+        operation: isOfUser ? `${verb}Key` : `${verb}EnterpriseKey`,
+        path: `sluice keys ${verb}`,
+        enterpriseId: this.#owner.kind === 'enterprise' ? this.#owner.enterpriseId : null,
+        targetId: id,
+        sent: JSON.stringify(sent),
+      })
+      return changed
+    })
   }
 
   #rendered(key: OwnedKey): ResultOf<'getKey'> {
@@ -99,9 +126,4 @@ async function ownerOf(
   if (another !== undefined)
     throw new Error(`whose keys? There are admins ${admins.map(({ phone }) => phone).join(', ')}: give --user`)
   return { kind: 'user', userId: admin.id }
-}
-
-function known<T>(key: T | null, id: string): T {
-  if (key === null) throw new Error(`there is no key ${id}`)
-  return key
 }

@@ -67,6 +67,7 @@ const DOORS = {
   jose: '^src/(management/tokens|upstream/google-tokens)[.]ts$',
   pino: '^src/telemetry/',
   msgpackr: '^src/wire/',
+  nodemailer: '^src/management/mailer[.]ts$',
   yaml: '^src/config/',
   typebox: '^src/(api|config)/',
   commander: '^src/cli/',

@@ -33,6 +33,7 @@ import { RefusalLog } from './management/audit.ts'
 import { Changes } from './management/changes.ts'
 import { Guard } from './management/guard.ts'
 import { createHandlers } from './management/handlers.ts'
+import { Mailer } from './management/mailer.ts'
 import { ManagementRouter } from './management/router.ts'
 import { Tokens } from './management/tokens.ts'
 import { LogKeeper } from './settlement/log-keeper.ts'
@@ -199,10 +200,13 @@ async function runControl(setup: ChildSetup): Promise<void> {
   const trials = new UpstreamTrials(clock, config.server.vendor)
   const managed = partOf(database, config.database.maxConnections)
   const units = new UnitDatabase(managed)
+  const { smtp } = config.mail
+  const mailer = smtp === null ? null : new Mailer({ ...smtp, logger: logger.child('mail') })
   const router = new ManagementRouter({
     handlers: createHandlers({
       database: units,
       reading: managed,
+      mailer,
       tokens,
       keyHash: secrets.keyHash,
       registrationOpen: config.registrationOpen,
@@ -304,6 +308,7 @@ async function runControl(setup: ChildSetup): Promise<void> {
     jobClaims.stop()
     link.close()
     metricsListener?.close()
+    mailer?.close()
     processSamples.stop()
     // The fronts have ended before: what they wrote is settled, so that the next start has nothing to catch up with.
     if (announce) await Promise.race([settler.drain(), elapsed(config.server.drainTimeoutMs)])

@@ -79,6 +79,7 @@ export function resolveConfig(raw: ConfigFile, { file, env, cwd, cores, fail }: 
     ),
     redis: resolveRedis(redis, fail),
     registrationOpen: raw.auth.registration === 'open',
+    mail: resolveMail(raw.mail, fail),
     journal: {
       durability: journal.durability,
       segmentMaxBytes: journal.segment_max_bytes,
@@ -119,6 +120,18 @@ function resolveVideo(raw: ConfigFile['video']): VideoConfig {
     idempotencyMs: raw.idempotency_window_ms,
     maxJobs: raw.max_jobs,
   }
+}
+
+function resolveMail({ smtp }: ConfigFile['mail'], fail: Fail): Config['mail'] {
+  if (smtp === undefined) return { smtp: null }
+  const { url, from, require_tls: requireTls } = smtp
+  if (!URL.canParse(url) || /%(?![0-9a-f]{2})/i.test(url)) {
+    fail(
+      ['mail', 'smtp', 'url'],
+      'mail.smtp.url is not a valid address; in user and password write %25 for %, %40 for @',
+    )
+  }
+  return { smtp: redacting({ url, from, requireTls }, ['url']) }
 }
 
 function groupLimits(raw: ConfigFile['limits']['user_defaults']): KeyLimits {

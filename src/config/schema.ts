@@ -397,6 +397,28 @@ const auth = section('Accounts of the management plane.', {
   }),
 })
 
+const mail = section('Letters of the management plane: invitations.', {
+  smtp: Type.Optional(
+    entry('The server that takes them. Default: nothing is mailed, whoever invites passes the token on.', {
+      url: Type.String({
+        description: 'smtps://user:password@host:465, or smtp:// with a STARTTLS of its own.',
+        pattern: '^smtps?://[^\\s]+$',
+        expects: 'an address that begins with smtp:// or smtps://',
+        writeOnly: true,
+      }),
+      from: Type.String({
+        description: 'Address of the sender.',
+        pattern: '^[^@\\s<>,;"]{1,64}@[^@\\s<>,;"]{1,190}$',
+        expects: 'a mail address, like sluice@example.com',
+      }),
+      require_tls: Type.Boolean({
+        description: 'Of smtp://: nothing is sent to a server that offers no encryption.',
+        default: true,
+      }),
+    }),
+  ),
+})
+
 const journal = section('Records of requests on their way to the database.', {
   durability: Type.Enum(['os', 'disk'], {
     description: '"os" survives the end of any process, "disk" also a power cut, at the price of latency.',
@@ -519,6 +541,7 @@ export const configSchema = Type.Object(
       }),
     }),
     auth,
+    mail,
     overload,
     metrics,
     telemetry: section('What the gateway tells others of a request.', {

@@ -20,6 +20,7 @@ export interface Config {
   readonly redis: RedisConfig
   /** Anybody may make an account. */
   readonly registrationOpen: boolean
+  readonly mail: MailConfig
   readonly journal: JournalConfig
   /** Absolute. */
   readonly dataDir: string
@@ -128,6 +129,11 @@ export interface DatabaseConfig {
   readonly url: string | null
   readonly maxConnections: number
   readonly statementTimeoutMs: number
+}
+
+export interface MailConfig {
+  /** Null: nothing is mailed. */
+  readonly smtp: { readonly url: string; readonly from: string; readonly requireTls: boolean } | null
 }
 
 export interface RedisConfig {

@@ -9,6 +9,7 @@ import { enterpriseKeyHandlers } from './enterprise-key-handlers.ts'
 import { journalHandlers } from './journal-handlers.ts'
 import { keyHandlers } from './key-handlers.ts'
 import { logHandlers } from './log-handlers.ts'
+import type { Mailer } from './mailer.ts'
 import { memberHandlers } from './member-handlers.ts'
 import { platformStatsHandlers } from './platform-stats-handlers.ts'
 import { modelHandlers } from './model-handlers.ts'
@@ -30,6 +31,8 @@ export interface HandlerParts extends SessionParts, UpstreamParts {
   /** Under whose name some AI endpoints are found too. */
   readonly vendor: string
   readonly renderMetrics: () => string
+  /** Null: nothing is mailed. */
+  readonly mailer: Mailer | null
   readonly relayState: () => RelayState
 }
 
@@ -43,7 +46,7 @@ export function createHandlers(parts: HandlerParts): Handlers {
     ...platformStatsHandlers(database, parts.relayState),
     ...userHandlers(database),
     ...enterpriseHandlers(database),
-    ...memberHandlers(database),
+    ...memberHandlers(database, parts.mailer),
     ...departmentHandlers(database),
     ...walletHandlers(database),
     ...enterpriseKeyHandlers(database, parts.keyHash),

@@ -12,6 +12,8 @@ import type { Caller, Handlers } from './call.ts'
 import { renderedEnterprise } from './enterprise-handlers.ts'
 import { found } from './found.ts'
 import { digestOfToken, joinByInvitation } from './join.ts'
+import { invitationLetter } from './letters.ts'
+import type { Mailer } from './mailer.ts'
 import { offsetOf, pageOf } from './pages.ts'
 import { refusing } from './refusing.ts'
 
@@ -19,7 +21,7 @@ const INVITATION_MS = 7 * 24 * 3_600_000
 const NO_DEPARTMENT = { message: 'There is no such department.', param: '/department_id' }
 
 /** Who belongs to an enterprise. */
-export function memberHandlers(database: Database): Handlers<keyof typeof MEMBERS> {
+export function memberHandlers(database: Database, mailer: Mailer | null): Handlers<keyof typeof MEMBERS> {
   return {
     acceptInvitation: async ({ body, caller }) => {
       const { enterpriseId, role } = await database.transaction((tx) => joinByInvitation(tx, caller.userId, body.token))
@@ -31,7 +33,7 @@ export function memberHandlers(database: Database): Handlers<keyof typeof MEMBER
       return pageOf(members, total, query, renderedMember)
     },
 
-    invite: async ({ params, body, caller }) => {
+    invite: async ({ params, body, caller, afterCommit }) => {
       if (body.role === 'owner') onlyOwners(caller)
       const token = randomBytes(24).toString('base64url')
       const invitation = await refusing(
@@ -47,7 +49,10 @@ export function memberHandlers(database: Database): Handlers<keyof typeof MEMBER
           expiresAt: new Date(Date.now() + INVITATION_MS),
         }),
       )
-      return { ...renderedInvitation(invitation), token }
+      const { name } = found(await findEnterprise(database, params.id))
+      const mailed = mailer?.hasRoom === true
+      if (mailed) afterCommit(() => mailer.send(invitationLetter(body.email, name, token)))
+      return { ...renderedInvitation(invitation), token, mailed }
     },
 
     listInvitations: async ({ params, query }) => {

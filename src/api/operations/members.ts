@@ -50,14 +50,20 @@ export const MEMBERS = {
     method: 'POST',
     path: '/v1/enterprise/{id}/members/invite',
     tag: 'Members',
-    summary: 'Invite somebody; the token is told this once',
+    summary: 'Invite somebody; the token is told this once, and mailed where mail is set up',
     access: 'members.manage',
     body: Type.Object({
       email: Type.String({ pattern: '^[^@\\s]{1,64}@[^@\\s]{1,190}$', examples: ['ada@example.com'], maxLength: 254 }),
       role: Role,
       department_id: Type.Optional(nullable(Id)),
     }),
-    answer: created(Type.Object({ ...Invitation.properties, token: Type.String() })),
+    answer: created(
+      Type.Object({
+        ...Invitation.properties,
+        token: Type.String(),
+        mailed: Type.Boolean({ description: 'The token is on its way to the address.' }),
+      }),
+    ),
   }),
   listInvitations: operation({
     method: 'GET',

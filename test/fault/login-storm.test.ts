@@ -73,12 +73,14 @@ it('answers every log-in of a storm, in bounded memory, and goes on serving', { 
   if (control === undefined) throw new Error('no control process')
   const before = residentBytes(control.pid)
 
-  let isOver = false
-  const storm = Promise.all(Array.from({ length: LOGINS }, (_, index) => login(index))).finally(() => (isOver = true))
+  const state = { isOver: false }
+  const storm = Promise.all(Array.from({ length: LOGINS }, (_, index) => login(index))).finally(
+    () => (state.isOver = true),
+  )
   storm.catch(() => undefined)
   const stormy: number[] = []
   do stormy.push(await chat())
-  while (!isOver)
+  while (!state.isOver)
   const answers = await storm
 
   const statuses = new Map<number, number>()

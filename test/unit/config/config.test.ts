@@ -170,7 +170,7 @@ it('accepts every example of the example file', () => {
   const yaml = readFileSync(new URL('../../../config/sluice.example.yaml', import.meta.url), 'utf8')
   const uncommented = yaml
     .replace(/^(upstreams|fallbacks|models|keys): (\[\]|\{\}).*\n/gm, '')
-    .replace(/^(simulator|  degraded_limits): \{\}/gm, '$1:')
+    .replace(/^(simulator|mail|  degraded_limits): \{\}/gm, '$1:')
     .replace(/^( *)# (?=( *)(- |[a-z_]+:))/gm, '$1')
     .replace('/run/secrets/demo-key', 'demo-key')
     .replace('/run/secrets/metrics-token', 'metrics-token')

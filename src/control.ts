@@ -14,6 +14,7 @@ import { firstRun } from './control/first-run.ts'
 import { JobClaims } from './control/job-claims.ts'
 import { JournalWatch } from './control/journal-watch.ts'
 import { KeyNewsBoard } from './control/key-news-board.ts'
+import { ManagementListener } from './control/management-listener.ts'
 import { MetricsListener } from './control/metrics-listener.ts'
 import { RelayWatch } from './control/relay-watch.ts'
 import { SnapshotPublisher } from './control/snapshot-publisher.ts'
@@ -39,6 +40,7 @@ import { Tokens } from './management/tokens.ts'
 import { LogKeeper } from './settlement/log-keeper.ts'
 import { BudgetTruth } from './settlement/budget-truth.ts'
 import { createSettler } from './settlement/settler.ts'
+import { createClientAddresses } from './server/client-address.ts'
 import { isAlive } from './store/data-directory.ts'
 import type { Database } from './store/database.ts'
 import { upsertEntryKeyByDigest } from './store/entry-keys.ts'
@@ -269,6 +271,20 @@ async function runControl(setup: ChildSetup): Promise<void> {
   const { host, port, token } = config.metrics
   const metricsListener =
     port === null ? null : new MetricsListener({ host, port, token, render: renderMetrics, onFault })
+  const addresses = createClientAddresses(config.server.trustedProxies)
+  const managementListener =
+    config.management.port === null
+      ? null
+      : new ManagementListener({
+          host: config.management.host,
+          port: config.management.port,
+          maxBodyBytes: MAX_MANAGEMENT_BODY_BYTES,
+          serve: (request) => router.serve(request),
+          refuse: (error, requestId) => router.refuse(error, requestId),
+          addressOf: (peer, forwardedFor) => addresses.of(peer, forwardedFor),
+          now: () => clock.now(),
+          onFault,
+        })
   await publisher.start()
   await link.listen()
   setTimeout(() => {
@@ -276,6 +292,7 @@ async function runControl(setup: ChildSetup): Promise<void> {
   }, RESUME_GRACE_MS).unref()
   await sharedLeases?.ready()
   await metricsListener?.listen()
+  await managementListener?.listen()
   settler.start()
   const logKeeper = new LogKeeper({
     database,
@@ -308,6 +325,7 @@ async function runControl(setup: ChildSetup): Promise<void> {
     jobClaims.stop()
     link.close()
     metricsListener?.close()
+    managementListener?.close()
     mailer?.close()
     processSamples.stop()
     // The fronts have ended before: what they wrote is settled, so that the next start has nothing to catch up with.

@@ -10,9 +10,12 @@ const retryAfter = { 'Retry-After': { $ref: '#/components/headers/RetryAfter' } 
 
 const RESPONSES = {
   NotModified: { description: 'It is what If-None-Match names.' },
-  Conflict: { description: 'It cannot be so, or the same request is still being worked on.', content: error },
+  Conflict: {
+    description:
+      'It cannot be so, the same request is still being worked on, or another was sent with this Idempotency-Key.',
+    content: error,
+  },
   PreconditionFailed: { description: 'It is not any more what If-Match names.', content: error },
-  KeyMismatch: { description: 'Something else was sent with this Idempotency-Key before.', content: error },
   TooManyRequests: {
     description: 'Too many at the same time, or too many attempts.',
     headers: retryAfter,
@@ -71,7 +74,7 @@ export function headerResponsesOf(spec: OperationSpec): Json {
   const hasResource = resourceOf(spec) !== null
   return {
     ...(hasResource && !isChange(spec) ? { 304: RESPONSES.NotModified } : {}),
-    ...(takesIdempotencyKey(spec) ? { 409: RESPONSES.Conflict, 422: RESPONSES.KeyMismatch } : {}),
+    ...(takesIdempotencyKey(spec) ? { 409: RESPONSES.Conflict } : {}),
     ...(hasResource && isChange(spec) ? { 412: RESPONSES.PreconditionFailed } : {}),
     429: RESPONSES.TooManyRequests,
   }

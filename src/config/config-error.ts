@@ -33,7 +33,7 @@ export class ConfigError extends Error {
 }
 
 /** The program was called with arguments that it does not have. */
-export class UsageError extends Error {
+export class UsageError extends ConfigError {
   constructor(message: string) {
     super(message)
     this.name = 'UsageError'

@@ -100,6 +100,7 @@ export function resolveConfig(raw: ConfigFile, { file, env, cwd, cores, fail }: 
       minFreeDiskBytes: raw.overload.min_free_disk_bytes,
     },
     metrics: redacting({ host: metrics.host, port: metrics.port ?? null, token: metrics.token ?? null }, ['token']),
+    management: { host: raw.management.host, port: raw.management.port ?? null },
     telemetry: { traceContext: raw.telemetry.trace_context },
     video: resolveVideo(raw.video),
     simulator: { enabled: simulator.enabled ?? upstreams.length === 0 },

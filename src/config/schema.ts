@@ -497,6 +497,18 @@ const metrics = section('Prometheus metrics: GET /metrics, for admins on the pub
     }),
   ),
 })
+
+const management = section('The management plane, which is served on the public port.', {
+  host: Type.String({ description: 'Address of a listener of its own besides.', minLength: 1, default: '127.0.0.1' }),
+  port: Type.Optional(
+    Type.Integer({
+      description: 'Port of a listener of its own besides. Default: there is none.',
+      minimum: 1,
+      maximum: 65_535,
+    }),
+  ),
+})
+
 const modelName = Type.String({ minLength: 1, maxLength: 256 })
 
 export const configSchema = Type.Object(
@@ -542,6 +554,7 @@ export const configSchema = Type.Object(
     }),
     auth,
     mail,
+    management,
     overload,
     metrics,
     telemetry: section('What the gateway tells others of a request.', {

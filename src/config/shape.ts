@@ -21,6 +21,8 @@ export interface Config {
   /** Anybody may make an account. */
   readonly registrationOpen: boolean
   readonly mail: MailConfig
+  /** A listener of its own; a port of null: there is none. */
+  readonly management: { readonly host: string; readonly port: number | null }
   readonly journal: JournalConfig
   /** Absolute. */
   readonly dataDir: string

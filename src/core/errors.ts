@@ -47,7 +47,7 @@ export const ERROR_CODES = {
   CONFLICT: row(409, 'invalid_request', 'downstream', false, 'This exists already.'),
   IDEMPOTENCY_RUNNING: row(409, 'invalid_request', 'downstream', false, 'The same request is still being worked on.'),
   IDEMPOTENCY_MISMATCH: row(
-    422,
+    409,
     'invalid_request',
     'downstream',
     false,

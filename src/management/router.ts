@@ -76,6 +76,11 @@ export class ManagementRouter {
     }
   }
 
+  /** The answer to a request that did not get as far as that. */
+  refuse(error: GatewayError, requestId: string): ManagementResponse {
+    return respond(this.#failed(error, requestId))
+  }
+
   async #run(route: Route, context: Context<Env>): Promise<Response> {
     const { request } = context.env
     const { headers, path, address, requestId } = request

@@ -13,12 +13,12 @@ import {
   symlinkSync,
 } from 'node:fs'
 import type { Socket } from 'node:net'
-import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { basename, dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { setTimeout as sleep } from 'node:timers/promises'
 import pg from 'pg'
+import { freePort } from './free-port.ts'
 
 export interface TestPostgres {
   readonly port: number
@@ -255,13 +255,4 @@ function hydrateSymlinks(packageDirectory: string): void {
       if ((cause as NodeJS.ErrnoException).code !== 'EEXIST') throw cause
     }
   }
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer()
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  const address = server.address()
-  await new Promise((resolve) => server.close(resolve))
-  if (address === null || typeof address === 'string') throw new Error('no free port')
-  return address.port
 }

@@ -1,11 +1,11 @@
 import type { ChildProcess } from 'node:child_process'
 import { spawn } from 'node:child_process'
 import { mkdtempSync, rmSync } from 'node:fs'
-import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Redis } from 'ioredis'
 import { eventually } from './eventually.ts'
+import { freePort } from './free-port.ts'
 
 /** A Redis of its own on a free port of 127.0.0.1, that keeps nothing on disk. */
 export class TestRedis {
@@ -82,13 +82,4 @@ export class TestRedis {
     await this.kill('SIGKILL')
     rmSync(this.#directory, { recursive: true, force: true })
   }
-}
-
-export async function freePort(): Promise<number> {
-  const server = createServer()
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  const address = server.address()
-  await new Promise((resolve) => server.close(resolve))
-  if (address === null || typeof address === 'string') throw new Error('no free port')
-  return address.port
 }

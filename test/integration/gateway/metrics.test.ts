@@ -1,5 +1,3 @@
-import { createServer } from 'node:net'
-import type { AddressInfo } from 'node:net'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { startSimulator } from '../../../src/simulator/simulator.ts'
 import type { Simulator } from '../../../src/simulator/simulator.ts'
@@ -8,6 +6,7 @@ import { startGateway } from '../../support/gateway.ts'
 import type { TestGateway } from '../../support/gateway.ts'
 import { parsePrometheusText, sumOf } from '../../support/prometheus-text.ts'
 import type { ParsedFamily } from '../../support/prometheus-text.ts'
+import { freePort } from '../../support/free-port.ts'
 
 const TOKEN = 'a-token-for-the-scraper'
 const CREDENTIAL = 'upstream-credential-that-stays-inside'
@@ -172,12 +171,4 @@ async function chat(
     signal,
   })
   await answer.text()
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer()
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  const { port } = server.address() as AddressInfo
-  await new Promise((resolve) => server.close(resolve))
-  return port
 }

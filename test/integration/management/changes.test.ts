@@ -52,7 +52,7 @@ describe('a creation with an Idempotency-Key', () => {
     const headers = named(randomUUID())
     const params = { id: enterpriseId }
     await user.expect('createKey', 201, { body: { name: 'mine' }, headers })
-    const other = await user.expect('createKey', 422, { body: { name: 'yours' }, headers })
+    const other = await user.expect('createKey', 409, { body: { name: 'yours' }, headers })
     expect(codeOf(other)).toBe('IDEMPOTENCY_MISMATCH')
     const adminKey = await admin.expect('createKey', 201, { body: { name: 'mine' }, headers })
     expect(adminKey.headers.get('idempotent-replayed')).toBeNull()
@@ -113,7 +113,7 @@ describe('a creation with an Idempotency-Key', () => {
     expect(first.json['balance']).toBe(1_000_000)
     await topUp('p2')
     expect((await topUp('p1', key)).text).toBe(first.text)
-    await topUp('p3', key, 422)
+    await topUp('p3', key, 409)
     expect((await topUp('p2')).json['balance']).toBe(2_000_000)
   })
 })

@@ -6,7 +6,8 @@ import { join } from 'node:path'
 import { expect, it } from 'vitest'
 import { RedisConnection, redisScript } from '../../../src/store/redis-connection.ts'
 import { eventually } from '../../support/eventually.ts'
-import { freePort, TestRedis } from '../../support/redis.ts'
+import { freePort } from '../../support/free-port.ts'
+import { TestRedis } from '../../support/redis.ts'
 
 it('finds the master that sentinels know', { timeout: 60_000 }, async () => {
   const master = await TestRedis.start()

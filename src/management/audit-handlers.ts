@@ -1,19 +1,17 @@
 import type { Static } from 'typebox'
 import type { AUDIT, AuditEntry } from '../api/operations/audit.ts'
-import { GatewayError } from '../core/errors.ts'
-import { listAuditEntries } from '../store/audit-log.ts'
+import { countAuditEntries, listAuditEntries } from '../store/audit-log.ts'
 import type { AuditRow } from '../store/audit-log.ts'
 import type { Queryable } from '../store/database.ts'
 import { storableText } from '../store/text.ts'
 import type { Handlers } from './call.ts'
-
-const DEFAULT_LIMIT = 20
+import { longPageOf } from './pages.ts'
 
 /** Who changed what, for admins of the platform. */
 export function auditHandlers(database: Queryable): Handlers<keyof typeof AUDIT> {
   return {
-    adminAudit: async ({ query }) => {
-      const { limit = DEFAULT_LIMIT, cursor, from, to, operation } = query
+    adminAudit: ({ query }) => {
+      const { from, to, operation } = query
       const filter = {
         from: from === undefined ? undefined : new Date(from),
         to: to === undefined ? undefined : new Date(to),
@@ -22,12 +20,16 @@ export function auditHandlers(database: Queryable): Handlers<keyof typeof AUDIT>
         enterpriseId: textOf(query.enterprise_id),
         targetId: textOf(query.target),
       }
-      const before = cursor === undefined ? null : placeOf(cursor)
-      const rows = await listAuditEntries(database, filter, { limit: limit + 1, before })
-      const shown = rows.slice(0, limit)
-      const last = shown.at(-1)
-      const hasMore = rows.length > limit && last !== undefined
-      return { data: shown.map(rendered), limit, has_more: hasMore, next_cursor: hasMore ? cursorOf(last) : null }
+      return longPageOf(
+        query,
+        {
+          read: (stretch) => listAuditEntries(database, filter, stretch),
+          count: (most) => countAuditEntries(database, filter, most),
+          cursorOf,
+          placeOf,
+        },
+        rendered,
+      )
     },
   }
 }
@@ -59,13 +61,9 @@ function cursorOf({ id, at }: AuditRow): string {
 }
 
 function placeOf(cursor: string): { id: number; at: Date } {
-  try {
-    const [at, id] = JSON.parse(Buffer.from(cursor, 'base64url').toString()) as unknown[]
-    if (typeof at === 'string' && Number.isSafeInteger(id) && !Number.isNaN(Date.parse(at))) {
-      return { id: id as number, at: new Date(at) }
-    }
-  } catch {
-    // Not one of ours.
+  const [at, id] = JSON.parse(Buffer.from(cursor, 'base64url').toString()) as unknown[]
+  if (typeof at === 'string' && Number.isSafeInteger(id) && !Number.isNaN(Date.parse(at))) {
+    return { id: id as number, at: new Date(at) }
   }
-  throw new GatewayError('INVALID_FIELD', { message: 'The cursor is not one of ours.', param: '/cursor' })
+  throw new RangeError('the cursor is not one of ours')
 }

@@ -55,35 +55,40 @@ export async function insertAuditEntry(queryable: Queryable, entry: AuditEntry):
   )
 }
 
-/** The newest first; `before` is the last one of the page before. */
+const WHERE = `WHERE ($1::timestamptz IS NULL OR at >= $1) AND ($2::timestamptz IS NULL OR at < $2)
+  AND ($3::text IS NULL OR user_id = $3) AND ($4::text IS NULL OR enterprise_id = $4)
+  AND ($5::text IS NULL OR operation = $5) AND ($6::text IS NULL OR target_id = $6)`
+
+/** The newest first; `after` is the last one of the page before. */
 export async function listAuditEntries(
   queryable: Queryable,
   filter: AuditFilter,
-  page: { readonly limit: number; readonly before: Pick<AuditRow, 'id' | 'at'> | null },
+  page: { readonly limit: number; readonly after: Pick<AuditRow, 'id' | 'at'> | null; readonly offset?: number },
 ): Promise<AuditRow[]> {
-  const { from, to, userId, enterpriseId, operation, targetId } = filter
+  const { limit, after, offset = 0 } = page
   return queryable.query<AuditRow>(
     `SELECT id, at, user_id AS "userId", role, operation, path,
         enterprise_id AS "enterpriseId", target_id AS "targetId", sent, address, request_id AS "requestId", outcome,
         error_code AS "errorCode"
       FROM audit_log
-      WHERE ($1::timestamptz IS NULL OR at >= $1) AND ($2::timestamptz IS NULL OR at < $2)
-        AND ($3::text IS NULL OR user_id = $3) AND ($4::text IS NULL OR enterprise_id = $4)
-        AND ($5::text IS NULL OR operation = $5) AND ($6::text IS NULL OR target_id = $6)
+      ${WHERE}
         AND ($7::timestamptz IS NULL OR (at, id) < ($7, $8::int8))
-      ORDER BY at DESC, id DESC LIMIT $9`,
-    [
-      from ?? null,
-      to ?? null,
-      userId ?? null,
-      enterpriseId ?? null,
-      operation ?? null,
-      targetId ?? null,
-      page.before?.at ?? null,
-      page.before?.id ?? null,
-      page.limit,
-    ],
+      ORDER BY at DESC, id DESC LIMIT $9 OFFSET $10`,
+    [...valuesOf(filter), after?.at ?? null, after?.id ?? null, limit, offset],
   )
+}
+
+/** How many there are, up to `most`. */
+export async function countAuditEntries(queryable: Queryable, filter: AuditFilter, most: number): Promise<number> {
+  const [counted] = await queryable.query<{ count: number }>(
+    `SELECT count(*)::int4 AS count FROM (SELECT 1 FROM audit_log ${WHERE} LIMIT $7) AS counted`,
+    [...valuesOf(filter), most],
+  )
+  return counted?.count ?? 0
+}
+
+function valuesOf({ from, to, userId, enterpriseId, operation, targetId }: AuditFilter): unknown[] {
+  return [from ?? null, to ?? null, userId ?? null, enterpriseId ?? null, operation ?? null, targetId ?? null]
 }
 
 /** Resolves to how many there were. */

@@ -1,6 +1,6 @@
 import { Type } from 'typebox'
 import { nullable } from '../nullable.ts'
-import { Id, ok, operation, PageQuery, Time } from '../operation.ts'
+import { Id, longListOf, LongPageQuery, ok, operation, Time } from '../operation.ts'
 
 const Name = Type.Optional(Type.String({ minLength: 1, maxLength: 200 }))
 
@@ -28,10 +28,7 @@ export const AUDIT = {
     summary: 'Who changed what, and who was refused; newest first',
     access: 'platform-admin',
     query: Type.Object({
-      limit: PageQuery.limit,
-      cursor: Type.Optional(
-        Type.String({ description: 'next_cursor of the page before.', minLength: 1, maxLength: 400 }),
-      ),
+      ...LongPageQuery,
       from: Type.Optional(Time),
       to: Type.Optional(Time),
       user_id: Name,
@@ -39,13 +36,6 @@ export const AUDIT = {
       operation: Name,
       target: Type.Optional(Type.String({ description: 'Its id.', minLength: 1, maxLength: 200 })),
     }),
-    answer: ok(
-      Type.Object({
-        data: Type.Array(AuditEntry),
-        limit: Type.Integer(),
-        has_more: Type.Boolean(),
-        next_cursor: nullable(Type.String()),
-      }),
-    ),
+    answer: ok(longListOf(AuditEntry)),
   }),
 } as const

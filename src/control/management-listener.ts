@@ -5,6 +5,7 @@ import { pipeline } from 'node:stream/promises'
 import { GatewayError } from '../core/errors.ts'
 import { newRequestId } from '../core/request-id.ts'
 import type { ManagementRequest, ManagementResponse } from '../management/web.ts'
+import { listening } from './listening.ts'
 
 export interface ManagementListenerOptions {
   readonly host: string
@@ -48,15 +49,7 @@ export class ManagementListener {
 
   /** Rejects when the address is taken. */
   listen(): Promise<void> {
-    const { host, port, onFault } = this.#options
-    return new Promise((resolve, reject) => {
-      this.#server.once('error', reject)
-      this.#server.listen(port, host, () => {
-        this.#server.off('error', reject)
-        this.#server.on('error', onFault)
-        resolve()
-      })
-    })
+    return listening(this.#server, this.#options)
   }
 
   close(): void {

@@ -2,6 +2,7 @@ import { createServer } from 'node:http'
 import type { Server } from 'node:http'
 import { bearerToken, isSameSecret } from '../core/bearer.ts'
 import { PROMETHEUS_CONTENT_TYPE } from '../telemetry/prometheus-text.ts'
+import { listening } from './listening.ts'
 
 export interface MetricsListenerOptions {
   readonly host: string
@@ -37,15 +38,7 @@ export class MetricsListener {
 
   /** Rejects when the address is taken. */
   listen(): Promise<void> {
-    const { host, port, onFault } = this.#options
-    return new Promise((resolve, reject) => {
-      this.#server.once('error', reject)
-      this.#server.listen(port, host, () => {
-        this.#server.off('error', reject)
-        this.#server.on('error', onFault)
-        resolve()
-      })
-    })
+    return listening(this.#server, this.#options)
   }
 
   close(): void {

@@ -40,7 +40,11 @@ async function main(): Promise<void> {
   const started: Program[] = [simulator, other]
   const results: Record<string, Record<string, Row>> = {}
   try {
-    const gateway = await startGateway(simulator.baseUrl, values.profile ?? null, other.baseUrl)
+    const gateway = await startGateway({
+      upstreamBaseUrl: simulator.baseUrl,
+      otherBaseUrl: other.baseUrl,
+      profileDir: values.profile ?? null,
+    })
     started.unshift(gateway)
     for (const scenario of scenarios(Number(values.seconds))) {
       if (!scenario.name.startsWith(values.only)) continue

@@ -39,7 +39,7 @@ const BODY = JSON.stringify({
 async function main(): Promise<boolean> {
   console.log(`node ${process.version}, ${cpus().length} × ${cpus()[0]?.model ?? 'unknown'}`)
   const simulator = await startSimulator()
-  const gateway = await startGateway(simulator.baseUrl, null)
+  const gateway = await startGateway({ upstreamBaseUrl: simulator.baseUrl })
   try {
     const key = await createKey(gateway, 'bench of management')
     const target = { baseUrl: gateway.baseUrl, headers: { authorization: `Bearer ${key.key}` } }

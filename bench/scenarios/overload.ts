@@ -140,7 +140,7 @@ async function findSaturation(load: LoadProcess, gateway: Program): Promise<{ pe
 async function main(): Promise<boolean> {
   console.log(`node ${process.version}, ${cpus().length} × ${cpus()[0]?.model ?? 'unknown'}`)
   const load = new LoadProcess()
-  const gateway = await startGateway(await load.upstream(), null)
+  const gateway = await startGateway({ upstreamBaseUrl: await load.upstream() })
   try {
     load.aim(gateway.baseUrl, gateway.headers)
     // A process that has just begun serves half of what it will: saturation is that of a warm one.

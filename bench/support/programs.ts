@@ -55,16 +55,21 @@ export async function startSimulator(niceness = 0): Promise<Program> {
   }
 }
 
-/**
- * A gateway with one front before an upstream; with `profileDir` each of its processes leaves a CPU profile there.
- *
- * @param otherBaseUrl serves `TRANSLATED_MODEL`
- */
-export async function startGateway(
-  upstreamBaseUrl: string,
-  profileDir: string | null,
-  otherBaseUrl = upstreamBaseUrl,
-): Promise<Gateway> {
+export interface GatewayChoice {
+  readonly upstreamBaseUrl: string
+  /** Serves `TRANSLATED_MODEL`; default: the same. */
+  readonly otherBaseUrl?: string
+  /** Where each of its processes leaves a CPU profile. */
+  readonly profileDir?: string | null
+  /** Members of the entry key, as in the configuration file. */
+  readonly key?: object
+  /** Sections of the configuration file besides. */
+  readonly config?: object
+}
+
+/** A gateway with one front before an upstream. */
+export async function startGateway(choice: GatewayChoice): Promise<Gateway> {
+  const { upstreamBaseUrl, otherBaseUrl = upstreamBaseUrl, profileDir = null } = choice
   const dataDir = mkdtempSync(join(tmpdir(), 'sluice-bench-'))
   const key = generateApiKey()
   const file = join(dataDir, 'bench.yaml')
@@ -73,11 +78,12 @@ export async function startGateway(
     server: { host: '127.0.0.1', port: 0, fronts: 1, drain_announce_ms: 0 },
     data_dir: dataDir,
     log: { level: 'warn' },
-    keys: [{ name: 'bench', key }],
+    keys: [{ name: 'bench', key, ...choice.key }],
     upstreams: [
       { id: 'bench', dialect: 'openai-chat', base_url: upstreamBaseUrl, keys, models: ['sim-gpt'] },
       { id: 'other', dialect: 'anthropic-messages', base_url: otherBaseUrl, keys, models: [TRANSLATED_MODEL] },
     ],
+    ...choice.config,
   }
   writeFileSync(file, JSON.stringify(config))
   const profiling = profileDir === null ? [] : ['--cpu-prof', `--cpu-prof-dir=${profileDir}`]

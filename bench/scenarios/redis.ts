@@ -1,0 +1,117 @@
+import { parseArgs } from 'node:util'
+import { TestRedis } from '../../test/support/redis.ts'
+import { relay } from './relay.ts'
+import type { Relayed } from './relay.ts'
+import { machineUse } from '../support/process-use.ts'
+import { startGateway, startSimulator } from '../support/programs.ts'
+import type { Program } from '../support/programs.ts'
+
+const { values } = parseArgs({
+  options: {
+    /** Of load per gateway and round. */
+    seconds: { type: 'string', default: '6' },
+    rounds: { type: 'string', default: '5' },
+  },
+})
+
+/** What is promised. */
+const MAX_RATIO = 1.05
+const CONNECTIONS = 64
+const BODY = JSON.stringify({
+  model: 'sim-gpt',
+  messages: [
+    { role: 'user', content: `${'The quick brown fox jumps over the lazy dog. '.repeat(10)}[[sim {"tokens":40}]]` },
+  ],
+})
+/** All kinds of limits, and none that is reached. */
+const LIMITS = { rpm: 50_000_000, tpm: 2_000_000_000, max_concurrency: 10_000 }
+
+/** One busy key under every kind of limit: what a request costs with the authority of the process, and with that of Redis. */
+async function main(): Promise<boolean> {
+  const redis = await TestRedis.start()
+  const simulator = await startSimulator()
+  const started: Program[] = [simulator]
+  try {
+    const options = { upstreamBaseUrl: simulator.baseUrl, key: LIMITS }
+    const alone = await startGateway(options)
+    started.unshift(alone)
+    const shared = await startGateway({ ...options, config: { redis: { url: redis.url } } })
+    started.unshift(shared)
+    const costs = { 'in process': [] as Cost[], 'through Redis': [] as Cost[] }
+    for (let round = 0; round < Number(values.rounds); round++) {
+      costs['in process'].push(await costOf(alone, redis))
+      costs['through Redis'].push(await costOf(shared, redis))
+    }
+    const least = Object.fromEntries(Object.entries(costs).map(([name, of]) => [name, leastOf(of)]))
+    console.table(least)
+    const ratio = (least['through Redis']?.['CPU µs/request'] ?? NaN) / (least['in process']?.['CPU µs/request'] ?? NaN)
+    console.log(`CPU per request: ${ratio.toFixed(3)} × the authority of the process`)
+    if (ratio > MAX_RATIO) console.log(`NOT HELD: at most ${MAX_RATIO} ×`)
+    return ratio <= MAX_RATIO
+  } finally {
+    for (const program of started) await program.stop()
+    await redis.stop()
+  }
+}
+
+interface Cost {
+  readonly 'CPU µs/request': number
+  readonly 'of it control': number
+  readonly 'Redis µs/request': number
+  readonly 'requests/s': number
+  readonly errors: number
+  /** Share of the machine that was busy. */
+  readonly busy: number
+}
+
+async function costOf(gateway: Program, redis: TestRedis): Promise<Cost> {
+  const before = { redisUs: await usedBy(redis), machine: machineUse() }
+  const relayed = await relay(gateway, {
+    body: BODY,
+    connections: CONNECTIONS,
+    seconds: Number(values.seconds),
+    spreadMs: 0,
+  })
+  const machine = machineUse()
+  const { requests, errors, seconds } = relayed.result
+  return {
+    'CPU µs/request': rounded(cpuUs(relayed) / requests),
+    'of it control': rounded((relayed.cpuUs.get('control') ?? 0) / requests),
+    // With the warm-up, which the requests are not.
+    'Redis µs/request': rounded(((await usedBy(redis)) - before.redisUs) / requests),
+    'requests/s': rounded(requests / seconds),
+    errors,
+    busy: rounded((machine.busy - before.machine.busy) / (machine.all - before.machine.all)),
+  }
+}
+
+/** Microseconds of CPU so far. */
+async function usedBy(redis: TestRedis): Promise<number> {
+  const info = await redis.command((client) => client.info('cpu'))
+  const seconds = [...info.matchAll(/^used_cpu_(?:user|sys):([\d.]+)/gm)].reduce(
+    (sum, [, text]) => sum + Number(text),
+    0,
+  )
+  return seconds * 1_000_000
+}
+
+/** Of the round that was disturbed least: whatever else the machine does only adds. */
+function leastOf(costs: readonly Cost[]): Cost {
+  const [least] = [...costs].sort((a, b) => a['CPU µs/request'] - b['CPU µs/request'])
+  if (least === undefined) throw new RangeError('no round')
+  return least
+}
+
+function cpuUs({ cpuUs: used }: Relayed): number {
+  return total(used)
+}
+
+function total(used: ReadonlyMap<string, number>): number {
+  return [...used.values()].reduce((sum, us) => sum + us, 0)
+}
+
+function rounded(value: number): number {
+  return Math.round(value * 100) / 100
+}
+
+process.exitCode = (await main()) ? 0 : 1

@@ -1,17 +1,17 @@
 import type { Config, UpstreamConfig } from '../../config/shape.ts'
-import { ENDPOINTS } from '../../core/endpoint.ts'
-import { isServiceAccount } from '../../core/service-account.ts'
+import { systemClock } from '../../core/clock.ts'
+import { GatewayError } from '../../core/errors.ts'
+import { ModelCatalogue, targetQuirks } from '../../core/model-facts.ts'
 import type { UpstreamKey } from '../../core/snapshot.ts'
-import { translateRequest } from '../../dialects/translate.ts'
 import { baseOf } from '../../gateway/upstream-address.ts'
-import { buildUpstreamLook, buildUpstreamRequest } from '../../gateway/upstream-request.ts'
+import { buildUpstreamLook } from '../../gateway/upstream-request.ts'
+import { UpstreamTrials } from '../../gateway/upstream-trials.ts'
 import type { ClockReading } from './clock.ts'
 import { failed, ok, reasonOf, skipped, warning } from './finding.ts'
 import type { Finding } from './finding.ts'
 
 const LOOK_TIMEOUT_MS = 10_000
 const CALL_TIMEOUT_MS = 60_000
-const MAX_TOKENS = 16
 
 export interface UpstreamReport {
   readonly findings: readonly Finding[]
@@ -25,10 +25,10 @@ export function upstreamChecks(config: Config, spend: boolean): ReadonlyArray<()
       async () => ({ findings: [skipped('upstreams', 'none are configured: the simulator answers')], clock: null }),
     ]
   }
-  return config.upstreams.map((upstream) => () => checkUpstream(upstream, spend))
+  return config.upstreams.map((upstream) => () => checkUpstream(config, upstream, spend))
 }
 
-async function checkUpstream(upstream: UpstreamConfig, spend: boolean): Promise<UpstreamReport> {
+async function checkUpstream(config: Config, upstream: UpstreamConfig, spend: boolean): Promise<UpstreamReport> {
   const check = `upstream ${upstream.id}`
   const { origin } = baseOf(upstream.baseUrl)
   const before = Date.now()
@@ -41,7 +41,7 @@ async function checkUpstream(upstream: UpstreamConfig, spend: boolean): Promise<
   for (const key of upstream.keys) {
     const name = `${check}, key ${key.name}`
     if (!key.enabled) findings.push(skipped(name, 'disabled'))
-    else findings.push(spend ? await checkByCall(name, upstream, key) : await checkByLook(name, upstream, key))
+    else findings.push(spend ? await checkByCall(name, config, upstream, key) : await checkByLook(name, upstream, key))
   }
   return { findings, clock: clockOf(answer, before, origin) }
 }
@@ -72,7 +72,7 @@ async function checkByLook(name: string, upstream: UpstreamConfig, key: Upstream
   const look = buildUpstreamLook(upstream, key.credential, { origin, path: `${pathname}/models`, auth }, version)
   return send(look, LOOK_TIMEOUT_MS).then(
     (status) => {
-      if (isRefusal(status)) return refused(name, status)
+      if (isRefusal(status)) return refused(name, `is refused with ${status}`)
       return status === 200
         ? ok(name, 'is let in')
         : skipped(name, `the list of models answers ${status}, which says nothing about the key: --spend makes a call`)
@@ -81,40 +81,34 @@ async function checkByLook(name: string, upstream: UpstreamConfig, key: Upstream
   )
 }
 
-/** The smallest call there is. */
-async function checkByCall(name: string, upstream: UpstreamConfig, key: UpstreamKey): Promise<Finding> {
-  const model = upstream.models.find(({ upstreamModel }) => !upstreamModel.endsWith('*'))
-  if (upstream.converses === false) return skipped(name, 'serves no conversations, which a call is made of')
+/** A small call, made as the gateway makes it. */
+async function checkByCall(name: string, config: Config, upstream: UpstreamConfig, key: UpstreamKey): Promise<Finding> {
+  const { models, ...provider } = upstream
+  const model = models.find(({ upstreamModel }) => !upstreamModel.endsWith('*'))
   if (model === undefined) return skipped(name, 'no model is named that could be called')
-  if (isServiceAccount(key.credential)) return skipped(name, 'service accounts are tried by the gateway alone')
   const { upstreamModel } = model
-  const asked = { model: upstreamModel, max_tokens: MAX_TOKENS, messages: [{ role: 'user', content: 'Hi' }] }
-  const { body } = translateRequest(
-    Buffer.from(JSON.stringify(asked)),
-    { client: 'openai-chat', upstream: upstream.dialect },
-    { ...upstream.target, model: upstreamModel, stream: false },
-  )
-  const call = buildUpstreamRequest({
-    deployment: { provider: upstream, key, upstreamModel, weight: 1 },
-    credential: key.credential,
-    endpoint: ENDPOINTS.chat,
-    vendor: 'anthropic',
-    request: { method: 'POST', path: '', query: '', headers: {}, address: '', params: [] },
-    body,
-    stream: false,
-    trace: null,
-    nowMs: Date.now(),
-  })
-  return send(call, CALL_TIMEOUT_MS).then(
-    (status) => {
-      if (isRefusal(status)) return refused(name, status)
-      if (status === 200) return ok(name, `${upstreamModel} answers`)
-      if (status === 429)
-        return warning(name, 'is limited at the moment', 'see the limits and the balance of its account')
-      return failed(name, `${upstreamModel} answers ${status}`, 'see that the key may use this model there')
-    },
-    (cause: unknown) => failed(name, reasonOf(cause), 'see that base_url is right'),
-  )
+  const facts = new ModelCatalogue(config.models).factsOf(upstreamModel, provider.profile ?? null, provider.id)
+  const target = targetQuirks(facts, provider.target)
+  const trials = new UpstreamTrials(systemClock, config.server.vendor)
+  try {
+    const { error } = await trials.run(
+      { provider, key, upstreamModel, weight: 1, target },
+      AbortSignal.timeout(CALL_TIMEOUT_MS),
+    )
+    if (error === null) return ok(name, `${upstreamModel} answers`)
+    if (error.code === 'UPSTREAM_RATE_LIMITED') {
+      return warning(name, 'is limited at the moment', 'see the limits and the balance of its account')
+    }
+    if (error.code === 'UPSTREAM_AUTH') return refused(name, error.message)
+    return failed(
+      name,
+      `${upstreamModel}: ${error.message}`,
+      'see that base_url is right and the key may use this model',
+    )
+  } catch (cause) {
+    if (cause instanceof GatewayError && cause.code === 'INVALID_FIELD') return skipped(name, cause.message)
+    throw cause
+  }
 }
 
 interface Call {
@@ -146,6 +140,6 @@ function isRefusal(status: number): boolean {
   return status === 401 || status === 403
 }
 
-function refused(name: string, status: number): Finding {
-  return failed(name, `is refused with ${status}`, 'give the upstream a credential that is valid')
+function refused(name: string, says: string): Finding {
+  return failed(name, says, 'give the upstream a credential that is valid')
 }

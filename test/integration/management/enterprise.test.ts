@@ -147,6 +147,23 @@ it(
 )
 
 describe('an enterprise', () => {
+  it('shows one department and one member as its lists do', async () => {
+    const { id, owner } = await newEnterprise()
+    const other = await newEnterprise()
+    const body = { name: 'Research', monthly_budget: 5 }
+    const made = await owner.client.expect('createDepartment', 201, { params: { id }, body })
+    const departmentId = String(made.json['id'])
+    const department = await owner.client.expect('getDepartment', 200, { params: { id, departmentId } })
+    expect(department.json).toMatchObject({ id: departmentId, ...body })
+    const { memberId } = await newMember(id, owner, 'employee')
+    const member = await owner.client.expect('getMember', 200, { params: { id, memberId } })
+    const list = await owner.client.expect('listMembers', 200, { params: { id } })
+    expect(list.json['data']).toContainEqual(member.json)
+    const theirs = { id: other.id, departmentId, memberId }
+    expect(codeOf(await other.owner.client.call('getDepartment', { params: theirs }))).toBe('NOT_FOUND')
+    expect(codeOf(await other.owner.client.call('getMember', { params: theirs }))).toBe('NOT_FOUND')
+  })
+
   it('is told of to its members, and found by the phone of its owner', async () => {
     const { id, owner } = await newEnterprise()
     const me = await owner.client.expect('me', 200)

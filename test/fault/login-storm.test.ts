@@ -1,7 +1,6 @@
-import { performance } from 'node:perf_hooks'
+import { once } from 'node:events'
+import { Worker } from 'node:worker_threads'
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import type { Simulator } from '../../src/simulator/simulator.ts'
-import { startSimulator } from '../../src/simulator/simulator.ts'
 import { eventually } from '../support/eventually.ts'
 import type { TestGateway } from '../support/gateway.ts'
 import { startGateway } from '../support/gateway.ts'
@@ -12,44 +11,48 @@ import { peakResidentBytes, residentBytes } from '../support/process-memory.ts'
 const LOGINS = Number(process.env['SLUICE_TEST_LOGINS'] ?? 500)
 const PASSWORD = 'correct horse battery'
 const PHONE = '+12025559001'
-const CALM_REQUESTS = 40
+const CALM_REQUESTS = 300
+const PROBE = new URL('../support/ai-probe.mjs', import.meta.url)
 /** Argon2 takes what it is set to take, two times at once; the rest is what answers and their queue hold. */
 const MOST_BYTES = 256 * 1024 * 1024
 const TIMEOUT_MS = 240_000 + LOGINS * 50
 
-let simulator: Simulator
 let gateway: TestGateway
 let admin: ManagementClient
 
 beforeAll(async () => {
-  simulator = await startSimulator()
-  gateway = await startGateway({
-    upstreams: [{ dialect: 'openai-chat', baseUrl: `${simulator.origin}/v1`, models: ['m'] }],
-  })
+  // With the simulator in a process of its own.
+  gateway = await startGateway()
   admin = await ManagementClient.ofAdmin(gateway)
   await admin.expect('adminCreateUser', 201, { body: { phone: PHONE, name: 'Ada', password: PASSWORD } })
 })
 
 afterAll(async () => {
   await gateway.stop()
-  await simulator.close()
 })
 
-/** Milliseconds of an answer, which must be a good one. */
-async function chat(): Promise<number> {
-  const startedMs = performance.now()
-  const response = await fetch(`${gateway.url}/v1/chat/completions`, {
-    method: 'POST',
-    headers: { authorization: `Bearer ${gateway.apiKey}`, 'content-type': 'application/json' },
-    body: JSON.stringify({
-      model: 'm',
-      max_tokens: 5,
-      messages: [{ role: 'user', content: 'hi [[sim {"tokens":5}]]' }],
-    }),
-  })
-  await response.arrayBuffer()
-  expect(response.status).toBe(200)
-  return performance.now() - startedMs
+/** Asks the gateway one thing after the other, from a thread of its own. */
+class Probe {
+  readonly #worker: Worker
+  readonly #took: Promise<number[]>
+
+  constructor(most = Number.MAX_SAFE_INTEGER) {
+    const { url, apiKey } = gateway
+    this.#worker = new Worker(PROBE, { workerData: { url, apiKey, most } })
+    this.#took = once(this.#worker, 'message').then(([took]) => took as number[])
+    // Looked at when it is asked for.
+    this.#took.catch(() => undefined)
+  }
+
+  /** Milliseconds of all answers, once it has made as many as it was to. */
+  took(): Promise<number[]> {
+    return this.#took
+  }
+
+  stop(): Promise<number[]> {
+    this.#worker.postMessage('stop')
+    return this.#took
+  }
 }
 
 function p99(took: readonly number[]): string {
@@ -67,21 +70,14 @@ async function login(index: number): Promise<{ status: number; retryAfter: strin
 }
 
 it('answers every log-in of a storm, in bounded memory, and goes on serving', { timeout: TIMEOUT_MS }, async () => {
-  const calm: number[] = []
-  for (let turn = 0; turn < CALM_REQUESTS; turn++) calm.push(await chat())
+  const calm = await new Probe(CALM_REQUESTS).took()
   const control = gateway.children().find(({ kind }) => kind === 'control')
   if (control === undefined) throw new Error('no control process')
   const before = residentBytes(control.pid)
 
-  const state = { isOver: false }
-  const storm = Promise.all(Array.from({ length: LOGINS }, (_, index) => login(index))).finally(
-    () => (state.isOver = true),
-  )
-  storm.catch(() => undefined)
-  const stormy: number[] = []
-  do stormy.push(await chat())
-  while (!state.isOver)
-  const answers = await storm
+  const probe = new Probe()
+  const answers = await Promise.all(Array.from({ length: LOGINS }, (_, index) => login(index)))
+  const stormy = await probe.stop()
 
   const statuses = new Map<number, number>()
   for (const { status, retryAfter, code } of answers) {
@@ -96,6 +92,7 @@ it('answers every log-in of a storm, in bounded memory, and goes on serving', { 
     `${LOGINS} log-ins: ${[...statuses].map(([status, count]) => `${status} × ${count}`).join(', ')}; AI requests: p99 ${p99(calm)} before, ` +
       `${p99(stormy)} meanwhile (${stormy.length}); the control process grew by ${grown >> 20} MiB`,
   )
+  expect(stormy.length).toBeGreaterThan(0)
   expect(answers).toHaveLength(LOGINS)
   expect(statuses.get(429)).toBeGreaterThan(0)
   expect(grown).toBeLessThan(MOST_BYTES)

@@ -30,8 +30,8 @@ export function allocateBody(size: number): Buffer {
 }
 
 /** As `Buffer.concat`, into such memory. */
-export function joinBody(pieces: readonly Uint8Array[], size: number): Buffer {
-  const whole = allocateBody(size)
+export function joinBody(pieces: readonly Uint8Array[]): Buffer {
+  const whole = allocateBody(pieces.reduce((sum, { length }) => sum + length, 0))
   let at = 0
   for (const piece of pieces) {
     whole.set(piece, at)
@@ -43,7 +43,7 @@ export function joinBody(pieces: readonly Uint8Array[], size: number): Buffer {
 /** The same bytes as they can go to another thread, with no memory of others: shared, or a copy that may be transferred. */
 export function portable(bytes: Uint8Array): Uint8Array {
   if (bytes.buffer instanceof SharedArrayBuffer) return bytes
-  return bytes.length < LARGE_BYTES ? new Uint8Array(bytes) : joinBody([bytes], bytes.length)
+  return bytes.length < LARGE_BYTES ? new Uint8Array(bytes) : joinBody([bytes])
 }
 
 /** What of it has to be transferred. */

@@ -34,7 +34,7 @@ class Collector {
 
   whole(): Buffer {
     const [first] = this.#chunks
-    return first !== undefined && this.#chunks.length === 1 ? first : joinBody(this.#chunks, this.#bytes)
+    return first !== undefined && this.#chunks.length === 1 ? first : joinBody(this.#chunks)
   }
 }
 

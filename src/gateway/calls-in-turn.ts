@@ -116,9 +116,7 @@ class CallsInTurn implements UpstreamCall, UpstreamListener {
 
   #deliver(): void {
     this.#listener.onHead(200, this.#headers)
-    this.#pieces.push(CLOSE)
-    const size = this.#pieces.reduce((sum, { length }) => sum + length, 0)
-    const body = joinBody(this.#pieces, size)
+    const body = joinBody([...this.#pieces, CLOSE])
     this.#pieces.length = 0
     if (!this.#aborted) this.#listener.onData(body)
     if (this.#aborted) return

@@ -124,7 +124,7 @@ export class UwsExchange implements Exchange {
       this.#waiting = null
       const [only] = this.#pieces
       const body = this.#whole ?? (this.#pieces.length === 1 ? only : undefined)
-      resolve(body ?? joinBody(this.#pieces, this.#received))
+      resolve(body ?? joinBody(this.#pieces))
       this.#letGo()
     }
   }

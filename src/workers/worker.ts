@@ -46,8 +46,7 @@ function perform(task: Task, buffer: Buffer): TaskResult | Promise<TaskResult> {
     case 'build-calls': {
       const { bodies, ...calls } = buildCalls(buffer, task.ask)
       const lengths = bodies.map((body) => body.length)
-      const total = lengths.reduce((sum, length) => sum + length, 0)
-      return { kind: 'calls', calls, lengths, bytes: portable(joinBody(bodies, total)) }
+      return { kind: 'calls', calls, lengths, bytes: portable(joinBody(bodies)) }
     }
     case 'read-calls': {
       const { body, ...answer } = readCalls(buffer, task.reading)

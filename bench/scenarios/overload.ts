@@ -28,6 +28,8 @@ const MAX_RECOVERY_SECONDS = 5
 
 const STEPS = [32, 64, 128, 192, 256, 384, 512, 768, 1024, 1536]
 const STEP_SECONDS = 4
+/** In the first of them connections are opened. */
+const ARRIVAL_SECONDS = 2
 const WARM_UP_SECONDS = 10
 /** Below this share more clients bring nothing worth their wait. */
 const SATURATED = 0.95
@@ -124,7 +126,7 @@ function total(used: ReadonlyMap<string, number>): number {
 async function findSaturation(load: LoadProcess, gateway: Program): Promise<{ peak: number; saturation: Saturation }> {
   const steps: Saturation[] = []
   for (const clients of STEPS) {
-    await load.run(clients, 1)
+    await load.run(clients, ARRIVAL_SECONDS)
     steps.push({ clients, ...(await measure(load, gateway, { clients, seconds: STEP_SECONDS })) })
     const best = Math.max(...steps.map(({ servedPerSecond }) => servedPerSecond))
     // Two steps without a gain: this is the top.
@@ -145,26 +147,32 @@ async function main(): Promise<boolean> {
     load.aim(gateway.baseUrl, gateway.headers)
     // A process that has just begun serves half of what it will: saturation is that of a warm one.
     await load.run(values.saturation === undefined ? 64 : Number(values.saturation), WARM_UP_SECONDS)
-    const { peak, saturation } =
+    const { peak: known, saturation } =
       values.saturation === undefined
         ? await findSaturation(load, gateway)
         : await measureAt(load, gateway, Number(values.saturation))
     console.log(
-      `saturation: ${saturation.clients} clients, p99 ${saturation.servedP99Ms} ms; peak ${peak} requests/s\n`,
+      `saturation: ${saturation.clients} clients, p99 ${saturation.servedP99Ms} ms; peak ${known} requests/s\n`,
     )
+    let peak = known
     const rows: Array<Record<string, unknown>> = []
     const broken: string[] = []
     for (const manners of ['honour', 'impatient'] as const) {
       for (const factor of FACTORS) {
         const clients = saturation.clients * factor
+        // What comes is judged when it has come: opening thousands of connections in a second is not what overload is about.
+        const coming = await load.run(clients, ARRIVAL_SECONDS, manners)
         const during = await measure(load, gateway, { clients, seconds: Number(values.seconds), manners })
         const after = await load.run(Math.ceil(saturation.clients / 2), MAX_RECOVERY_SECONDS + 2, manners)
         const name = `${factor} × clients, ${manners === 'honour' ? 'Retry-After honoured' : 'again after 100 ms'}`
+        peak = Math.max(peak, during.servedPerSecond)
         const goodput = during.servedPerSecond / peak
         const p99Ratio = during.servedP99Ms / saturation.servedP99Ms
         rows.push({
           name,
           ...shown(during),
+          'p99 ms coming': coming.servedP99Ms,
+          'refusal p99 ms coming': coming.refusedP99Ms,
           goodput: round(goodput),
           p99Ratio: round(p99Ratio),
           recovery: after.lastRefusalSeconds,
@@ -190,6 +198,7 @@ async function measureAt(
   gateway: Program,
   clients: number,
 ): Promise<{ peak: number; saturation: Saturation }> {
+  await load.run(clients, ARRIVAL_SECONDS)
   const result = await measure(load, gateway, { clients, seconds: STEP_SECONDS * 2 })
   return { peak: result.servedPerSecond, saturation: { clients, ...result } }
 }

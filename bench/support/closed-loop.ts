@@ -27,6 +27,7 @@ export interface Tally {
 }
 
 const IMPATIENT_MS = 100
+const RAMP_MS = 1_000
 const HEAD_END = Buffer.from('\r\n\r\n')
 
 /** Clients that each send one request after another on a connection they keep. */
@@ -41,12 +42,16 @@ export class ClosedLoop {
     this.#manners = manners
   }
 
-  /** Adds clients, or ends some once they have their answers. */
+  /**
+   * Adds clients, or ends some once they have their answers. New ones come spread over `RAMP_MS`: thousands of connections
+   * out of one turn of this thread would be measured with the time that opening them takes here.
+   */
   resize(count: number): void {
-    while (this.#clients.length < count) {
+    const added = count - this.#clients.length
+    for (let index = 0; index < added; index++) {
       const client = new Client(this.#target, this.#manners, () => this.#tally)
       this.#clients.push(client)
-      client.start()
+      client.startIn((index / added) * RAMP_MS)
     }
     for (const client of this.#clients.splice(count)) client.stop()
   }
@@ -83,7 +88,13 @@ class Client {
     this.#request = Buffer.from(`POST ${this.#url.pathname} HTTP/1.1\r\n${lines.join('')}\r\n${target.body}`)
   }
 
-  start(): void {
+  startIn(ms: number): void {
+    this.#after(ms, () => {
+      this.#start()
+    })
+  }
+
+  #start(): void {
     const socket = connect({ host: this.#url.hostname, port: Number(this.#url.port), noDelay: true })
     this.#socket = socket
     this.#received = Buffer.alloc(0)
@@ -102,7 +113,7 @@ class Client {
       if (this.#stopping) return
       if (!counted) this.#tally().failed += 1
       this.#after(IMPATIENT_MS, () => {
-        this.start()
+        this.#start()
       })
     })
   }

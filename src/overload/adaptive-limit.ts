@@ -16,8 +16,8 @@ const SHRINK = 0.9
 const GROW = 1.05
 /** The limit waits for what is under way to come down before it goes below this share of it. */
 const LAG = 0.5
-/** While the limit binds nobody it is given up quickly: it says nothing about the next burst. */
-const RECOVER = 1.25
+/** While the limit binds nobody it is given up sooner: it says nothing about the next burst. */
+const RECOVER = 1.1
 /** From this share of the limit on it is what holds requests back. */
 const BINDING = 0.9
 

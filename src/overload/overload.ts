@@ -19,6 +19,8 @@ export interface OverloadOptions {
 
 /** Requests under way that are admitted in any case but a full house: what measures whether things are better. */
 const TRICKLE = 4
+/** Of the target: what may be spent on letting requests in, in one turn; answers of upstreams take as long again. */
+const TURN_SHARE = 0.5
 const SAMPLES_PER_INTERVAL = 5
 const INTERVALS_PER_SECOND = 10
 /** A level is left one step at a time, after so many intervals without need for it. */
@@ -120,7 +122,8 @@ export class Overload {
     if (this.#turnStartUs === null) {
       this.#turnStartUs = nowUs
       setImmediate(this.#endTurn)
-    } else if (this.#inFlight >= minConcurrency && nowUs - this.#turnStartUs > 1_000 * loopDelayTargetMs) return 'turn'
+    } else if (this.#inFlight >= minConcurrency && nowUs - this.#turnStartUs > 1_000 * TURN_SHARE * loopDelayTargetMs)
+      return 'turn'
     return null
   }
 

@@ -46,10 +46,9 @@ async function main(): Promise<void> {
       profileDir: values.profile ?? null,
     })
     started.unshift(gateway)
-    for (const scenario of scenarios(Number(values.seconds))) {
-      if (!scenario.name.startsWith(values.only)) continue
+    for (const scenario of chosen(scenarios(Number(values.seconds)))) {
       const targets: Record<string, Program> = { sluice: gateway }
-      const others = !values.alone && scenario.translates === undefined && scenario.disturbs === undefined
+      const others = !values.alone && scenario.translates === undefined && scenario.undisturbed === undefined
       if (others) targets['the simulator itself'] = simulator
       if (nginx !== null && others) {
         const proxy = await startNginx(simulator.baseUrl, scenario.unit === 'event' ? 'off' : 'on')
@@ -58,7 +57,6 @@ async function main(): Promise<void> {
       }
       const rows = await compare(scenario, targets, simulator)
       results[scenario.name] = rows
-      if (scenario.disturbs !== undefined) printMoved(rows['sluice'], results[scenario.disturbs]?.['sluice'])
       if (scenario.translates !== undefined) printRatio(rows['sluice'], results[scenario.translates]?.['sluice'])
     }
   } finally {
@@ -70,6 +68,13 @@ async function main(): Promise<void> {
   console.log(`\nwritten to ${values.out}`)
 }
 
+/** Those asked for, and what they are compared with. */
+function chosen(all: readonly Scenario[]): readonly Scenario[] {
+  const asked = all.filter(({ name }) => name.startsWith(values.only))
+  const beside = new Set(asked.map(({ translates }) => translates))
+  return all.filter((scenario) => asked.includes(scenario) || beside.has(scenario.name))
+}
+
 /** One after the other, round by round, so that what else the machine does hits all of them. */
 async function compare(
   scenario: Scenario,
@@ -79,12 +84,19 @@ async function compare(
   console.log(`\n${scenario.name}`)
   const check = scenario.translates === undefined ? checkAnswer : checkText
   for (const target of Object.values(targets)) await check(simulator, target, scenario.body)
-  const rounds: Record<string, Relayed[]> = Object.fromEntries(Object.keys(targets).map((name) => [name, []]))
+  const ways: Record<string, () => Promise<Relayed>> = {}
+  for (const [name, target] of Object.entries(targets)) {
+    ways[name] = () => scenario.run(target)
+    const { undisturbed } = scenario
+    if (undisturbed !== undefined) ways[`${name}, undisturbed`] = () => undisturbed(target)
+  }
+  const rounds: Record<string, Relayed[]> = Object.fromEntries(Object.keys(ways).map((name) => [name, []]))
   for (let round = 0; round < Number(values.rounds); round++) {
-    for (const [name, target] of Object.entries(targets)) rounds[name]?.push(await scenario.run(target))
+    for (const [name, run] of Object.entries(ways)) rounds[name]?.push(await run())
   }
   const rows = Object.fromEntries(Object.entries(rounds).map(([name, of]) => [name, rounded(scenario.summarise(of))]))
   console.table(rows)
+  if (scenario.undisturbed !== undefined) printMoved(rows['sluice'], rows['sluice, undisturbed'])
   const [sluice, nginx] = [rows['sluice'], rows['nginx']]
   if (sluice === undefined || nginx === undefined) return rows
   for (const column of Object.keys(sluice).filter((name) => name.startsWith('CPU'))) {

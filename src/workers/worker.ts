@@ -10,7 +10,7 @@ import type { Validator } from '../validation/validate.ts'
 import type { BodyLimits, CountTask, Task, TaskResult } from './protocol.ts'
 
 /** Below the thread that serves: a large body may take longer, but not the time of small ones. */
-const NICENESS = 5
+const NICENESS = 10
 
 yieldTo(NICENESS)
 

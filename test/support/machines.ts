@@ -12,15 +12,17 @@ export interface Machines {
   stop(): Promise<void>
 }
 
-export interface MachinesOptions extends Omit<GatewayOptions, 'database' | 'env'> {
+export interface MachinesOptions extends Omit<GatewayOptions, 'database' | 'dataDir' | 'env'> {
   readonly count: number
   /** The `redis` section of the configuration file. */
   readonly redis: Record<string, unknown>
+  /** Of the Postgres; by default an empty database. */
+  readonly databaseUrl?: string
 }
 
 /** Gateways that share one Postgres, one Redis, their keys and their secrets, as they would on several machines. */
-export async function startMachines({ count, redis, ...options }: MachinesOptions): Promise<Machines> {
-  const url = await createTestDatabase(inject('postgresUrl'))
+export async function startMachines({ count, redis, databaseUrl, ...options }: MachinesOptions): Promise<Machines> {
+  const url = databaseUrl ?? (await createTestDatabase(inject('postgresUrl')))
   const apiKey = generateApiKey()
   const env = {
     SLUICE_SECRET_KEY_HASH: randomBytes(32).toString('base64'),

@@ -24,11 +24,12 @@ export type IssueKey = (members: Partial<EntryKey>) => Promise<string>
 /** A store of the vitest project's kind that is filled before a gateway begins with it, and looked at when it has ended. */
 export class TenantStore {
   readonly #dataDir: string
-  readonly #url: string | null
+  /** Null where the database is embedded. */
+  readonly url: string | null
 
   private constructor(dataDir: string, url: string | null) {
     this.#dataDir = dataDir
-    this.#url = url
+    this.url = url
   }
 
   static async make(fill: (database: Database, issue: IssueKey) => Promise<void>): Promise<TenantStore> {
@@ -50,7 +51,7 @@ export class TenantStore {
   }
 
   get options(): Pick<GatewayOptions, 'dataDir' | 'database'> {
-    return { dataDir: this.#dataDir, ...(this.#url === null ? {} : { database: { url: this.#url } }) }
+    return { dataDir: this.#dataDir, ...(this.url === null ? {} : { database: { url: this.url } }) }
   }
 
   /** Only while no gateway runs, where the database is embedded. */
@@ -67,7 +68,7 @@ export class TenantStore {
   reconcile(): { code: number | null; output: string } {
     const { PATH = '', HOME = '' } = process.env
     const { status, stdout, stderr } = spawnSync(process.execPath, [SLUICE, 'reconcile'], {
-      env: { PATH, HOME, SLUICE_DATA_DIR: this.#dataDir, ...(this.#url === null ? {} : { DATABASE_URL: this.#url }) },
+      env: { PATH, HOME, SLUICE_DATA_DIR: this.#dataDir, ...(this.url === null ? {} : { DATABASE_URL: this.url }) },
       encoding: 'utf8',
       cwd: this.#dataDir,
     })
@@ -79,10 +80,10 @@ export class TenantStore {
   }
 
   #open(): Promise<Database> {
-    if (this.#url === null) return openPglite(join(this.#dataDir, 'database'))
+    if (this.url === null) return openPglite(join(this.#dataDir, 'database'))
     return Promise.resolve(
       openPostgres({
-        url: this.#url,
+        url: this.url,
         maxConnections: 2,
         statementTimeoutMs: 60_000,
         onConnectionError: () => undefined,

@@ -7,8 +7,8 @@ import { startLimitedLoad } from '../../support/limited-load.ts'
 import { Load } from '../../support/load.ts'
 import type { Machines } from '../../support/machines.ts'
 import { startMachines } from '../../support/machines.ts'
-import { TestRedisCluster } from '../../support/redis-cluster.ts'
-import { TestRedis } from '../../support/redis.ts'
+import type { SharedRedis } from '../../support/redis-kinds.ts'
+import { REDIS_KINDS } from '../../support/redis-kinds.ts'
 
 const REQUESTS_PER_MINUTE = 400
 const SLOTS = 10
@@ -16,26 +16,9 @@ const CLIENTS = 80
 const REQUESTS = 2_000
 const requestKey = generateApiKey()
 
-const KINDS = [
-  {
-    kind: 'one Redis',
-    start: async () => {
-      const redis = await TestRedis.start()
-      return { settings: { url: redis.url }, stop: () => redis.stop() }
-    },
-  },
-  {
-    kind: 'a Redis Cluster of three masters',
-    start: async () => {
-      const cluster = await TestRedisCluster.start()
-      return { settings: { cluster: cluster.addresses }, stop: () => cluster.stop() }
-    },
-  },
-]
-
-describe.runIf(inject('database') === 'postgres').each(KINDS)('two machines with $kind', ({ start }) => {
+describe.runIf(inject('database') === 'postgres').each(REDIS_KINDS)('two machines with $kind', ({ start }) => {
   let simulator: Simulator
-  let redis: Awaited<ReturnType<typeof start>>
+  let redis: SharedRedis
   let machines: Machines
 
   beforeAll(async () => {

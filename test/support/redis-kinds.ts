@@ -1,0 +1,26 @@
+import { TestRedisCluster } from './redis-cluster.ts'
+import { TestRedis } from './redis.ts'
+
+/** What gateways on several machines share their limits in. */
+export interface SharedRedis {
+  /** The `redis` section of the configuration file. */
+  readonly settings: Record<string, unknown>
+  stop(): Promise<void>
+}
+
+export const REDIS_KINDS: ReadonlyArray<{ readonly kind: string; readonly start: () => Promise<SharedRedis> }> = [
+  {
+    kind: 'one Redis',
+    start: async () => {
+      const redis = await TestRedis.start()
+      return { settings: { url: redis.url }, stop: () => redis.stop() }
+    },
+  },
+  {
+    kind: 'a Redis Cluster of three masters',
+    start: async () => {
+      const cluster = await TestRedisCluster.start()
+      return { settings: { cluster: cluster.addresses }, stop: () => cluster.stop() }
+    },
+  },
+]

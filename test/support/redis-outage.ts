@@ -1,0 +1,117 @@
+import { expect } from 'vitest'
+import { generateApiKey } from '../../src/core/api-key.ts'
+import type { Simulator } from '../../src/simulator/simulator.ts'
+import { startSimulator } from '../../src/simulator/simulator.ts'
+import { eventually } from './eventually.ts'
+import { startLimitedLoad } from './limited-load.ts'
+import { Load } from './load.ts'
+import type { Machines } from './machines.ts'
+import { startMachines } from './machines.ts'
+
+const SLOTS = 10
+const REQUESTS_PER_MINUTE = 300
+const OUTAGE_MS = 10_000
+const CALM_MS = 2_000
+const RECOVERY_MS = 6_000
+/** Requests served by each machine by then. */
+const SERVED_AGAIN = 20
+
+export interface Outage {
+  readonly name: string
+  readonly begin: () => Promise<void>
+  readonly end: () => Promise<void>
+}
+
+/** Two machines that share a Redis, a limited upstream key, and an entry key with a limit for each outage. */
+export class OutageWorld {
+  readonly #simulator: Simulator
+  readonly #machines: Machines
+  readonly #keys: ReadonlyMap<string, string>
+
+  private constructor(simulator: Simulator, machines: Machines, keys: ReadonlyMap<string, string>) {
+    this.#simulator = simulator
+    this.#machines = machines
+    this.#keys = keys
+  }
+
+  /** @param redis that section of the configuration file */
+  static async start(redis: Record<string, unknown>, outages: readonly string[]): Promise<OutageWorld> {
+    const simulator = await startSimulator()
+    const keys = outages.map((name) => ({ name, key: generateApiKey(), rpm: REQUESTS_PER_MINUTE }))
+    const machines = await startMachines({
+      count: 2,
+      redis,
+      fronts: 2,
+      upstreams: [
+        {
+          dialect: 'openai-chat',
+          baseUrl: `${simulator.origin}/v1`,
+          models: ['m'],
+          keys: [{ id: 'shared', credential: 'shared-credential', max_concurrency: SLOTS }],
+        },
+      ],
+      keys,
+      config: { upstream: { queue_wait_ms: 60_000 } },
+    })
+    return new OutageWorld(simulator, machines, new Map(keys.map(({ name, key }) => [name, key])))
+  }
+
+  /** Under load on both machines: nothing fails, limits and slots hold, and afterwards both serve on. Takes half a minute. */
+  async rideOut({ name, begin, end }: Outage): Promise<void> {
+    const loads = this.#machines.gateways.map(
+      ({ url }, index) =>
+        new Load({
+          url,
+          apiKey: this.#machines.apiKey,
+          clients: 8,
+          name: `${name}-${index}`,
+          message: (n) => `hello ${n} [[sim {"tokens":3,"ttftMs":20,"eventsPerSecond":200}]]`,
+          timeoutMs: 90_000,
+        }),
+    )
+    const limited = this.#machines.gateways.map(({ url }) =>
+      startLimitedLoad({
+        url,
+        apiKey: this.#keys.get(name) ?? '',
+        clients: 4,
+        maxWaitMs: 300,
+        body: { model: 'm', max_tokens: 5, messages: [{ role: 'user', content: 'hello [[sim {"tokens":2}]]' }] },
+      }),
+    )
+    const startedMs = Date.now()
+    await reached(startedMs + CALM_MS)
+    await begin()
+    await reached(startedMs + CALM_MS + OUTAGE_MS)
+    const during = loads.map((load) => load.served)
+    await end()
+    await reached(startedMs + CALM_MS + OUTAGE_MS + RECOVERY_MS)
+    const afterwards = loads.map((load) => load.served)
+    const outcomes = await Promise.all(limited.map((load) => load.stop()))
+    const fates = (await Promise.all(loads.map((load) => load.stop()))).flat()
+
+    expect(fates.filter(({ status }) => status !== 200)).toEqual([])
+    expect(outcomes.flatMap(({ others }) => others)).toEqual([])
+    // All of it fits into one window.
+    const admitted = outcomes.reduce((sum, outcome) => sum + outcome.admitted.length, 0)
+    expect(admitted).toBeLessThanOrEqual(REQUESTS_PER_MINUTE)
+    expect(admitted).toBeGreaterThan(REQUESTS_PER_MINUTE / 2)
+    expect(this.#simulator.stats().keys['shared-credential']?.maxInFlight).toBeLessThanOrEqual(SLOTS)
+    for (const [index, served] of afterwards.entries()) {
+      expect(served).toBeGreaterThan((during[index] ?? 0) + SERVED_AGAIN)
+    }
+  }
+
+  async stop(): Promise<void> {
+    await this.#machines.stop()
+    await this.#simulator.close()
+  }
+}
+
+function reached(atMs: number): Promise<void> {
+  return eventually(
+    () => {
+      expect(Date.now()).toBeGreaterThan(atMs)
+    },
+    { timeoutMs: atMs - Date.now() + 20_000 },
+  )
+}

@@ -1,5 +1,7 @@
+import { once } from 'node:events'
 import { readdirSync } from 'node:fs'
-import type { Socket } from 'node:net'
+import { createServer } from 'node:net'
+import type { AddressInfo, Socket } from 'node:net'
 import fc from 'fast-check'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { systemClock } from '../../src/core/clock.ts'
@@ -285,6 +287,28 @@ export function upstreamClientContract(
       )
       for (let i = 0; i < 3; i++) await send().over()
       expect(server.sockets).toHaveLength(3)
+    })
+
+    it('are not used again when an answer is whole before its request has left', async () => {
+      const sockets: Socket[] = []
+      const early = createServer((socket) => {
+        sockets.push(socket)
+        socket.on('error', () => undefined)
+        socket.once('data', () => {
+          socket.pause()
+          socket.write('HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok')
+        })
+      })
+      early.listen(0, '127.0.0.1')
+      await once(early, 'listening')
+      const origin = `http://127.0.0.1:${(early.address() as AddressInfo).port}`
+      const heard = await send({ origin, body: 'x'.repeat(16_000_000) }).over()
+      expect([heard.error, heard.text]).toEqual([null, 'ok'])
+      expect((await send({ origin }).over()).text).toBe('ok')
+      expect(sockets).toHaveLength(2)
+      for (const socket of sockets) socket.destroy()
+      early.close()
+      await once(early, 'close')
     })
 
     it('are not trusted after bytes that nobody asked for', async () => {

@@ -52,6 +52,7 @@ export interface LogRow {
   readonly error_type: string | null
   readonly error_code: string | null
   readonly settlement: string
+  readonly total_us: number
   readonly aborted: boolean
   readonly stream: boolean
   readonly attempts: number

@@ -15,3 +15,14 @@ export function mostInAWindow(charges: ReadonlyArray<readonly [atMs: number, amo
   }
   return most
 }
+
+/** The least that can have been charged in the fullest 60 seconds, of charges that each came at some time between two. */
+export function mostSurelyInAWindow(
+  charges: ReadonlyArray<{ readonly fromMs: number; readonly toMs: number; readonly amount: number }>,
+): number {
+  const inWindow = (startMs: number): number =>
+    charges
+      .filter(({ fromMs, toMs }) => fromMs >= startMs && toMs < startMs + WINDOW_MS)
+      .reduce((sum, { amount }) => sum + amount, 0)
+  return Math.max(0, ...charges.map(({ fromMs }) => inWindow(fromMs)))
+}

@@ -1,5 +1,6 @@
 import { parseArgs } from 'node:util'
 import { TestRedis } from '../../test/support/redis.ts'
+import { BUSY_BODY, BUSY_LIMITS } from '../support/busy-key.ts'
 import { percentile } from '../support/load-client.ts'
 import { startGateway, startSimulator } from '../support/programs.ts'
 import type { Program } from '../support/programs.ts'
@@ -19,14 +20,6 @@ const { values } = parseArgs({
 const MAX_ADDED_MS = 5
 const NOTICED_SECONDS = 1
 const WARM_UP_SECONDS = 8
-const BODY = JSON.stringify({
-  model: 'sim-gpt',
-  messages: [
-    { role: 'user', content: `${'The quick brown fox jumps over the lazy dog. '.repeat(10)}[[sim {"tokens":40}]]` },
-  ],
-})
-/** All kinds of limits, and none that is reached. */
-const LIMITS = { rpm: 50_000_000, tpm: 2_000_000_000, max_concurrency: 10_000 }
 
 const LOSSES: Readonly<
   Record<string, { lose(redis: TestRedis): Promise<void>; bringBack(redis: TestRedis): Promise<void> }>
@@ -43,7 +36,7 @@ async function main(): Promise<boolean> {
   try {
     const gateway = await startGateway({
       upstreamBaseUrl: simulator.baseUrl,
-      key: LIMITS,
+      key: BUSY_LIMITS,
       config: { redis: { url: redis.url } },
     })
     started.unshift(gateway)
@@ -85,7 +78,7 @@ async function main(): Promise<boolean> {
 
 async function during(gateway: Program, seconds: number): Promise<{ p99Ms: number; errors: number }> {
   const { totalMs, errors } = await steadyLoad(gateway, {
-    body: BODY,
+    body: BUSY_BODY,
     connections: 8,
     seconds,
     rate: Number(values.rate),

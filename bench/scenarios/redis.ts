@@ -1,5 +1,6 @@
 import { parseArgs } from 'node:util'
 import { TestRedis } from '../../test/support/redis.ts'
+import { BUSY_BODY, BUSY_LIMITS } from '../support/busy-key.ts'
 import { relay } from './relay.ts'
 import type { Relayed } from './relay.ts'
 import { machineUse } from '../support/process-use.ts'
@@ -17,14 +18,6 @@ const { values } = parseArgs({
 /** What is promised. */
 const MAX_RATIO = 1.05
 const CONNECTIONS = 64
-const BODY = JSON.stringify({
-  model: 'sim-gpt',
-  messages: [
-    { role: 'user', content: `${'The quick brown fox jumps over the lazy dog. '.repeat(10)}[[sim {"tokens":40}]]` },
-  ],
-})
-/** All kinds of limits, and none that is reached. */
-const LIMITS = { rpm: 50_000_000, tpm: 2_000_000_000, max_concurrency: 10_000 }
 
 /** One busy key under every kind of limit: what a request costs with the authority of the process, and with that of Redis. */
 async function main(): Promise<boolean> {
@@ -32,7 +25,7 @@ async function main(): Promise<boolean> {
   const simulator = await startSimulator()
   const started: Program[] = [simulator]
   try {
-    const options = { upstreamBaseUrl: simulator.baseUrl, key: LIMITS }
+    const options = { upstreamBaseUrl: simulator.baseUrl, key: BUSY_LIMITS }
     const alone = await startGateway(options)
     started.unshift(alone)
     const shared = await startGateway({ ...options, config: { redis: { url: redis.url } } })
@@ -67,7 +60,7 @@ interface Cost {
 async function costOf(gateway: Program, redis: TestRedis): Promise<Cost> {
   const before = { redisUs: await usedBy(redis), machine: machineUse() }
   const relayed = await relay(gateway, {
-    body: BODY,
+    body: BUSY_BODY,
     connections: CONNECTIONS,
     seconds: Number(values.seconds),
     spreadMs: 0,

@@ -1,12 +1,16 @@
 import { Agent, request } from 'undici'
+import { expect } from 'vitest'
 import { generateApiKey } from '../../src/core/api-key.ts'
-import { moveWallet } from '../../src/ledger/wallet.ts'
+import { findWallet, moveWallet } from '../../src/ledger/wallet.ts'
 import type { Database } from '../../src/store/database.ts'
+import { eventually } from './eventually.ts'
+import type { TestGateway } from './gateway.ts'
+import type { TenantStore } from './tenant-store.ts'
 
 /** Requests that come at the same time. */
-export const RUSH = 1_000
+const RUSH = 1_000
 /** How many of them a wallet pays for. */
-export const AFFORDABLE = 100
+const AFFORDABLE = 100
 /** Of each answer: one micro-unit each. */
 const TOKENS = 20
 const REFUSAL =
@@ -49,8 +53,39 @@ export async function fillWallets(database: Database, enterprises: readonly Prep
   }
 }
 
+/**
+ * Every wallet is rushed, one after the other, over all gateways: exactly what it pays for is admitted. Then they end, all wallets
+ * are empty, and the books agree.
+ */
+export async function expectExactWallets(
+  gateways: readonly TestGateway[],
+  store: TenantStore,
+  enterprises: readonly Prepaid[],
+): Promise<void> {
+  const urls = gateways.map(({ url }) => url)
+  for (const enterprise of enterprises) {
+    const { admitted, refused, others } = await rush(urls, enterprise)
+    expect(others).toEqual([])
+    expect([admitted, refused]).toEqual([AFFORDABLE, RUSH - AFFORDABLE])
+  }
+  await eventually(
+    async () => {
+      expect(await gateways[0]?.logRows({ status: '200' })).toHaveLength(enterprises.length * AFFORDABLE)
+    },
+    { timeoutMs: 60_000 },
+  )
+  await Promise.all(gateways.map((gateway) => gateway.end('SIGTERM')))
+  const balances = await store.use((database) =>
+    Promise.all(enterprises.map(async ({ id }) => (await findWallet(database, id))?.balanceMicro)),
+  )
+  expect(balances).toEqual(enterprises.map(() => 0n))
+  const { code, output } = store.reconcile()
+  expect(output).toContain('The books agree.')
+  expect(code).toBe(0)
+}
+
 /** Sends `RUSH` requests at once, to each gateway in turn; what became of them, but for those that the wallet refused. */
-export async function rush(
+async function rush(
   urls: readonly string[],
   { key }: Prepaid,
 ): Promise<{ admitted: number; refused: number; others: readonly string[] }> {

@@ -1,19 +1,15 @@
-import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest'
-import { findWallet } from '../../../src/ledger/wallet.ts'
+import { afterAll, beforeAll, describe, inject, it } from 'vitest'
 import type { Simulator } from '../../../src/simulator/simulator.ts'
 import { startSimulator } from '../../../src/simulator/simulator.ts'
-import { eventually } from '../../support/eventually.ts'
 import type { Machines } from '../../support/machines.ts'
 import { startMachines } from '../../support/machines.ts'
 import type { SharedRedis } from '../../support/redis-kinds.ts'
 import { REDIS_KINDS } from '../../support/redis-kinds.ts'
 import { TenantStore } from '../../support/tenant-store.ts'
 import {
-  AFFORDABLE,
+  expectExactWallets,
   fillWallets,
   prepaidEnterprises,
-  rush,
-  RUSH,
   RUSH_CONFIG,
   rushKeys,
 } from '../../support/wallet-rush.ts'
@@ -53,28 +49,7 @@ describe.runIf(inject('database') === 'postgres').each(REDIS_KINDS)('two machine
     'admit exactly 100 of 1 000 concurrent requests to a wallet for 100, twenty times, and the books agree',
     { timeout: 600_000 },
     async () => {
-      const urls = machines.gateways.map(({ url }) => url)
-      for (const enterprise of enterprises) {
-        const { admitted, refused, others } = await rush(urls, enterprise)
-        expect(others).toEqual([])
-        expect([admitted, refused]).toEqual([AFFORDABLE, RUSH - AFFORDABLE])
-      }
-
-      await eventually(
-        async () => {
-          const rows = await machines.gateways[0]?.logRows({ status: '200' })
-          expect(rows).toHaveLength(ROUNDS * AFFORDABLE)
-        },
-        { timeoutMs: 60_000 },
-      )
-      await Promise.all(machines.gateways.map((gateway) => gateway.end('SIGTERM')))
-      const balances = await store.use((database) =>
-        Promise.all(enterprises.map(async ({ id }) => (await findWallet(database, id))?.balanceMicro)),
-      )
-      expect(balances).toEqual(enterprises.map(() => 0n))
-      const { code, output } = store.reconcile()
-      expect(output).toContain('The books agree.')
-      expect(code).toBe(0)
+      await expectExactWallets(machines.gateways, store, enterprises)
     },
   )
 })

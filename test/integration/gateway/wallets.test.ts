@@ -1,17 +1,13 @@
-import { afterAll, beforeAll, expect, it } from 'vitest'
-import { findWallet } from '../../../src/ledger/wallet.ts'
+import { afterAll, beforeAll, it } from 'vitest'
 import type { Simulator } from '../../../src/simulator/simulator.ts'
 import { startSimulator } from '../../../src/simulator/simulator.ts'
-import { eventually } from '../../support/eventually.ts'
 import type { TestGateway } from '../../support/gateway.ts'
 import { startGateway } from '../../support/gateway.ts'
 import { TenantStore } from '../../support/tenant-store.ts'
 import {
-  AFFORDABLE,
+  expectExactWallets,
   fillWallets,
   prepaidEnterprises,
-  rush,
-  RUSH,
   RUSH_CONFIG,
   rushKeys,
 } from '../../support/wallet-rush.ts'
@@ -45,25 +41,6 @@ it(
   'admits exactly 100 of 1 000 concurrent requests to a wallet for 100, twenty times, and the books agree',
   { timeout: 600_000 },
   async () => {
-    for (const enterprise of enterprises) {
-      const { admitted, refused, others } = await rush([gateway.url], enterprise)
-      expect(others).toEqual([])
-      expect([admitted, refused]).toEqual([AFFORDABLE, RUSH - AFFORDABLE])
-    }
-
-    await eventually(
-      async () => {
-        expect(await gateway.logRows({ status: '200' })).toHaveLength(ROUNDS * AFFORDABLE)
-      },
-      { timeoutMs: 60_000 },
-    )
-    await gateway.end('SIGTERM')
-    const balances = await store.use((database) =>
-      Promise.all(enterprises.map(async ({ id }) => (await findWallet(database, id))?.balanceMicro)),
-    )
-    expect(balances).toEqual(enterprises.map(() => 0n))
-    const { code, output } = store.reconcile()
-    expect(output).toContain('The books agree.')
-    expect(code).toBe(0)
+    await expectExactWallets([gateway], store, enterprises)
   },
 )

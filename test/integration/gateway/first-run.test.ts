@@ -105,7 +105,7 @@ it('shows no secret at the next start, changes none, and knows them still', asyn
   url = await program.ready()
 
   expect((await askChat(url, made.api_key, 'sim-gpt')).status).toBe(200)
-  expect((await askChat(url, `${made.api_key.slice(0, -1)}x`, 'sim-gpt')).status).toBe(401)
+  expect((await askChat(url, `${made.api_key.slice(0, -1)}!`, 'sim-gpt')).status).toBe(401)
   const response = await login(made.admin)
   const { token } = (await response.json()) as { token: string }
   expect((await login({ ...made.admin, password: 'wrong-canary-password' })).status).toBe(401)

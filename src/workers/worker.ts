@@ -1,6 +1,7 @@
+// Before all else: loading what follows takes a while, too.
+import './give-way.ts'
 import { move, transferableSymbol, valueSymbol } from 'piscina'
 import { GatewayError } from '../core/errors.ts'
-import { yieldTo } from '../core/thread-priority.ts'
 import { joinBody, portable, transfersOf } from '../core/uncounted-memory.ts'
 import { dialectOf } from '../dialects/index.ts'
 import { buildCalls, readCalls } from '../dialects/services/calls.ts'
@@ -8,11 +9,6 @@ import { translateAnswer, translateRequest } from '../dialects/translate.ts'
 import { createValidator } from '../validation/validate.ts'
 import type { Validator } from '../validation/validate.ts'
 import type { BodyLimits, CountTask, Task, TaskResult } from './protocol.ts'
-
-/** Below the thread that serves: a large body may take longer, but not the time of small ones. */
-const NICENESS = 10
-
-yieldTo(NICENESS)
 
 let validator: { readonly limits: BodyLimits; readonly validator: Validator } | null = null
 

@@ -199,8 +199,6 @@ export async function simulateLeases(options: SimulationOptions): Promise<Simula
       if (front === undefined) return
       const kind = random.next()
       if (front.node.authority === null) return
-      // Who begins while Redis is away knows of nobody and takes its share, whatever the others have used before.
-      if (world.redisAway) return
       if (kind < 0.5) world.crash(front)
       else if (kind < 0.8) world.restartAuthority(500 + random.next() * 3_000, front.node)
       else world.crashNode(front.node, 1_000 + random.next() * 30_000)
@@ -208,10 +206,6 @@ export async function simulateLeases(options: SimulationOptions): Promise<Simula
     if (Number.isFinite(faults.crashEveryMs)) world.after(draw(faults.crashEveryMs), crash)
     const outage = (): void => {
       if (isOver) return
-      if (world.fronts.some(({ node }) => node.authority === null)) {
-        world.after(1_000, outage)
-        return
-      }
       world.after(draw(faults.outageEveryMs) + 90_000, outage)
       world.redisAway = true
       world.after(300 + random.next() * 12_000, () => {

@@ -33,6 +33,10 @@ export async function relay(program: Program, options: LoadOptions): Promise<Rel
 
 /** Loads a program at a rate; what that costs is not counted. */
 export async function relaySteadily(program: Program, options: SteadyOptions): Promise<Relayed> {
+  if (!warm.has(program)) {
+    warm.add(program)
+    await load(program, { body: options.body, connections: 64, seconds: FIRST_WARM_UP_SECONDS, spreadMs: 0 })
+  }
   await steadyLoad(program, { ...options, seconds: 1 })
   const result = await steadyLoad(program, options)
   return { result, cpuUs: new Map(), memoryMb: memoryMbOfTree(program.pid) }

@@ -2,6 +2,7 @@ import { GatewayError } from '../../src/core/errors.ts'
 import type { Principal } from '../../src/core/principal.ts'
 import { Admissions } from '../../src/limits/admissions.ts'
 import type { LeaseBook } from '../../src/limits/lease-book.ts'
+import { BudgetBooks } from './budget-books.ts'
 import { entryKey } from './entry-key.ts'
 import type { LeaseLane } from './lease-lane.ts'
 import { LeaseWorld } from './lease-world.ts'
@@ -10,6 +11,9 @@ import { SeededRandom } from './seeded-random.ts'
 
 const WINDOW_MS = 60_000
 const AMPLE = 1_000_000_000_000
+const BUDGET_EVERY_MS = 40
+/** So many refusals in a row, and nothing is left of a budget. */
+const USED_UP = 200
 /** Demand, as a part of the limit, for a while at a time. */
 const DEMANDS = [0.3, 0.8, 0.95, 1.2, 1.5, 2.5]
 
@@ -23,6 +27,8 @@ export interface SimulationOptions {
   readonly limits: readonly number[]
   /** Requests at the same time, one key for each. */
   readonly places: readonly number[]
+  /** Money of a month, one key for each; a month ends when all of it is used. */
+  readonly budgets: readonly number[]
   /** Ends when so many requests were admitted. */
   readonly admissions: number
   readonly faults: {
@@ -46,6 +52,12 @@ export interface SimulationResult {
   readonly shares: readonly number[]
   /** Of all keys with places: the most at the same time ÷ the limit. */
   readonly mostAtOnce: number
+  /** Of all budgets: the most that was used and held for requests under way ÷ the limit. */
+  readonly mostSpent: number
+  /** Budgets that were used up. */
+  readonly months: number
+  /** Of those, the least that was used ÷ the limit. */
+  readonly leastSpent: number
   /** Of all keys, the least that could be had when all was quiet ÷ the limit. */
   readonly back: number
   readonly scripts: number
@@ -85,10 +97,12 @@ export async function simulateLeases(options: SimulationOptions): Promise<Simula
   const { seed, lane, nodes, fronts, faults } = options
   const random = new SeededRandom(seed)
   const draw = (meanMs: number): number => -Math.log(1 - random.next()) * meanMs
-  const world = new LeaseWorld({
+  const books: BudgetBooks = new BudgetBooks(() => world, random)
+  const world: LeaseWorld = new LeaseWorld({
     fronts,
     nodes,
     lane,
+    budgets: (node) => books.truthOf(node),
     random: () => random.next(),
     skewMs: faults?.skewMs ?? 0,
     lossRate: faults?.lossRate ?? 0,
@@ -191,6 +205,36 @@ export async function simulateLeases(options: SimulationOptions): Promise<Simula
     return usage
   })
 
+  let months = 0
+  let leastSpent = 1
+  for (const [index, limit] of options.budgets.entries()) {
+    let month = 0
+    let refused = 0
+    const one = (): void => {
+      if (isOver) return
+      world.after(draw(BUDGET_EVERY_MS), one)
+      const front = anyFront(null)
+      if (front === undefined) return
+      const allowance = `budget:money:key:budget-${index}:${month}`
+      const worst = random.between(1, Math.max(1, Math.floor(limit / 500)))
+      const cost = { worst, actual: random.between(0, worst), durationMs: random.next() * 3_000 }
+      const of = month
+      books.request(front, { allowance, limit }, cost).then(
+        (isIn) => {
+          if (of !== month) return
+          refused = isIn ? 0 : refused + 1
+          if (refused < USED_UP) return
+          refused = 0
+          month += 1
+          months += 1
+          leastSpent = Math.min(leastSpent, books.spentOf(allowance) / limit)
+        },
+        (cause: unknown) => world.faults.push(cause),
+      )
+    }
+    world.after(draw(1_000), one)
+  }
+
   if (faults !== null) {
     const crash = (): void => {
       if (isOver) return
@@ -199,9 +243,14 @@ export async function simulateLeases(options: SimulationOptions): Promise<Simula
       if (front === undefined) return
       const kind = random.next()
       if (front.node.authority === null) return
-      if (kind < 0.5) world.crash(front)
-      else if (kind < 0.8) world.restartAuthority(500 + random.next() * 3_000, front.node)
-      else world.crashNode(front.node, 1_000 + random.next() * 30_000)
+      if (kind < 0.5) {
+        books.crashes(front)
+        world.crash(front)
+      } else if (kind < 0.8) world.restartAuthority(500 + random.next() * 3_000, front.node)
+      else {
+        for (const one of front.node.fronts) books.crashes(one)
+        world.crashNode(front.node, 1_000 + random.next() * 30_000)
+      }
     }
     if (Number.isFinite(faults.crashEveryMs)) world.after(draw(faults.crashEveryMs), crash)
     const outage = (): void => {
@@ -250,6 +299,9 @@ export async function simulateLeases(options: SimulationOptions): Promise<Simula
     worstWindow,
     share: total() / exact,
     shares: windows.map((window) => window.admitted.size / window.exact.size),
+    mostSpent: books.most,
+    months,
+    leastSpent,
     mostAtOnce: Math.max(0, ...slots.map(({ most, limit }) => most / limit)),
     back,
     scripts: lane.calls,

@@ -50,7 +50,8 @@ export interface LeaseWorldOptions {
   readonly skewMs?: number
   /** Which part of the scripts that are sent to Redis is lost, or whose answer is. */
   readonly lossRate?: number
-  readonly budgets?: BudgetTruth
+  /** What the control process of a machine reads of budgets. */
+  readonly budgets?: (node: WorldNode) => BudgetTruth
 }
 
 /**
@@ -85,6 +86,11 @@ export class LeaseWorld {
     for (let i = 0; i < (options.nodes ?? 1); i++) this.#makeNode(`node-${i}`)
   }
 
+  /** The machines share a Redis. */
+  get isShared(): boolean {
+    return this.#options.lane !== undefined
+  }
+
   readonly clock = { now: (): number => this.nowMs, monotonicUs: (): number => Math.round(this.nowMs * 1000) }
 
   after(ms: number, run: () => void): void {
@@ -113,11 +119,6 @@ export class LeaseWorld {
       while (this.#running.size > 0) await Promise.all(this.#running)
     }
     this.nowMs = endMs
-  }
-
-  /** A journal of the first machine is closed. A control process that is away finds out by itself. */
-  ended(writer: string): void {
-    this.#first().authority?.ended(writer)
   }
 
   /** All authorities are there and serve. */
@@ -204,7 +205,7 @@ export class LeaseWorld {
             clock: this.clock,
             holders: this.#size,
             closed: isRestart,
-            budgets: this.#options.budgets ?? NO_BUDGETS,
+            budgets: this.#options.budgets?.(node) ?? NO_BUDGETS,
             reply,
           })
         : this.#redisAuthority(node, lane, isRestart, reply)
@@ -243,7 +244,7 @@ export class LeaseWorld {
       incarnation: restarts,
       fronts: this.#options.fronts,
       isRestart,
-      budgets: this.#options.budgets ?? NO_BUDGETS,
+      budgets: this.#options.budgets?.(node) ?? NO_BUDGETS,
       reply,
       onHere: () => {
         toFronts((front) => {

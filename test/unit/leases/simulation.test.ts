@@ -48,6 +48,7 @@ it.each<readonly [name: string, faults: SimulationOptions['faults']]>([
       fronts: 3,
       limits: LIMITS,
       places: [24, 60],
+      budgets: [5_000, 1_000_000],
       admissions: ADMISSIONS,
       faults,
     })
@@ -56,6 +57,7 @@ it.each<readonly [name: string, faults: SimulationOptions['faults']]>([
     // Without an authority a process goes by what it heard last, and has at least one place of every caller.
     expect(result.worstWindow).toBeLessThanOrEqual(hasAuthority ? 1 : 1 + UNKNOWN_PART)
     if (hasAuthority) expect(result.mostAtOnce).toBeLessThanOrEqual(1)
+    expect(result.mostSpent).toBeLessThanOrEqual(1)
     expect(result.back).toBe(1)
     if (faults === null) expect(result.share).toBeGreaterThan(0.98)
     // A short run is over before the windows it fills have gone round.

@@ -135,7 +135,6 @@ export class WindowUse {
    * to it the draws are no news.
    */
   resume(remembers: boolean, nowMs: number): HoldingState['used'] {
-    this.#aloneSinceMs = null
     if (!remembers) {
       this.#charges.clear()
       return this.#window.charges(nowMs)

@@ -29,7 +29,8 @@ interface Flight {
   readonly charges: ReadonlyArray<readonly [cell: number, amount: number]>
   /** Requests of the holder that are acknowledged with it. */
   readonly requests: readonly number[]
-  readonly generation: number
+  /** Which time it was that the holder had said what it holds. */
+  readonly resumption: number
   readonly isEnd: boolean
 }
 
@@ -41,7 +42,7 @@ export interface SettledUse {
 
 export interface CallFrame {
   readonly sequence: number
-  readonly generation: number
+  readonly resumption: number
   /** The journal of the holder. */
   readonly writer: string
   readonly toRedisCell: (cell: number) => number
@@ -133,13 +134,15 @@ export class LeaseUnit {
 
   /**
    * Replaces what was held by what the holder says. What it drew since it was heard last was part of what it held, and counts as
-   * used with the rest of that; of what it said before, only corrections stand. `used` is empty if those are remembered.
+   * used with the rest of that; of what it said before, only corrections stand. `used` is empty if those are remembered. What it says
+   * it used of a budget is all of it, those corrections included.
    */
   resume(held: number, used: ReadonlyArray<readonly [cell: number, amount: number]>): void {
     this.silence()
     this.#returned = 0
     this.#recalled = false
     this.#cancelled = false
+    if (this.kind === 'budget' && used.length > 0) this.#charges.clear()
     for (const charge of this.#charges.values()) charge[0] = 0
     this.#resumed = { held, used }
   }
@@ -205,7 +208,7 @@ export class LeaseUnit {
     return says || this.#charges.size > 0 || this.#returned > 0 || this.#requests.length > 0
   }
 
-  #nextCall({ sequence, generation, writer, toRedisCell }: CallFrame): Flight {
+  #nextCall({ sequence, resumption, writer, toRedisCell }: CallFrame): Flight {
     const cellOf = (cell: number): number => (this.kind === 'budget' ? 0 : toRedisCell(cell))
     const charges = [...this.#charges].map(([cell, [drawn, correction]]) => [cellOf(cell), drawn, correction])
     const resumed = this.#resumed
@@ -235,7 +238,7 @@ export class LeaseUnit {
       call,
       charges: [...booked, ...used],
       requests: this.#requests,
-      generation,
+      resumption,
       isEnd: this.#gone,
     }
     this.#charges = new Map()

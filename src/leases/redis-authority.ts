@@ -43,6 +43,8 @@ interface Holder {
   readonly replies: HolderReplies
   /** In which it said what it holds; what it wanted before that does not count any more. */
   generation: number
+  /** Changes whenever it says what it holds: what was asked before is not for it any more. */
+  resumption: number
   epoch: string | null
   isGone: boolean
   /** Its journal. */
@@ -126,6 +128,7 @@ export class RedisAuthority implements Authority {
     this.#living.add(writer)
     const isNew = holder.epoch !== this.#epoch
     holder.generation = this.#generation
+    holder.resumption += 1
     holder.epoch = this.#epoch
     const told = new Set<string>()
     for (const { allowance, kind, limit, held, used } of holdings) {
@@ -389,10 +392,11 @@ export class RedisAuthority implements Authority {
 
   #callOf(unit: LeaseUnit, freshEpoch: string): RedisCall {
     this.#sequence += 1
+    const holder = this.#holders.get(unit.name)
     const { call } = unit.call({
       sequence: this.#sequence,
-      generation: this.#generation,
-      writer: this.#writerName(this.#holders.get(unit.name)?.writer ?? unit.name),
+      resumption: holder?.resumption ?? 0,
+      writer: this.#writerName(holder?.writer ?? unit.name),
       toRedisCell: (cell) => this.#clocks.toRedisCell(cell),
     })
     if (unit.waiting !== null) this.#waiting.add(unit)
@@ -439,7 +443,8 @@ export class RedisAuthority implements Authority {
         if (flight.isEnd) this.#drop(unit)
         else if (unit.hasNews) this.#dirty.add(unit)
         const holder = this.#holders.get(unit.name)
-        if (holder === undefined || flight.generation !== this.#generation || this.#state !== 'here') return
+        if (holder?.generation !== this.#generation || this.#state !== 'here') return
+        if (flight.resumption !== holder.resumption) return
         if (unit.kind === 'budget') {
           if (read.reply.isUnread && unit.waiting !== null && !unit.hasNews) this.#audited.delete(unit.allowance)
           this.#audit(unit.allowance)
@@ -466,6 +471,7 @@ export class RedisAuthority implements Authority {
         units: new Map(),
         replies: new HolderReplies(),
         generation: -1,
+        resumption: 0,
         epoch: null,
         isGone: false,
         writer: name,

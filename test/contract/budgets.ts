@@ -8,7 +8,7 @@ interface Load {
   readonly seed: number
   readonly limit: number
   readonly everyMs: number
-  readonly faults: 'none' | 'fronts' | 'authority' | 'both'
+  readonly faults: 'none' | 'fronts' | 'authority' | 'both' | 'Redis'
 }
 
 const QUIET_MS = 20_000
@@ -50,6 +50,17 @@ async function useUp({ seed, limit, everyMs, faults }: Load, lane?: LeaseLane): 
       },
     )
   }
+  if (faults === 'Redis') {
+    every(
+      () => 6_000 + random.next() * 12_000,
+      () => {
+        leases.redisAway = true
+        leases.after(random.next() * 5_000, () => {
+          leases.redisAway = false
+        })
+      },
+    )
+  }
   await leases.run(60_000 + QUIET_MS)
   for (let refused = 0; refused < 3;) {
     void world.request(world.front(), limit, 1, 1, 0).then((isIn) => (refused = isIn ? 0 : refused + 1))
@@ -70,7 +81,8 @@ const loads = (faults: Load['faults']) =>
 /** What holds for budgets, whoever hands out the leases. @param runs of each property */
 export function budgetsContract(runs: number, lane?: () => LeaseLane): void {
   describe('a budget over several fronts', () => {
-    it.each(['none', 'fronts', 'authority', 'both'] as const)(
+    const kinds = ['none', 'fronts', 'authority', 'both'] as const
+    it.each<Load['faults']>(lane === undefined ? kinds : [...kinds, 'Redis'])(
       'is never overshot and in the end used up to the last unit (faults: %s)',
       async (faults) => {
         await fc.assert(

@@ -28,4 +28,4 @@ leasesContract({
   share: 0.2,
 })
 
-budgetsContract(3, () => new LeaseLane(client))
+budgetsContract(10, () => new LeaseLane(client))

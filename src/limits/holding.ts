@@ -17,9 +17,6 @@ export interface Desk {
   /** How many processes there are: each has its share when the authority cannot be asked. */
   readonly processes: number
   readonly connected: boolean
-  /** As in `AloneTerms`. */
-  readonly lostMs: number | null
-  readonly servingSinceMs: number
   /** What to do without an authority when leases are used up. */
   degradedOf(allowance: string): DegradedMode
   ask(holding: Holding, ask: LeaseAsk): void
@@ -276,7 +273,7 @@ export class Holding {
     this.#keep = null
     this.#contended = false
     this.#refusal = null
-    this.#use?.lost(this.#free, nowMs)
+    this.#use?.lost(nowMs)
     if (this.kind === 'budget') return
     while (this.#waiters.length > 0) this.#decideAlone(nowMs)
   }
@@ -406,12 +403,13 @@ export class Holding {
     const mode = this.#desk.degradedOf(this.id)
     if (mode === 'closed') return { retryAtMs: nowMs + CLOSED_RETRY_MS }
     if (mode === 'shares') {
-      const { processes: parts, lostMs, servingSinceMs, connected } = this.#desk
-      if (connected) use.goesAlone(this.#free, nowMs)
-      const most = use.mostAlone({ limit: this.limit, parts, lostMs, servingSinceMs }, nowMs)
-      const seconds = use.secondsUntil(need, most, nowMs)
+      const { processes } = this.#desk
+      const seconds = use.secondsUntil(need, this.limit / processes, nowMs)
       if (seconds > 0) return { retryAtMs: nowMs + Math.min(seconds, WINDOW_SECONDS + 1) * 1000 }
+      const spareAtMs = use.unaskedAtMs(need, { limit: this.limit, parts: processes }, nowMs)
+      if (spareAtMs > 0) return { retryAtMs: spareAtMs }
     }
+    use.takeUnasked(need)
     this.correct(cellOf(nowMs), need)
     return 'taken'
   }

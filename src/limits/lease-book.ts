@@ -33,7 +33,6 @@ const SWEEP_MS = 1_000
 /** All that a front holds of allowances, and its side of the conversation with the authority. */
 export class LeaseBook implements Desk {
   readonly clock: Clock
-  readonly servingSinceMs: number
   readonly #options: LeaseBookOptions
   readonly #holdings = new Map<string, Holding>()
   /** Reports under way, oldest first: what each charged. */
@@ -63,8 +62,6 @@ export class LeaseBook implements Desk {
     this.#processes = options.processes
     this.#options = options
     this.#lostMs = options.clock.now()
-    // The control process of one machine is back within seconds, and alone in the meantime.
-    this.servingSinceMs = options.leaseKeepMs === null ? -Infinity : this.#lostMs
   }
 
   get processes(): number {
@@ -78,10 +75,6 @@ export class LeaseBook implements Desk {
 
   degradedOf(allowance: string): DegradedMode {
     return this.#options.degradedOf?.(allowance) ?? 'shares'
-  }
-
-  get lostMs(): number | null {
-    return this.#epoch === null ? null : this.#lostMs
   }
 
   get connected(): boolean {

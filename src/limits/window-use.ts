@@ -7,18 +7,9 @@ const UNKNOWN_PART = 0.05
 /** What others held when the authority spoke last is used up, or expired and out of the window, after this. */
 export const OUTDATED_MS = (WINDOW_SECONDS + 22) * 1000
 
-/** Others may use a limit so many times faster than it allows in the long run, as far as is reckoned with. */
-const BURST = 2.5
-
-/** How a process stands that has no authority. */
-export interface AloneTerms {
+export interface UnaskedTerms {
   readonly limit: number
-  /** Processes that share the limit. */
   readonly parts: number
-  /** When the authority was lost, Unix milliseconds; null: there has been none since this process began. */
-  readonly lostMs: number | null
-  /** Since when requests come to this process, Unix milliseconds. */
-  readonly servingSinceMs: number
 }
 
 /** What this process used of a window: all of the last minute, and what of it the authority has not been told yet. */
@@ -30,10 +21,10 @@ export class WindowUse {
   #unacknowledged = 0
   #said: AllowanceState | null = null
   #saidMs = 0
-  /** When the authority was lost, or first did not answer; null while it speaks. */
-  #aloneSinceMs: number | null = null
-  /** Used in the minute before that, and held at that moment. */
-  #ownThen = 0
+  /** Taken without asking since then. */
+  #unasked = 0
+  /** Null while the authority is there. */
+  #lostMs: number | null = null
 
   get hasCharges(): boolean {
     return this.#charges.size > 0
@@ -77,35 +68,26 @@ export class WindowUse {
   learn(state: AllowanceState, nowMs: number): void {
     this.#said = state
     this.#saidMs = nowMs
-    this.#aloneSinceMs = null
+    this.#lostMs = null
+    this.#unasked = 0
   }
 
-  /** The authority does not answer. @param held of its leases, and not used */
-  goesAlone(held: number, nowMs: number): void {
-    if (this.#aloneSinceMs !== null) return
-    this.#aloneSinceMs = nowMs
-    this.#ownThen = this.#window.used(nowMs) + held
+  /** Something was taken that is not leased. */
+  takeUnasked(amount: number): void {
+    this.#unasked += amount
   }
 
   /**
-   * How much this process may use in any minute without an authority: as much as it had used and held when the authority was lost,
-   * which is never more than the limit over all processes, and its part of what was spare then; in the end its share of the limit,
-   * which is never passed. What others used before the loss has left the window by then.
+   * When this process may take `amount` unasked, Unix milliseconds: of what was left when the authority spoke last it has one
+   * part of `parts`, until that is long ago. 0: now.
    */
-  mostAlone({ limit, parts, lostMs, servingSinceMs }: AloneTerms, nowMs: number): number {
-    const share = limit / parts
-    const aloneSinceMs = this.#aloneSinceMs ?? lostMs
-    if (aloneSinceMs === null || nowMs >= aloneSinceMs + OUTDATED_MS) return share
-    const silentMs = aloneSinceMs - (this.#said === null ? servingSinceMs : this.#saidMs)
-    return Math.min(share, this.#ownThen + Math.max(0, this.#spare(limit, silentMs)) / parts)
-  }
-
-  /** What nobody had used or leased when the authority was lost, as far as it can be known after so long without news. */
-  #spare(limit: number, silentMs: number): number {
-    // Who asks nothing here for a whole window asks nothing of others either.
-    if (silentMs >= WINDOW_SECONDS * 1000) return limit
-    if (this.#said === null) return limit * UNKNOWN_PART
-    return this.#said.left - limit * (UNKNOWN_PART + (BURST * silentMs) / (WINDOW_SECONDS * 1000))
+  unaskedAtMs(amount: number, { limit, parts }: UnaskedTerms, nowMs: number): number {
+    const outdatedMs = this.#saidMs + OUTDATED_MS
+    if (this.#said === null || nowMs >= outdatedMs) return 0
+    // Others may have leased some of it since.
+    const sinceMs = (this.#lostMs ?? nowMs) - this.#saidMs
+    const spare = this.#said.left - limit * (UNKNOWN_PART + sinceMs / (WINDOW_SECONDS * 1000))
+    return this.#unasked + amount <= spare / parts ? 0 : outdatedMs
   }
 
   /** The charges since the last report, which is now made. */
@@ -123,11 +105,10 @@ export class WindowUse {
     if (state !== null) this.learn(state, nowMs)
   }
 
-  /** The authority is away: what was under way to it will not be acknowledged. @param held of its leases, and not used */
-  lost(held: number, nowMs: number): void {
+  /** The authority is away: what was under way to it will not be acknowledged. */
+  lost(nowMs: number): void {
     this.#unacknowledged = 0
-    this.#aloneSinceMs = null
-    this.goesAlone(held, nowMs)
+    this.#lostMs ??= nowMs
   }
 
   /**

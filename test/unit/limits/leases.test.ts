@@ -42,30 +42,3 @@ it('goes on by shares while the authority is away, and knows afterwards what was
   await world.run(70_000)
   expect(mostInAWindow(admitted)).toBeLessThanOrEqual(400)
 })
-
-it('lets a caller keep the pace of the last minute while the authority is away', async () => {
-  const random = new SeededRandom(12)
-  const world = new LeaseWorld({ fronts: FRONTS, random: () => random.next() })
-  const caller = principal({ requestsPerMinute: 60 })
-  const limits = world.fronts.map(({ book }) => new Admissions(book))
-  const admitted: Array<readonly [number, number]> = []
-  let asked = 0
-  const ask = async (): Promise<void> => {
-    const admission = await limits[asked++ % FRONTS]?.admit(caller, world.nowMs)
-    admission?.settle(0, world.nowMs)
-    admitted.push([world.nowMs, 1])
-  }
-  // Forty a minute, in turn to each front.
-  const next = (): void => {
-    world.after(1_500, next)
-    ask().catch(() => undefined)
-  }
-  await world.run(100)
-  next()
-  await world.run(70_000)
-  world.restartAuthority(40_000)
-  await world.run(80_000)
-  // A front that had just begun another round has one less to go by.
-  expect(asked - admitted.length).toBeLessThanOrEqual(FRONTS)
-  expect(mostInAWindow(admitted)).toBeLessThanOrEqual(60)
-})

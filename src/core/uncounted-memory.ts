@@ -1,32 +1,52 @@
-import { constants, PerformanceObserver } from 'node:perf_hooks'
-
-/**
- * V8 collects its whole heap after every few dozen MiB of buffers, however short they live: with bodies of megabytes that is
- * several times a second, and every request waits for it. Memory that threads share is not counted.
- */
-const MAX_UNCOUNTED_BYTES = 256 * 1024 * 1024
 /** Smaller ones are not worth a mapping of their own. */
 const LARGE_BYTES = 65_536
-
-let uncounted = 0
-
-const observer = new PerformanceObserver((list) => {
-  // Not in the types of Node 20: https://nodejs.org/api/perf_hooks.html#performance_entry_detail
-  for (const { detail } of list.getEntries() as ReadonlyArray<{ readonly detail?: { readonly kind: number } }>) {
-    if (detail?.kind === constants.NODE_PERFORMANCE_GC_MAJOR) uncounted = 0
-  }
-})
+/** Made without V8 counting them, until the process is looked at. */
+const LOOKED_AFTER_BYTES = 256 * 1024 * 1024
+/** Of the process, past which bodies are counted. */
+const MAX_GROWTH_BYTES = 256 * 1024 * 1024
+/** So many are counted then: enough that V8 collects its heap, wherever they have been handed to. */
+const COUNTED_BYTES = 128 * 1024 * 1024
 
 /**
- * Memory for a body: its own, and readable by all threads, when it is large. Between two full collections no more than 256 MiB goes
- * uncounted: what is made beyond that is counted by V8, and brings the next one about.
+ * Memory for large bodies. V8 collects its whole heap after every few dozen MiB of buffers, however short they live: with bodies of
+ * megabytes that is several times a second, and every request waits for it. Memory that threads share is not counted, and is
+ * given back by small collections as well. Whether it has been is seen by the resident memory of the process, after each 256 MiB
+ * of bodies: where it has grown by more than 256 MiB since an earlier look, the next 128 MiB are of the counted kind. One for each
+ * thread.
  */
+export class BodyMemory {
+  readonly #residentBytes: () => number
+  #least = Infinity
+  #made = 0
+  #counted = false
+
+  /** @param residentBytes of the process */
+  constructor(residentBytes: () => number) {
+    this.#residentBytes = residentBytes
+  }
+
+  /** Memory for a body: its own, and mostly readable by all threads, when it is large. Not zeroed. */
+  allocate(size: number): Buffer {
+    if (size < LARGE_BYTES) return Buffer.allocUnsafe(size)
+    if (this.#made + size > (this.#counted ? COUNTED_BYTES : LOOKED_AFTER_BYTES)) this.#look()
+    this.#made += size
+    return this.#counted ? Buffer.allocUnsafeSlow(size) : Buffer.from(new SharedArrayBuffer(size))
+  }
+
+  #look(): void {
+    const resident = this.#residentBytes()
+    // Collected, it is as small as it gets: what it has grown by is in use.
+    this.#least = this.#counted ? resident : Math.min(this.#least, resident)
+    this.#counted = resident - this.#least > MAX_GROWTH_BYTES
+    this.#made = 0
+  }
+}
+
+const memory = new BodyMemory(() => process.memoryUsage.rss())
+
+/** Memory for a body: its own, and mostly readable by all threads, when it is large. Not zeroed. */
 export function allocateBody(size: number): Buffer {
-  if (size < LARGE_BYTES) return Buffer.allocUnsafe(size)
-  if (uncounted + size > MAX_UNCOUNTED_BYTES) return Buffer.allocUnsafeSlow(size)
-  if (uncounted === 0) observer.observe({ type: 'gc' })
-  uncounted += size
-  return Buffer.from(new SharedArrayBuffer(size))
+  return memory.allocate(size)
 }
 
 /** As `Buffer.concat`, into such memory. */

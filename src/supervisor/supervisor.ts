@@ -1,5 +1,6 @@
 import { fork } from 'node:child_process'
 import type { ChildProcess } from 'node:child_process'
+import { availableParallelism } from 'node:os'
 import { fileURLToPath } from 'node:url'
 import type { Logger } from '../telemetry/logger.ts'
 import type { ChildSetup, FirstRun, FromChild } from './messages.ts'
@@ -24,6 +25,8 @@ const FIRST_BACKOFF_MS = 50
 const LAST_BACKOFF_MS = 5_000
 /** A child that worked this long is started again at once when it ends, as if it were the first time. */
 const STEADY_MS = 1_000
+/** V8's helpers serve the workers of a front too, at the priority of the thread that serves: four would take all cores from it. */
+const V8_HELPERS = `--v8-pool-size=${Math.max(1, Math.min(4, availableParallelism() - 1))}`
 const ENTRIES: Readonly<Record<ChildKind, string>> = {
   control: '../control.js',
   front: '../front.js',
@@ -91,6 +94,7 @@ export class SupervisedChild {
       // Structured clones: JSON would show secrets as their redacted stand-ins.
       serialization: 'advanced',
       env: { ...process.env, ...env, SLUICE_PROCESS: `${kind}-${index}` },
+      execArgv: kind === 'front' ? [...process.execArgv, V8_HELPERS] : process.execArgv,
       // The simulator announces its port on its standard output too.
       stdio: [
         kind === 'simulator' ? 'ignore' : 'inherit',

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { expect, it } from 'vitest'
-import { joinBody, portable, transfersOf } from '../../../src/core/uncounted-memory.ts'
+import { BodyMemory, joinBody, portable, transfersOf } from '../../../src/core/uncounted-memory.ts'
 
 const pieces = fc.array(fc.uint8Array({ maxLength: 40_000 }), { maxLength: 6 })
 
@@ -21,4 +21,44 @@ it('hands bytes to another thread with no memory of others', () => {
     expect(transfersOf(carried)).toEqual(carried.buffer instanceof SharedArrayBuffer ? [] : [carried.buffer])
     expect(portable(carried).length).toBe(size)
   }
+})
+
+const MIB = 1024 * 1024
+const SHARED = 'SharedArrayBuffer'
+const COUNTED = 'ArrayBuffer'
+
+/** What kinds of memory a `total` of bodies are given, one after the other. */
+function kindsOf(memory: BodyMemory, total: number): Set<string> {
+  return new Set(Array.from({ length: total / (2 * MIB) }, () => memory.allocate(2 * MIB).buffer.constructor.name))
+}
+
+it('gives shared memory for as long as the process stays as large as it was', () => {
+  let resident = 500 * MIB
+  const memory = new BodyMemory(() => (resident += 60 * MIB) && Math.min(resident, 740 * MIB))
+  expect(kindsOf(memory, 2_048 * MIB)).toEqual(new Set([SHARED]))
+})
+
+it('lets a process become as large as it must be at first', () => {
+  let resident = 80 * MIB
+  const memory = new BodyMemory(() => resident)
+  expect(kindsOf(memory, 254 * MIB)).toEqual(new Set([SHARED]))
+  resident = 500 * MIB
+  expect(kindsOf(memory, 1_024 * MIB)).toEqual(new Set([SHARED]))
+})
+
+it('gives counted memory when the process has grown, until V8 must have collected, and finds itself in what is left', () => {
+  let resident = 500 * MIB
+  const memory = new BodyMemory(() => resident)
+  expect(kindsOf(memory, 512 * MIB)).toEqual(new Set([SHARED]))
+  resident = 800 * MIB
+  expect(kindsOf(memory, 128 * MIB)).toEqual(new Set([COUNTED]))
+  // As it was, or larger because of something else: either way it can go on.
+  expect(kindsOf(memory, 1_024 * MIB)).toEqual(new Set([SHARED]))
+  resident = 1_100 * MIB
+  expect(kindsOf(memory, 256 * MIB)).toContain(COUNTED)
+})
+
+it('leaves small bodies where they are cheapest', () => {
+  const memory = new BodyMemory(() => 0)
+  expect(memory.allocate(65_535).buffer.constructor.name).toBe(COUNTED)
 })

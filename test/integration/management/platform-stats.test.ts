@@ -171,6 +171,10 @@ describe('statistics of the relay', () => {
     const { json } = await eventually(async () => {
       const answer = await admin.expect('adminRelayStats', 200, { query: { period: '24h' } })
       expect(answer.json['upstream_keys']).toHaveLength(2)
+      // What fronts have in use is told from time to time.
+      expect(answer.json['upstream_keys']).toContainEqual(
+        expect.objectContaining({ upstream_key_id: 'sim-1', slots_used: 0 }),
+      )
       return answer
     }, PATIENCE)
     expect(json).toMatchObject({ success_rate: 1, now: { fronts: 1, waiting: 0 } })

@@ -21,6 +21,7 @@ export class WindowUse {
   #unacknowledged = 0
   #said: AllowanceState | null = null
   #saidMs = 0
+  readonly #pace = new Pace()
   /** Taken without asking since then. */
   #unasked = 0
   /** Null while the authority is there. */
@@ -66,6 +67,7 @@ export class WindowUse {
   }
 
   learn(state: AllowanceState, nowMs: number): void {
+    this.#pace.learn(state.left, nowMs)
     this.#said = state
     this.#saidMs = nowMs
     this.#lostMs = null
@@ -84,9 +86,10 @@ export class WindowUse {
   unaskedAtMs(amount: number, { limit, parts }: UnaskedTerms, nowMs: number): number {
     const outdatedMs = this.#saidMs + OUTDATED_MS
     if (this.#said === null || nowMs >= outdatedMs) return 0
-    // Others may have leased some of it since.
-    const sinceMs = (this.#lostMs ?? nowMs) - this.#saidMs
-    const spare = this.#said.left - limit * (UNKNOWN_PART + sinceMs / (WINDOW_SECONDS * 1000))
+    // Others may have leased some of it since: at the pace of the limit, or at the one of before.
+    const sinceSeconds = ((this.#lostMs ?? nowMs) - this.#saidMs) / 1000
+    const leased = Math.max((limit * sinceSeconds) / WINDOW_SECONDS, this.#pace.perSecond * Math.max(1, sinceSeconds))
+    const spare = this.#said.left - limit * UNKNOWN_PART - leased
     return this.#unasked + amount <= spare / parts ? 0 : outdatedMs
   }
 
@@ -122,5 +125,33 @@ export class WindowUse {
     }
     for (const charge of this.#charges.values()) charge[0] = 0
     return []
+  }
+}
+
+/** How fast of late all together have taken what was left. */
+class Pace {
+  #second = -Infinity
+  /** The most that was left in that second. */
+  #most = 0
+  /** As much as that in the second before. */
+  #mostBefore = 0
+  #left = 0
+
+  /** In a second, at most; of the last two. */
+  get perSecond(): number {
+    return Math.max(0, Math.max(this.#most, this.#mostBefore) - this.#left)
+  }
+
+  learn(left: number, nowMs: number): void {
+    const second = Math.floor(nowMs / 1000)
+    const passed = second - this.#second
+    if (passed !== 0) {
+      // What was taken while nothing was said, evenly.
+      this.#mostBefore = left + (this.#most - left) / passed
+      this.#most = left
+      this.#second = second
+    }
+    this.#most = Math.max(this.#most, left)
+    this.#left = left
   }
 }

@@ -42,3 +42,35 @@ it('goes on by shares while the authority is away, and knows afterwards what was
   await world.run(70_000)
   expect(mostInAWindow(admitted)).toBeLessThanOrEqual(400)
 })
+
+it('keeps to a limit that is used up fast when the authority goes away meanwhile', async () => {
+  for (let lostAfterMs = 25; lostAfterMs <= 1_500; lostAfterMs += 25) {
+    const random = new SeededRandom(lostAfterMs)
+    const world = new LeaseWorld({ fronts: FRONTS, random: () => random.next() })
+    const caller = principal({ requestsPerMinute: 400 })
+    const limits = world.fronts.map(({ book }) => new Admissions(book))
+    const admitted: Array<readonly [number, number]> = []
+    const ask = async (front: number): Promise<void> => {
+      try {
+        const admission = await limits[front]?.admit(caller, world.nowMs)
+        admission?.settle(0, world.nowMs)
+        admitted.push([world.nowMs, 1])
+      } catch {
+        // Refused.
+      }
+    }
+    const flood = (): void => {
+      world.after(random.between(1, 3), flood)
+      // One of them is asked seldom.
+      void ask(random.next() < 0.02 ? 0 : random.between(1, FRONTS - 1))
+    }
+    world.after(0, flood)
+    await world.run(lostAfterMs)
+    world.restartAuthority(3_000)
+    await world.run(6_000)
+    expect([lostAfterMs, mostInAWindow(admitted) <= 400 ? 'held' : mostInAWindow(admitted)]).toEqual([
+      lostAfterMs,
+      'held',
+    ])
+  }
+})

@@ -55,7 +55,6 @@ export class FaultUpstream {
     return this.#turns
   }
 
-  /** The port is refused from here on. */
   close(): Promise<void> {
     for (const socket of this.#sockets) socket.destroy()
     return new Promise((resolve) => {

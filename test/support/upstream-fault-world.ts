@@ -72,6 +72,9 @@ function leavesAlone({ spare, expected }: FaultCase): boolean {
   return !spare && expected.kind === 'refused' && (expected.key === 'out' || expected.key === 'rests as told')
 }
 
+/** Nobody is ever given this port, as one that was just closed soon is. */
+const CLOSED_ORIGIN = 'http://127.0.0.1:1'
+
 /** One gateway with an upstream for every case, so that what a key has done concerns no other. */
 export class FaultWorld {
   readonly gateway: TestGateway
@@ -97,9 +100,6 @@ export class FaultWorld {
   static async start(cases: readonly FaultCase[]): Promise<FaultWorld> {
     const simulator = await startSimulator()
     const blackHole = await BlackHole.open()
-    const closed = await FaultUpstream.start({ play: NOTHING, dialect: 'openai-chat', stream: false, badTurns: 0 })
-    const closedOrigin = closed.origin
-    await closed.close()
     const raw = new Map<string, FaultUpstream>()
     for (const { id, fault, dialect, stream, spare } of cases) {
       const badTurns = spare ? 1 : Number.POSITIVE_INFINITY
@@ -111,7 +111,7 @@ export class FaultWorld {
       }
     }
     const originOf = ({ id, fault: { source } }: FaultCase): string => {
-      if (source.kind === 'closed port') return closedOrigin
+      if (source.kind === 'closed port') return CLOSED_ORIGIN
       return source.kind === 'black hole' ? blackHole.origin : (raw.get(id)?.origin ?? simulator.origin)
     }
     const gateway = await startGateway({
@@ -176,8 +176,6 @@ export class FaultWorld {
     await eventually(look, { timeoutMs: 10_000, everyMs: 250 }).catch(() => undefined)
   }
 }
-
-const NOTHING = { at: 'request', act: () => undefined } as const
 
 function credentialOf(id: string): string {
   return `upstream-credential-${id}`

@@ -17,6 +17,8 @@ export interface Desk {
   /** How many processes there are: each has its share when the authority cannot be asked. */
   readonly processes: number
   readonly connected: boolean
+  /** Until then it is better to wait for the authority than to do without, Unix milliseconds. */
+  readonly aloneAtMs: number
   /** What to do without an authority when leases are used up. */
   degradedOf(allowance: string): DegradedMode
   ask(holding: Holding, ask: LeaseAsk): void
@@ -42,7 +44,7 @@ export interface Taken {
 
 interface Waiter {
   readonly need: number
-  readonly deadlineMs: number
+  deadlineMs: number
   readonly resolve: (result: Taken | Refusal) => void
 }
 
@@ -127,13 +129,14 @@ export class Holding {
     }
     const refusal = this.#refusal
     if (refusal !== null && nowMs < refusal.untilMs && need >= refusal.need) return refusal
-    if (!this.#desk.connected && this.kind !== 'budget') return this.#takeOfShare(need, nowMs)
-    return 'ask'
+    return this.kind === 'budget' || this.#desk.connected || nowMs < this.#desk.aloneAtMs
+      ? 'ask'
+      : this.#takeOfShare(need, nowMs)
   }
 
   /**
-   * As `take`, asking the authority. When no answer comes within a second, decides by this process's share; of a budget, which
-   * waits for longer, says that nothing is known.
+   * As `take`, asking the authority. When no answer comes within a second, or one that is about to be there again is not, decides by
+   * this process's share; of a budget, which waits for longer, says that nothing is known.
    */
   obtain(need: number, nowMs: number): Promise<Taken | Refusal> {
     const taken = this.take(need, nowMs)
@@ -141,7 +144,7 @@ export class Holding {
     if (taken !== 'ask') return Promise.resolve(taken)
     return new Promise((resolve) => {
       const patienceMs = this.kind === 'budget' ? BUDGET_PATIENCE_MS : PATIENCE_MS
-      this.#waiters.push({ need, deadlineMs: nowMs + patienceMs, resolve })
+      this.#waiters.push({ need, deadlineMs: Math.max(nowMs + patienceMs, this.#desk.aloneAtMs), resolve })
       this.#desk.waiting(this)
       this.askFor(need)
     })
@@ -275,7 +278,9 @@ export class Holding {
     this.#refusal = null
     this.#use?.lost(nowMs)
     if (this.kind === 'budget') return
-    while (this.#waiters.length > 0) this.#decideAlone(nowMs)
+    const { aloneAtMs } = this.#desk
+    for (const waiter of this.#waiters) waiter.deadlineMs = Math.max(nowMs, aloneAtMs)
+    this.tick(nowMs)
   }
 
   /** The authority is there again: asks for those who have waited meanwhile. */

@@ -29,6 +29,8 @@ export interface LeaseBookOptions {
 /** What is free and was not used for this long goes back to the authority. */
 const IDLE_MS = 2_000
 const SWEEP_MS = 1_000
+/** As long as a control process may take to start anew. */
+const RESTART_MS = 5_000
 
 /** All that a front holds of allowances, and its side of the conversation with the authority. */
 export class LeaseBook implements Desk {
@@ -45,6 +47,7 @@ export class LeaseBook implements Desk {
   #processes: number
   #connected = false
   #lostMs: number
+  #aloneAtMs = -Infinity
   #expired = false
   #epoch: string | null = null
   #sequence = 0
@@ -81,6 +84,10 @@ export class LeaseBook implements Desk {
     return this.#connected
   }
 
+  get aloneAtMs(): number {
+    return this.#aloneAtMs
+  }
+
   holding(id: string, kind: AllowanceKind, limit: number): Holding {
     let holding = this.#holdings.get(id)
     if (holding === undefined) {
@@ -105,6 +112,7 @@ export class LeaseBook implements Desk {
     const remembers = epoch === this.#epoch
     this.#epoch = epoch
     this.#connected = true
+    this.#aloneAtMs = -Infinity
     this.#expired = false
     this.#fresh.clear()
     const holdings = [...this.#holdings.values()].map((holding) => holding.resume(remembers, nowMs))
@@ -118,9 +126,24 @@ export class LeaseBook implements Desk {
     this.#onConnected.push(listener)
   }
 
+  /**
+   * The control process is gone, and another will soon be there. Where the authority is shared with other machines, these go on
+   * meanwhile and may take all that is left: this process uses what it holds, and waits for more.
+   */
+  unlinked(): void {
+    const isShared = this.#options.leaseKeepMs !== null
+    this.#lose(isShared ? this.clock.now() + RESTART_MS : -Infinity)
+  }
+
+  /** The authority is away: this process goes on alone. */
   lost(): void {
+    this.#lose(-Infinity)
+  }
+
+  #lose(aloneAtMs: number): void {
     if (!this.#connected) return
     this.#connected = false
+    this.#aloneAtMs = aloneAtMs
     this.#asks.clear()
     this.#cancels.clear()
     this.#returns = []

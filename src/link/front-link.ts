@@ -23,6 +23,9 @@ export interface FrontLinkOptions {
   readonly leases: {
     greeted(epoch: LeaseEpoch): void
     receive(reply: LeaseReply): void
+    /** The control process is gone. */
+    unlinked(): void
+    /** It is there, the authority is not. */
     lost(): void
     setHolders(holders: number): void
   }
@@ -73,7 +76,7 @@ export class FrontLink {
     socket.on('close', () => {
       this.#socket = null
       this.tunnel.lost()
-      this.#options.leases.lost()
+      this.#options.leases.unlinked()
       this.#options.jobs?.lost()
       if (this.#stopped) return
       this.#retry = setTimeout(() => {

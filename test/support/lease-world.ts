@@ -130,7 +130,7 @@ export class LeaseWorld {
   restartAuthority(awayMs: number, node: WorldNode = this.#first()): void {
     node.restarts += 1
     node.authority = null
-    for (const front of node.fronts) front.book.lost()
+    for (const front of node.fronts) front.book.unlinked()
     this.after(awayMs, () => {
       const authority = this.#startAuthority(node, true)
       for (const front of node.fronts) {

@@ -57,6 +57,7 @@ export class LinkPair {
       leases: {
         greeted: () => undefined,
         receive: () => undefined,
+        unlinked: () => undefined,
         lost: () => undefined,
         setHolders: () => undefined,
       },
@@ -87,6 +88,7 @@ export class LinkPair {
       leases: {
         greeted: () => undefined,
         receive: () => undefined,
+        unlinked: () => undefined,
         lost: () => undefined,
         setHolders: () => undefined,
       },

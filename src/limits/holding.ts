@@ -19,6 +19,8 @@ export interface Desk {
   readonly connected: boolean
   /** Until then it is better to wait for the authority than to do without, Unix milliseconds. */
   readonly aloneAtMs: number
+  /** An authority over several machines speaks: what it does not grant is with others, or about to be. */
+  readonly othersDecide: boolean
   /** What to do without an authority when leases are used up. */
   degradedOf(allowance: string): DegradedMode
   ask(holding: Holding, ask: LeaseAsk): void
@@ -278,13 +280,13 @@ export class Holding {
     this.#refusal = null
     this.#use?.lost(nowMs)
     if (this.kind === 'budget') return
-    const { aloneAtMs } = this.#desk
-    for (const waiter of this.#waiters) waiter.deadlineMs = Math.max(nowMs, aloneAtMs)
+    for (const waiter of this.#waiters) waiter.deadlineMs = Math.max(nowMs, this.#desk.aloneAtMs)
     this.tick(nowMs)
   }
 
   /** The authority is there again: asks for those who have waited meanwhile. */
   resumed(): void {
+    for (const waiter of this.#waiters) waiter.deadlineMs = Math.max(waiter.deadlineMs, this.#desk.aloneAtMs)
     const next = this.#waiters[0]
     if (next !== undefined) this.askFor(next.need)
   }
@@ -391,10 +393,11 @@ export class Holding {
     waiter.resolve(taken === 'taken' ? { cell: cellOf(nowMs) } : taken)
   }
 
-  /** Nobody can be asked: this process may use what it leased, and its share of the limit, less what it used itself. */
+  /** Nobody answers: this process may use what it leased, and its share of the limit, less what it used itself. */
   #takeOfShare(need: number, nowMs: number): 'taken' | Refusal {
+    const { othersDecide } = this.#desk
     if (this.kind === 'places') {
-      if (this.#free <= 0 && !this.#isPlaceLeft(nowMs)) return { retryAtMs: nowMs }
+      if (this.#free <= 0 && (othersDecide || !this.#isPlaceLeft(nowMs))) return { retryAtMs: nowMs }
       this.#free -= 1
       this.#inUse += 1
       return 'taken'
@@ -405,6 +408,7 @@ export class Holding {
     }
     const use = this.#use
     if (!(use instanceof WindowUse)) return { retryAtMs: nowMs + 1000, isUnknown: true }
+    if (othersDecide) return { retryAtMs: nowMs + BELIEVED_MS }
     const mode = this.#desk.degradedOf(this.id)
     if (mode === 'closed') return { retryAtMs: nowMs + CLOSED_RETRY_MS }
     if (mode === 'shares') {

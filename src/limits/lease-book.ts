@@ -31,6 +31,10 @@ const IDLE_MS = 2_000
 const SWEEP_MS = 1_000
 /** As long as a control process may take to start anew. */
 const RESTART_MS = 5_000
+/** And one that is new until it has heard from all fronts of its machine, and can tell what its predecessor had leased to them. */
+const SETTLE_MS = 3_000
+/** The authority speaks, when something came so long ago. */
+const HEARD_MS = 1_000
 
 /** All that a front holds of allowances, and its side of the conversation with the authority. */
 export class LeaseBook implements Desk {
@@ -48,6 +52,7 @@ export class LeaseBook implements Desk {
   #connected = false
   #lostMs: number
   #aloneAtMs = -Infinity
+  #heardMs = -Infinity
   #expired = false
   #epoch: string | null = null
   #sequence = 0
@@ -84,6 +89,11 @@ export class LeaseBook implements Desk {
     return this.#connected
   }
 
+  get othersDecide(): boolean {
+    const isShared = this.#options.leaseKeepMs !== null
+    return isShared && this.#connected && this.clock.now() - this.#heardMs < HEARD_MS
+  }
+
   get aloneAtMs(): number {
     return this.#aloneAtMs
   }
@@ -112,7 +122,7 @@ export class LeaseBook implements Desk {
     const remembers = epoch === this.#epoch
     this.#epoch = epoch
     this.#connected = true
-    this.#aloneAtMs = -Infinity
+    if (this.#aloneAtMs > -Infinity) this.#aloneAtMs = nowMs + SETTLE_MS
     this.#expired = false
     this.#fresh.clear()
     const holdings = [...this.#holdings.values()].map((holding) => holding.resume(remembers, nowMs))
@@ -156,6 +166,7 @@ export class LeaseBook implements Desk {
 
   receive(reply: LeaseReply): void {
     const nowMs = this.clock.now()
+    this.#heardMs = nowMs
     if (reply.sequence !== null) this.#acknowledge(reply)
     for (const grant of reply.grants) {
       const holding = this.#holdings.get(grant.allowance)

@@ -1,5 +1,7 @@
 import { expect, it } from 'vitest'
 import { Admissions } from '../../../src/limits/admissions.ts'
+import { LeaseBook } from '../../../src/limits/lease-book.ts'
+import type { LeaseGrant } from '../../../src/core/allowance.ts'
 import { FRONTS, leasesContract, principal } from '../../contract/leases.ts'
 import { LeaseWorld } from '../../support/lease-world.ts'
 import { mostInAWindow } from '../../support/most-in-a-window.ts'
@@ -73,4 +75,55 @@ it('keeps to a limit that is used up fast when the authority goes away meanwhile
       'held',
     ])
   }
+})
+
+/** One place and one request are granted; of a second request nothing is heard, of other things `everyMs`. */
+async function unanswered(everyMs: number): Promise<'admitted' | 'refused'> {
+  let nowMs = 1_700_000_000_000
+  const book = new LeaseBook({
+    clock: { now: () => nowMs, monotonicUs: () => nowMs * 1000 },
+    processes: FRONTS,
+    writer: 'front-0',
+    leaseKeepMs: 20_000,
+    send: () => true,
+    soon: (flush) => {
+      flush()
+    },
+  })
+  const hear = (...grants: LeaseGrant[]): void => {
+    book.receive({ type: 'lease-reply', sequence: null, states: [], grants, recalls: [], calms: [] })
+  }
+  const granted = (allowance: string, left: number): LeaseGrant => ({
+    allowance,
+    amount: 1,
+    used: 1,
+    left,
+    emptyAtMs: nowMs + 60_000,
+    retryAtMs: 0,
+  })
+  book.greeted({ type: 'lease-epoch', epoch: 'one' })
+  const limits = new Admissions(book)
+  const caller = principal({ requestsPerMinute: 400, concurrency: 40 })
+  const first = limits.admit(caller, nowMs)
+  hear(granted('key:key-1:concurrency', 39), granted('key:key-1:requestsPerMinute', 399))
+  ;(await first).settle(0, nowMs)
+
+  const second = Promise.resolve(limits.admit(caller, nowMs)).then(
+    () => 'admitted' as const,
+    () => 'refused' as const,
+  )
+  for (let ms = 50; ms <= 1_200; ms += 50) {
+    nowMs += 50
+    if (ms % everyMs === 0) hear()
+    book.tick()
+  }
+  return second
+}
+
+it('takes nothing by itself while an authority over several machines speaks and does not grant it', async () => {
+  expect(await unanswered(200)).toBe('refused')
+})
+
+it('takes of its share when the authority is silent', async () => {
+  expect(await unanswered(Infinity)).toBe('admitted')
 })

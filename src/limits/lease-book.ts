@@ -31,7 +31,7 @@ const IDLE_MS = 2_000
 const SWEEP_MS = 1_000
 /** As long as a control process may take to start anew. */
 const RESTART_MS = 5_000
-/** And one that is new until it has heard from all fronts of its machine, and can tell what its predecessor had leased to them. */
+/** And an authority that is there again until it has heard from all what they hold, and grants anything. */
 const SETTLE_MS = 3_000
 /** The authority speaks, when something came so long ago. */
 const HEARD_MS = 1_000
@@ -53,6 +53,7 @@ export class LeaseBook implements Desk {
   #lostMs: number
   #aloneAtMs = -Infinity
   #heardMs = -Infinity
+  #settledAtMs = -Infinity
   #expired = false
   #epoch: string | null = null
   #sequence = 0
@@ -91,7 +92,8 @@ export class LeaseBook implements Desk {
 
   get othersDecide(): boolean {
     const isShared = this.#options.leaseKeepMs !== null
-    return isShared && this.#connected && this.clock.now() - this.#heardMs < HEARD_MS
+    const nowMs = this.clock.now()
+    return isShared && this.#connected && nowMs >= this.#settledAtMs && nowMs - this.#heardMs < HEARD_MS
   }
 
   get aloneAtMs(): number {
@@ -120,9 +122,10 @@ export class LeaseBook implements Desk {
     if (this.#connected && epoch === this.#epoch) return
     this.lost()
     const remembers = epoch === this.#epoch
+    if (this.#epoch !== null) this.#settledAtMs = nowMs + SETTLE_MS
+    if (this.#aloneAtMs > -Infinity) this.#aloneAtMs = nowMs + SETTLE_MS
     this.#epoch = epoch
     this.#connected = true
-    if (this.#aloneAtMs > -Infinity) this.#aloneAtMs = nowMs + SETTLE_MS
     this.#expired = false
     this.#fresh.clear()
     const holdings = [...this.#holdings.values()].map((holding) => holding.resume(remembers, nowMs))

@@ -77,8 +77,8 @@ it('keeps to a limit that is used up fast when the authority goes away meanwhile
   }
 })
 
-/** One place and one request are granted; of a second request nothing is heard, of other things `everyMs`. */
-async function unanswered(everyMs: number): Promise<'admitted' | 'refused'> {
+/** One place and one request are granted; of a second request nothing is heard, of other things `everyMs`. `isBack`: the authority was away between. */
+async function unanswered(everyMs: number, isBack = false): Promise<'admitted' | 'refused'> {
   let nowMs = 1_700_000_000_000
   const book = new LeaseBook({
     clock: { now: () => nowMs, monotonicUs: () => nowMs * 1000 },
@@ -108,6 +108,10 @@ async function unanswered(everyMs: number): Promise<'admitted' | 'refused'> {
   hear(granted('key:key-1:concurrency', 39), granted('key:key-1:requestsPerMinute', 399))
   ;(await first).settle(0, nowMs)
 
+  if (isBack) {
+    book.lost()
+    book.greeted({ type: 'lease-epoch', epoch: 'one' })
+  }
   const second = Promise.resolve(limits.admit(caller, nowMs)).then(
     () => 'admitted' as const,
     () => 'refused' as const,
@@ -122,6 +126,10 @@ async function unanswered(everyMs: number): Promise<'admitted' | 'refused'> {
 
 it('takes nothing by itself while an authority over several machines speaks and does not grant it', async () => {
   expect(await unanswered(200)).toBe('refused')
+})
+
+it('takes of its share while an authority that is there again hears what is held', async () => {
+  expect(await unanswered(200, true)).toBe('admitted')
 })
 
 it('takes of its share when the authority is silent', async () => {

@@ -1,6 +1,7 @@
 import type { FileHandle } from 'node:fs/promises'
 import { open, readdir, stat } from 'node:fs/promises'
 import { join } from 'node:path'
+import { allocateBody } from '../core/uncounted-memory.ts'
 import type { JournalFrame, SegmentHeader } from '../wire/journal-frames.ts'
 import { findFrame, readFrames, readSegmentHeader } from '../wire/journal-frames.ts'
 
@@ -186,7 +187,7 @@ function toEntry(segment: SegmentFile, from: number, chunk: Buffer, frame: Journ
 
 /** Fewer bytes than asked at the end of the file. */
 async function readBytes(file: FileHandle, offset: number, length: number): Promise<Buffer> {
-  const buffer = Buffer.allocUnsafeSlow(length)
+  const buffer = allocateBody(length)
   let filled = 0
   while (filled < length) {
     const { bytesRead } = await file.read(buffer, filled, length - filled, offset + filled)

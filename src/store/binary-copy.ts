@@ -1,3 +1,5 @@
+import { allocateBody } from '../core/uncounted-memory.ts'
+
 /** `COPY … FROM STDIN (FORMAT binary)`: signature, flags and length of the extension, see Postgres's manual on COPY. */
 const HEADER = Buffer.from('PGCOPY\n\xff\r\n\0\0\0\0\0\0\0\0\0', 'latin1')
 /** Timestamps count from 2000-01-01. */
@@ -5,6 +7,8 @@ const EPOCH_MS = Date.UTC(2000, 0)
 const HIGH_WORD = 0x1_0000_0000
 const MAX_BYTES_PER_UNIT = 3
 const SHORT_TEXT = 128
+/** Memory of this size is no part of another's: rows may be handed to another thread. */
+const LEAST_BYTES = 65_536
 
 /**
  * Rows in the binary form of COPY: about half of what it costs to send them as arrays of parameters, here and in the
@@ -15,7 +19,7 @@ export class BinaryRows {
   #length: number
 
   constructor(initialBytes: number) {
-    this.#buffer = Buffer.allocUnsafeSlow(Math.max(initialBytes, HEADER.length))
+    this.#buffer = allocateBody(Math.max(initialBytes, LEAST_BYTES))
     this.#length = HEADER.copy(this.#buffer)
   }
 
@@ -128,7 +132,7 @@ export class BinaryRows {
 
   #reserve(bytes: number): void {
     if (this.#length + bytes <= this.#buffer.length) return
-    const grown = Buffer.allocUnsafeSlow(Math.max(this.#length + bytes, this.#buffer.length * 2))
+    const grown = allocateBody(Math.max(this.#length + bytes, this.#buffer.length * 2))
     this.#buffer.copy(grown, 0, 0, this.#length)
     this.#buffer = grown
   }

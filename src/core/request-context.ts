@@ -17,7 +17,7 @@ export interface Reservation {
    * Holds what the request may use until the truth is known: all of it, or nothing. Throws, or rejects with, TPM_EXCEEDED,
    * BUDGET_EXHAUSTED or BUDGET_UNKNOWN.
    */
-  reserve(tokens: number, nowMs: number, costMicro?: number): void | Promise<void>
+  reserve(tokens: number, nowMs: number, costMicro?: number): Promise<void> | undefined
   /** Books the truth in place of what was reserved, and gives the place back. Later calls do nothing. */
   settle(actualTokens: number, nowMs: number, costMicro?: number): void
 }

@@ -68,8 +68,11 @@ function serverTiming(ctx: RequestContext, nowUs: number): string {
   )
 }
 
+/** With two digits behind the point: `toFixed` takes several times as long. */
 function ms(us: number): string {
-  return (us / 1000).toFixed(2)
+  const hundredths = Math.round(us / 10)
+  const rest = hundredths % 100
+  return `${(hundredths - rest) / 100}.${rest < 10 ? '0' : ''}${rest}`
 }
 
 function seconds(value: number): string {

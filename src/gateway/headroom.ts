@@ -54,13 +54,26 @@ function readReset(value: string | string[] | undefined, nowMs: number): number 
   if (number >= EPOCH_MS) return number
   if (number >= EPOCH_SECONDS) return number * 1000
   if (number >= 0) return nowMs + number * 1000
-  const parts = DURATION.exec(text)
-  if (parts !== null) {
-    const amounts = parts.slice(1).map((part: string | undefined) => Number(part ?? 0))
-    return amounts.reduce((atMs, amount, index) => atMs + amount * (UNITS_MS[index] ?? 0), nowMs)
-  }
+  const durationMs = readDuration(text)
+  if (durationMs !== null) return nowMs + durationMs
   const atMs = RFC_3339.test(text) ? Date.parse(text) : Number.NaN
   return Number.isNaN(atMs) ? null : atMs
+}
+
+/** Milliseconds by their text: services say the same few again and again. */
+const durations = new Map<string, number>()
+const MAX_DURATIONS = 1_000
+
+function readDuration(text: string): number | null {
+  const known = durations.get(text)
+  if (known !== undefined) return known
+  const parts = DURATION.exec(text)
+  if (parts === null) return null
+  const amounts = parts.slice(1).map((part: string | undefined) => Number(part ?? 0))
+  const durationMs = amounts.reduce((sum, amount, index) => sum + amount * (UNITS_MS[index] ?? 0), 0)
+  if (durations.size >= MAX_DURATIONS) durations.clear()
+  durations.set(text, durationMs)
+  return durationMs
 }
 
 function quantity(value: string | string[] | undefined): number | null {

@@ -23,11 +23,13 @@ import { worstCost } from './worst-cost.ts'
 export interface Phases {
   authenticate(ctx: RequestContext): void
   /** A promise only where the control process has to be asked; so is `reserve`. */
-  admit(ctx: RequestContext): void | Promise<void>
+  admit(ctx: RequestContext): Promise<void> | undefined
   validate(ctx: RequestContext): Promise<void>
-  reserve(ctx: RequestContext): void | Promise<void>
+  reserve(ctx: RequestContext): Promise<void> | undefined
   begin(ctx: RequestContext): Promise<void>
   attempt(ctx: RequestContext): Promise<void>
+  /** What the upstream did not report. */
+  count(ctx: RequestContext): Promise<void>
   fail(ctx: RequestContext, error: GatewayError): void
   account(ctx: RequestContext): void
 }
@@ -87,6 +89,7 @@ export function createPhases(parts: PhaseParts): Phases {
       const admission = limits.admit(ctx.principal, ctx.atMs)
       if (admission instanceof Promise) return admission.then(admitted)
       admitted(admission)
+      return undefined
     },
 
     async validate(ctx) {
@@ -113,7 +116,7 @@ export function createPhases(parts: PhaseParts): Phases {
 
     reserve(ctx) {
       const { body, reservation } = ctx
-      if (body === null || ctx.endpoint.name === 'messages.count_tokens') return
+      if (body === null || ctx.endpoint.name === 'messages.count_tokens') return undefined
       const output = (body.maxOutputTokens ?? parts.defaultOutputTokens) * body.choices
       const costMicro = reservation?.countsMoney === true ? worstCost(ctx, body, parts) : 0
       return reservation?.reserve(body.estimatedPromptTokens + output, clock.now(), costMicro)
@@ -121,17 +124,18 @@ export function createPhases(parts: PhaseParts): Phases {
 
     begin: (ctx) => accountant.begin(ctx),
 
-    async attempt(ctx) {
+    attempt(ctx) {
       switch (ctx.endpoint.name) {
         case 'video.generations':
           return parts.videos.create(ctx, () => serve(ctx, parts))
         case 'messages.count_tokens':
           return parts.tokenCounts.answer(ctx, () => serve(ctx, parts))
         default:
-          await serve(ctx, parts)
-          if (ctx.unreported !== null) await parts.tokenCounts.countUnreported(ctx)
+          return serve(ctx, parts)
       }
     },
+
+    count: (ctx) => parts.tokenCounts.countUnreported(ctx),
 
     fail(ctx, error) {
       const { response } = ctx.exchange

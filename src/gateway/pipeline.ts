@@ -6,11 +6,14 @@ import type { Phases } from './phases.ts'
 export async function handle(ctx: RequestContext, phases: Phases): Promise<void> {
   try {
     phases.authenticate(ctx)
-    await phases.admit(ctx)
+    const admitted = phases.admit(ctx)
+    if (admitted !== undefined) await admitted // a wait for nothing costs as much as a phase
     await phases.validate(ctx)
-    await phases.reserve(ctx)
+    const reserved = phases.reserve(ctx)
+    if (reserved !== undefined) await reserved
     await phases.begin(ctx)
     await phases.attempt(ctx) // schedule, translate, call the upstream, relay; the next key before the first byte
+    if (ctx.unreported !== null) await phases.count(ctx)
   } catch (cause) {
     phases.fail(ctx, GatewayError.from(cause))
   } finally {

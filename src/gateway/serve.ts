@@ -41,17 +41,12 @@ const SESSION_HEADERS = ['x-session-id', 'session_id'] as const
 
 /**
  * Gets a request served: by the keys of its model one after the other, then by those of its fallbacks, until something has
- * gone downstream. Throws what the last one failed with, or NO_UPSTREAM_CAPACITY.
+ * gone downstream. Rejects with what the last one failed with, or NO_UPSTREAM_CAPACITY.
  */
-export async function serve(ctx: RequestContext, parts: ServeParts): Promise<void> {
+export function serve(ctx: RequestContext, parts: ServeParts): Promise<void> {
   const { body } = ctx
   if (body === null) throw new GatewayError('INTERNAL')
-  parts.retryBudget.begin()
-  try {
-    await new Serving(ctx, body, parts).run()
-  } finally {
-    parts.retryBudget.end()
-  }
+  return new Serving(ctx, body, parts).run()
 }
 
 class Serving {
@@ -74,12 +69,18 @@ class Serving {
   }
 
   async run(): Promise<void> {
-    const routes = this.#routes()
-    for (const [index, route] of routes.entries()) {
-      if (await this.#serveBy(route, this.#waitLeftMs / (routes.length - index))) return
-      if (this.#overBudget) break
+    const { retryBudget, scheduler } = this.#parts
+    retryBudget.begin()
+    try {
+      const routes = this.#routes()
+      for (const [index, route] of routes.entries()) {
+        if (await this.#serveBy(route, this.#waitLeftMs / (routes.length - index))) return
+        if (this.#overBudget) break
+      }
+      throw withRetryAfter(this.#last, scheduler.noRoom(routes[0] ?? []))
+    } finally {
+      retryBudget.end()
     }
-    throw withRetryAfter(this.#last, this.#parts.scheduler.noRoom(routes[0] ?? []))
   }
 
   /** The model asked for, then its fallbacks, as far as the key may use them. Throws MODEL_NOT_FOUND. */

@@ -42,8 +42,12 @@ export class Shedding {
     const startUs = clock.monotonicUs()
     const reason = overload.enter(startUs)
     if (reason === null) {
-      return serve().finally(() => {
+      const leave = (): void => {
         overload.leave(clock.monotonicUs() - startUs)
+      }
+      return serve().then(leave, (cause: unknown) => {
+        leave()
+        throw cause
       })
     }
     const nowMs = clock.now()

@@ -162,7 +162,7 @@ export class Admission implements Reservation {
   }
 
   /** Of tokens per minute more than the whole limit is held as just that; a budget has to cover all. */
-  reserve(tokens: number, nowMs: number, costMicro = 0): void | Promise<void> {
+  reserve(tokens: number, nowMs: number, costMicro = 0): Promise<void> | undefined {
     const { tokens: windows, budgets } = this.#chain
     const count = windows.length + budgets.length
     for (let at = 0; at < count; at++) {
@@ -173,6 +173,7 @@ export class Admission implements Reservation {
       if (taken !== 'taken') throw this.#refusal(limit, taken, nowMs, amount)
       this.#reserved.push({ limit, cell: cellOf(nowMs), amount })
     }
+    return undefined
   }
 
   settle(actualTokens: number, nowMs: number, costMicro = 0): void {

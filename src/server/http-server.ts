@@ -116,15 +116,22 @@ export function createHttpServer(options: ServerOptions): HttpServer {
         const running = route.handle(exchange)
         if (running === undefined) return
         openHandlers += 1
-        running.catch(failed).then(handlerSettled, handlerSettled)
+        running.then(handlerSettled, (cause: unknown) => {
+          handlerSettled()
+          failed(cause)
+        })
       } catch (cause) {
         failed(cause)
       }
 
       function failed(cause: unknown): void {
         options.onFault(cause)
-        if (response.started) response.destroy()
-        else route.refuse(exchange, GatewayError.from(cause))
+        try {
+          if (response.started) response.destroy()
+          else route.refuse(exchange, GatewayError.from(cause))
+        } catch (refusal) {
+          options.onFault(refusal)
+        }
       }
     }
   }

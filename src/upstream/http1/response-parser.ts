@@ -14,11 +14,9 @@ export interface ResponseListener {
 const MAX_HEAD_BYTES = 65_536
 const HEAD_END = Buffer.from('\r\n\r\n')
 const LINE_END = '\r\n'
-const STATUS_LINE = /^HTTP\/1\.([01]) ([1-9]\d\d)(?: [^\r\n\0]*)?$/
+// eslint-disable-next-line no-control-regex -- what no head may hold
+const STATUS_LINE = /^HTTP\/1\.([01]) ([1-9]\d\d)(?: [^\x00-\x08\x0a-\x1f\x7f]*)?$/
 const FIELD_NAME = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/
-// eslint-disable-next-line no-control-regex -- what no field may hold; line ends are looked at where they stand
-const CONTROLS = /[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]/
-
 const PLAIN_LENGTH = /^\d{1,15}$/
 
 type Body = 'none' | 'length' | 'chunked' | 'until-close'
@@ -82,18 +80,18 @@ export class ResponseParser {
     }
     if (end > MAX_HEAD_BYTES) throw new HttpFault(`a head of more than ${MAX_HEAD_BYTES} bytes`)
     this.#head = null
-    this.#readHead(head.toString('latin1', 0, end))
+    this.#readHead(head, end)
     return end + HEAD_END.length - (earlier?.length ?? 0)
   }
 
-  #readHead(text: string): void {
+  #readHead(bytes: Buffer, length: number): void {
+    const text = bytes.toString('latin1', 0, length)
     const firstLineEnd = text.indexOf(LINE_END)
     const end = firstLineEnd === -1 ? text.length : firstLineEnd
     const statusLine = STATUS_LINE.exec(text.slice(0, end))
     if (statusLine === null) throw new HttpFault('it does not begin with a status line')
-    if (CONTROLS.test(text)) throw new HttpFault('a malformed header field')
     const status = Number(statusLine[2])
-    const headers = readFields(text, end)
+    const headers = readFields(bytes, text, end)
     if (status === 101) throw new HttpFault('a change of protocol that nobody asked for')
     // Others of this kind come before the response proper.
     if (status < 200) return
@@ -153,58 +151,79 @@ function refuseForeign(head: Buffer): void {
   if (!'HTTP/1.'.startsWith(start)) throw new HttpFault('it does not begin with a status line')
 }
 
-/** The fields of a head, from the end of its first line on. */
-function readFields(head: string, from: number): UpstreamHeaders {
+const TAB = 0x09
+const LF = 0x0a
+const CR = 0x0d
+const BLANK = 0x20
+const COLON = 0x3a
+const DEL = 0x7f
+
+/**
+ * The fields of a head, from the end of its first line on. A CR or LF alone is a line end to some, and none to others.
+ * @param bytes begin with the bytes of `head`: looking at each is several times as fast there
+ */
+function readFields(bytes: Buffer, head: string, from: number): UpstreamHeaders {
   const fields = emptyFields<string | string[]>()
   for (let at = from; at < head.length;) {
     const start = at + LINE_END.length
-    const end = lineEnd(head, start)
-    const colon = head.indexOf(':', start)
-    if (colon <= start || colon > end) throw new HttpFault('a malformed header field')
-    const value = trimmed(head, colon + 1, end)
-    const key = fieldKey(head.slice(start, colon))
+    let colon = start
+    let hash = 0
+    for (let code = byteAt(bytes, colon); code !== COLON; code = byteAt(bytes, ++colon)) {
+      if (code <= BLANK || code >= DEL) throw new HttpFault('a malformed header field')
+      hash = (Math.imul(hash, 31) + code) | 0
+    }
+    at = valueEnd(bytes, colon + 1, head.length)
+    const value = trimmed(bytes, head, colon + 1, at)
+    const key = fieldKey(head, start, colon, hash)
     const before = fields[key]
     if (before === undefined) fields[key] = value
     else fields[key] = Array.isArray(before) ? [...before, value] : [before, value]
-    at = end
   }
   return fields
 }
 
-/** Where the line ends that begins at `start`. A CR or LF alone is a line end to some, and none to others. */
-function lineEnd(head: string, start: number): number {
-  const cr = head.indexOf('\r', start)
-  const lf = head.indexOf('\n', start)
-  if (cr === -1 && lf === -1) return head.length
-  if (lf !== cr + 1) throw new HttpFault('a malformed header field')
-  return cr
+function valueEnd(bytes: Buffer, start: number, headEnd: number): number {
+  let end = start
+  for (; end < headEnd; end++) {
+    const code = byteAt(bytes, end)
+    if ((code < BLANK && code !== TAB) || code === DEL) break
+  }
+  const isLineEnd = end === headEnd || (bytes[end] === CR && bytes[end + 1] === LF)
+  if (!isLineEnd) throw new HttpFault('a malformed header field')
+  return end
 }
 
 /** Without the blanks and tabs around it. */
-function trimmed(text: string, from: number, to: number): string {
+function trimmed(bytes: Buffer, head: string, from: number, to: number): string {
   let start = from
   let end = to
-  while (start < end && isBlank(text.charCodeAt(start))) start += 1
-  while (end > start && isBlank(text.charCodeAt(end - 1))) end -= 1
-  return text.slice(start, end)
+  while (start < end && isBlank(byteAt(bytes, start))) start += 1
+  while (end > start && isBlank(byteAt(bytes, end - 1))) end -= 1
+  return head.slice(start, end)
+}
+
+function byteAt(bytes: Buffer, index: number): number {
+  return bytes[index] as number
 }
 
 function isBlank(code: number): boolean {
-  return code === 0x20 || code === 0x09
+  return code === BLANK || code === TAB
 }
 
-/** Field names as they were written, and in small letters: a server's are always the same. */
-const fieldKeys = new Map<string, string>()
-const MAX_FIELD_KEYS = 1_000
+/** Field names as they were written, and in small letters, by hash: a server's are always the same. */
+const fieldKeys: ({ readonly name: string; readonly key: string } | undefined)[] = []
+const FIELD_KEYS = 512
+for (let slot = 0; slot < FIELD_KEYS; slot++) fieldKeys.push(undefined)
 
-function fieldKey(name: string): string {
-  let key = fieldKeys.get(name)
-  if (key === undefined) {
-    if (!FIELD_NAME.test(name)) throw new HttpFault('a malformed header field')
-    key = name.toLowerCase()
-    // Copies: a part of a head would keep all of it.
-    if (fieldKeys.size < MAX_FIELD_KEYS) fieldKeys.set(copied(name), copied(key))
-  }
+function fieldKey(head: string, start: number, end: number, hash: number): string {
+  const slot = hash & (FIELD_KEYS - 1)
+  const known = fieldKeys[slot]
+  if (known !== undefined && known.name.length === end - start && head.startsWith(known.name, start)) return known.key
+  // Copies: a part of a head would keep all of it.
+  const name = copied(head.slice(start, end))
+  if (!FIELD_NAME.test(name)) throw new HttpFault('a malformed header field')
+  const key = name.toLowerCase()
+  fieldKeys[slot] = { name, key }
   return key
 }
 

@@ -2,6 +2,7 @@ import type { ChildProcess, SpawnOptions } from 'node:child_process'
 import { spawn, spawnSync } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
 import {
+  chmodSync,
   cpSync,
   existsSync,
   mkdirSync,
@@ -196,6 +197,8 @@ function copyTemplate(installation: Installation, directory: string): void {
   const template = join(tmpdir(), `sluice-pg-template-${installation.version}-${user}`)
   if (!existsSync(template)) makeTemplate(installation, template)
   cpSync(template, directory, { recursive: true })
+  // Node 22 does not copy it.
+  chmodSync(directory, 0o700)
   own(directory)
 }
 

@@ -50,15 +50,7 @@ export function buildUpstreamRequest(parts: UpstreamRequestParts): UpstreamReque
   const { provider, key, service } = deployment
   const auth = service?.auth ?? provider.auth
   const { origin, path } = addressOf(parts.endpoint, deployment, parts.stream)
-  const headers: string[] = [
-    'content-type',
-    'application/json',
-    'accept',
-    parts.stream ? 'text/event-stream' : 'application/json',
-    // A compressed stream would have to be inflated to be read, and holds events back.
-    'accept-encoding',
-    'identity',
-  ]
+  const headers: string[] = []
   const userAgent = request.headers['user-agent']
   if (userAgent !== undefined) headers.push('user-agent', userAgent)
   if (parts.endpoint.dialect === provider.dialect) {
@@ -76,17 +68,41 @@ export function buildUpstreamRequest(parts: UpstreamRequestParts): UpstreamReque
     if (parts.trace.state !== null) headers.push('tracestate', parts.trace.state)
   }
   if (service !== undefined) headers.push(...(serviceCodec(service.protocol).headers ?? []))
-  attachCredential(headers, provider, parts.credential, auth)
   if (isSigned(auth, key.credential)) sign(headers, { origin, path, body }, key.credential, parts.nowMs)
   return {
     origin,
     path,
     method: 'POST',
     headers,
+    common: commonHeaders(parts, auth),
     body,
     timeouts: provider.timeouts,
     ...(parts.endpoint.name === 'video.generations' ? { once: true } : {}),
   }
+}
+
+interface CommonHeaders {
+  readonly credential: string
+  readonly whole: readonly string[]
+  readonly stream: readonly string[]
+}
+
+const common = new WeakMap<Deployment, CommonHeaders>()
+
+/** What the calls of a deployment have in common, one list for as long as its credential stays. */
+function commonHeaders({ deployment, credential, stream }: UpstreamRequestParts, auth: AuthStyle): readonly string[] {
+  let known = common.get(deployment)
+  if (known?.credential !== credential) {
+    const headers = (accept: string): string[] => {
+      // A compressed stream would have to be inflated to be read, and holds events back.
+      const list = ['content-type', 'application/json', 'accept', accept, 'accept-encoding', 'identity']
+      attachCredential(list, deployment.provider, credential, auth)
+      return list
+    }
+    known = { credential, whole: headers('application/json'), stream: headers('text/event-stream') }
+    common.set(deployment, known)
+  }
+  return stream ? known.stream : known.whole
 }
 
 /**

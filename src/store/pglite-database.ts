@@ -7,7 +7,7 @@ import type { Database, Queryable } from './database.ts'
 import { DatabaseError, parseInt8 } from './database.ts'
 
 const OPTIONS = {
-  postgresqlconf: ['shared_buffers=16MB', 'timezone=UTC', 'min_wal_size=32MB'],
+  postgresqlconf: ['shared_buffers=32MB', 'timezone=UTC', 'min_wal_size=32MB'],
   parsers: {
     [types.INT8]: parseInt8,
     [types.BYTEA]: (text: string) => Buffer.from(text.slice(2), 'hex'),

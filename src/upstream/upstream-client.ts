@@ -8,6 +8,8 @@ export interface UpstreamRequest {
   readonly method: 'GET' | 'POST'
   /** Flat list of names and values; values are bytes in Latin-1, as they came. */
   readonly headers: readonly string[]
+  /** More of them, behind those: one list for many requests, whose lines are made once. */
+  readonly common?: readonly string[]
   readonly body: Buffer | null
   readonly timeouts: UpstreamTimeouts
   /**

@@ -1,11 +1,5 @@
-/** Shorter text is copied by hand: a call out of V8 costs more than some dozens of characters. */
-const SHORT_TEXT = 64
-/**
- * Strings are of many kinds to V8 (flat, joined, parts of others, …): looked up on each, this costs more than what it does, once for
- * each character. A record takes half as long so.
- */
-// eslint-disable-next-line @typescript-eslint/unbound-method -- called on a string each time
-const { charCodeAt } = String.prototype
+/** Of a text, with its length in 32 bits. */
+const LONG_HEAD = 5
 
 /**
  * Writes msgpack (https://github.com/msgpack/msgpack/blob/master/spec.md) into a buffer that somebody else keeps large enough.
@@ -68,37 +62,29 @@ export class MsgpackWriter {
   }
 
   text(value: string | null): void {
+    const bytes = this.#bytes
+    const at = this.#at
     if (value === null) {
-      this.#bytes[this.#at++] = 0xc0
+      bytes[at] = 0xc0
+      this.#at = at + 1
       return
     }
-    if (value.length > SHORT_TEXT || !this.#shortText(value)) this.#longText(value)
-  }
-
-  /** False, and nothing written, when it is not ASCII. */
-  #shortText(value: string): boolean {
-    const bytes = this.#bytes
+    // How many bytes it takes is known once it is written, behind the head that as many characters of ASCII need.
     const { length } = value
-    let at = this.#at
-    if (length < 32) bytes[at++] = 0xa0 | length
-    else {
-      bytes[at++] = 0xd9
-      bytes[at++] = length
-    }
-    for (let i = 0; i < length; i++) {
-      const code = charCodeAt.call(value, i)
-      if (code >= 0x80) return false
-      bytes[at++] = code
-    }
-    this.#at = at
-    return true
+    const head = length < 32 ? 1 : length < 0x100 ? 2 : LONG_HEAD
+    const written = bytes.write(value, at + head)
+    this.#at = at + head + written
+    if (head === 1 && written < 32) bytes[at] = 0xa0 | written
+    else if (head === 2 && written < 0x100) {
+      bytes[at] = 0xd9
+      bytes[at + 1] = written
+    } else this.#longHead(at, head, written)
   }
 
-  #longText(value: string): void {
+  #longHead(at: number, head: number, written: number): void {
     const bytes = this.#bytes
-    // Three bytes of head where two might do: the length in bytes is known afterwards.
-    const length = bytes.write(value, this.#at + 5, 'utf8')
-    bytes[this.#at] = 0xdb
-    this.#at = bytes.writeUInt32BE(length, this.#at + 1) + length
+    if (head < LONG_HEAD) bytes.copyWithin(at + LONG_HEAD, at + head, at + head + written)
+    bytes[at] = 0xdb
+    this.#at = bytes.writeUInt32BE(written, at + 1) + written
   }
 }

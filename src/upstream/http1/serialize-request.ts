@@ -14,15 +14,11 @@ const BEYOND_LATIN1 = /[^\x00-\xff]/
 
 /** Head and body as they go on the wire. Throws INTERNAL when a name, a value or the path would end its line. */
 export function serializeRequest(request: UpstreamRequest): readonly Buffer[] {
-  const { method, path, origin, headers, body } = request
+  const { method, path, origin, headers, common, body } = request
   if (UNSAFE.test(path)) throw new GatewayError('INTERNAL', { detail: 'an unsafe upstream path' })
   let head = `${method} ${path} HTTP/1.1\r\nhost: ${origin.slice(origin.indexOf('//') + 2)}\r\n`
-  for (let i = 0; i + 1 < headers.length; i += 2) {
-    const name = headers[i] ?? ''
-    const value = headers[i + 1] ?? ''
-    if (!isSafeName(name)) throw new GatewayError('INTERNAL', { detail: 'an unsafe upstream header name' })
-    head += `${name}: ${PLAIN_VALUE.test(value) ? value : bytesOf(value)}\r\n`
-  }
+  head += linesOf(headers)
+  if (common !== undefined) head += commonLines(common)
   head += body !== null || method === 'POST' ? `content-length: ${body?.length ?? 0}\r\n\r\n` : '\r\n'
   if (body === null || body.length === 0) return [Buffer.from(head, 'latin1')]
   if (body.length > COPIED_BYTES) return [Buffer.from(head, 'latin1'), body]
@@ -30,6 +26,28 @@ export function serializeRequest(request: UpstreamRequest): readonly Buffer[] {
   bytes.write(head, 0, 'latin1')
   body.copy(bytes, head.length)
   return [bytes]
+}
+
+const lines = new WeakMap<readonly string[], string>()
+
+function commonLines(headers: readonly string[]): string {
+  let text = lines.get(headers)
+  if (text === undefined) {
+    text = linesOf(headers)
+    lines.set(headers, text)
+  }
+  return text
+}
+
+function linesOf(headers: readonly string[]): string {
+  let text = ''
+  for (let i = 0; i + 1 < headers.length; i += 2) {
+    const name = headers[i] ?? ''
+    const value = headers[i + 1] ?? ''
+    if (!isSafeName(name)) throw new GatewayError('INTERNAL', { detail: 'an unsafe upstream header name' })
+    text += `${name}: ${PLAIN_VALUE.test(value) ? value : bytesOf(value)}\r\n`
+  }
+  return text
 }
 
 /** Names are few: ours, and those of the configuration. */

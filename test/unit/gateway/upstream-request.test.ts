@@ -3,6 +3,7 @@ import type { Deployment } from '../../../src/core/deployment.ts'
 import { ENDPOINTS } from '../../../src/core/endpoint.ts'
 import type { UpstreamDialectName } from '../../../src/core/endpoint.ts'
 import { buildUpstreamRequest } from '../../../src/gateway/upstream-request.ts'
+import type { UpstreamRequest } from '../../../src/upstream/upstream-client.ts'
 
 function deploymentOf(dialect: UpstreamDialectName): Deployment {
   const key = { id: 'k', name: 'k', credential: 'the-credential', enabled: true, weight: 1, maxConcurrency: 1 }
@@ -24,13 +25,18 @@ function deploymentOf(dialect: UpstreamDialectName): Deployment {
   }
 }
 
+/** Names and values, as they are sent one behind the other. */
+function headersOf({ headers, common = [] }: UpstreamRequest): readonly string[] {
+  return [...headers, ...common]
+}
+
 /** The headers sent upstream for a client's headers. */
 function sent(
   dialect: UpstreamDialectName,
   headers: Record<string, string>,
   vendor = 'anthropic',
 ): Record<string, string> {
-  const { headers: flat, path } = buildUpstreamRequest({
+  const request = buildUpstreamRequest({
     deployment: deploymentOf(dialect),
     credential: 'the-credential',
     endpoint: dialect === 'openai-chat' ? ENDPOINTS.chat : ENDPOINTS.messages,
@@ -41,7 +47,8 @@ function sent(
     trace: null,
     nowMs: 0,
   })
-  expect(path).toBe(dialect === 'openai-chat' ? '/base/v1/chat/completions' : '/base/v1/messages')
+  const flat = headersOf(request)
+  expect(request.path).toBe(dialect === 'openai-chat' ? '/base/v1/chat/completions' : '/base/v1/messages')
   return Object.fromEntries(flat.flatMap((name, i) => (i % 2 === 0 ? [[name, flat[i + 1] ?? '']] : [])))
 }
 
@@ -84,7 +91,7 @@ it.each([
 ])('signs what goes to %s for the region %s, with the bytes that are sent', (baseUrl, region) => {
   const { key, provider, ...deployment } = deploymentOf('bedrock-invoke')
   const signer = { ...key, credential: 'AKID:secret:session' }
-  const { headers, path } = buildUpstreamRequest({
+  const request = buildUpstreamRequest({
     deployment: { ...deployment, key: signer, provider: { ...provider, baseUrl, auth: 'aws', keys: [signer] } },
     credential: signer.credential,
     endpoint: ENDPOINTS.chat,
@@ -95,7 +102,8 @@ it.each([
     trace: null,
     nowMs: Date.UTC(2026, 0, 2),
   })
-  expect(path).toBe(`${new URL(baseUrl).pathname.replace(/\/$/, '')}/model/m/invoke-with-response-stream`)
+  const headers = headersOf(request)
+  expect(request.path).toBe(`${new URL(baseUrl).pathname.replace(/\/$/, '')}/model/m/invoke-with-response-stream`)
   const authorization = headers[headers.indexOf('authorization') + 1]
   expect(authorization).toMatch(
     new RegExp(`^AWS4-HMAC-SHA256 Credential=AKID/20260102/${region}/bedrock/aws4_request, `),
@@ -121,8 +129,28 @@ it('never sends the key of a service account, whoever forgot to get a token for 
     trace: null,
     nowMs: 0,
   }
-  expect(buildUpstreamRequest({ ...parts, credential: account }).headers.join()).not.toContain('PRIVATE')
-  expect(buildUpstreamRequest({ ...parts, credential: 'token' }).headers).toContain('Bearer token')
+  expect(headersOf(buildUpstreamRequest({ ...parts, credential: account })).join()).not.toContain('PRIVATE')
+  expect(headersOf(buildUpstreamRequest({ ...parts, credential: 'token' }))).toContain('Bearer token')
+})
+
+it('makes what calls have in common once, and anew for another credential, whole answers and streams apart', () => {
+  const parts = {
+    deployment: deploymentOf('openai-chat'),
+    endpoint: ENDPOINTS.chat,
+    vendor: 'anthropic',
+    request: { method: 'POST', path: '/', query: '', headers: {}, address: '127.0.0.1', params: [] },
+    body: Buffer.from('{}'),
+    trace: null,
+    nowMs: 0,
+  }
+  const commonOf = (credential: string, stream: boolean) =>
+    buildUpstreamRequest({ ...parts, credential, stream }).common
+  const [whole, stream] = [commonOf('one', false), commonOf('one', true)]
+  expect(whole).toContain('Bearer one')
+  expect(stream).toContain('text/event-stream')
+  expect(commonOf('one', false)).toBe(whole)
+  expect(commonOf('one', true)).toBe(stream)
+  expect(commonOf('two', false)).toContain('Bearer two')
 })
 
 it('translates the headers of another vendor’s name into those of the protocol', () => {

@@ -13,7 +13,8 @@ export interface IncomingRequest {
   readonly params: readonly string[]
 }
 
-export type HeaderList = ReadonlyArray<readonly [name: string, value: string]>
+/** A number holds nothing that has to be looked for before it goes out. */
+export type HeaderList = ReadonlyArray<readonly [name: string, value: string | number]>
 
 /**
  * The answer to one request. Ends once: whatever comes after the end or an abort is ignored. Every method may be called

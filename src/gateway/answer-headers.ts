@@ -17,12 +17,12 @@ export function answerHeaders(ctx: RequestContext, contentType: string, nowUs: n
   const limits = ctx.rateLimits?.()
   if (limits !== undefined) {
     headers.push(
-      ['X-RateLimit-Limit-Requests', String(limits.limitRequests)],
-      ['X-RateLimit-Remaining-Requests', String(Math.floor(limits.remainingRequests))],
-      ['X-RateLimit-Reset-Requests', seconds(limits.resetRequestsSeconds)],
-      ['X-RateLimit-Limit-Tokens', String(limits.limitTokens)],
-      ['X-RateLimit-Remaining-Tokens', String(Math.floor(limits.remainingTokens))],
-      ['X-RateLimit-Reset-Tokens', seconds(limits.resetTokensSeconds)],
+      ['X-RateLimit-Limit-Requests', limits.limitRequests],
+      ['X-RateLimit-Remaining-Requests', Math.floor(limits.remainingRequests)],
+      ['X-RateLimit-Reset-Requests', Math.ceil(limits.resetRequestsSeconds)],
+      ['X-RateLimit-Limit-Tokens', limits.limitTokens],
+      ['X-RateLimit-Remaining-Tokens', Math.floor(limits.remainingTokens)],
+      ['X-RateLimit-Reset-Tokens', Math.ceil(limits.resetTokensSeconds)],
     )
   }
   if (ctx.dropped.length > 0) headers.push(['X-Sluice-Dropped', ctx.dropped.join(', ')])
@@ -44,7 +44,7 @@ export function bufferedHeaders(ctx: RequestContext, upstream: UpstreamHeaders, 
 export function errorHeaders(ctx: RequestContext, error: GatewayError, nowUs: number): HeaderList {
   const headers = answerHeaders(ctx, 'application/json', nowUs)
   if (error.retryAfterSeconds !== null) {
-    headers.push(['Retry-After', String(Math.max(1, Math.ceil(error.retryAfterSeconds)))])
+    headers.push(['Retry-After', Math.max(1, Math.ceil(error.retryAfterSeconds))])
   }
   // The official clients would repeat the request twice otherwise, for nothing or for a second job.
   if (error.type === 'quota_exhausted' || error.code.startsWith('VIDEO_')) headers.push(['x-should-retry', 'false'])
@@ -73,8 +73,4 @@ function ms(us: number): string {
   const hundredths = Math.round(us / 10)
   const rest = hundredths % 100
   return `${(hundredths - rest) / 100}.${rest < 10 ? '0' : ''}${rest}`
-}
-
-function seconds(value: number): string {
-  return String(Math.ceil(value))
 }

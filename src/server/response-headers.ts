@@ -28,10 +28,11 @@ export function foldedFields(lists: readonly HeaderList[]): readonly [name: stri
   for (const list of lists) {
     for (const [name, value] of list) {
       if (!isHeaderName(name)) continue
+      const safe = typeof value === 'number' ? value : safeHeaderValue(value)
       if (first === null) {
         first = name
-        text = safeHeaderValue(value)
-      } else text += `\r\n${name}: ${safeHeaderValue(value)}`
+        text = String(safe)
+      } else text += `\r\n${name}: ${safe}`
     }
   }
   return first === null ? null : [first, text]

@@ -5,7 +5,8 @@ import type { HeaderList } from '../../../src/core/exchange.ts'
 import { answerHeaders, bufferedHeaders, errorHeaders, streamHeaders } from '../../../src/gateway/answer-headers.ts'
 import { makeContext } from './context.ts'
 
-const named = (headers: HeaderList): Record<string, string> => Object.fromEntries(headers)
+const named = (headers: HeaderList): Record<string, string> =>
+  Object.fromEntries(headers.map(([name, value]) => [name, String(value)]))
 
 it('tells what the key has left once the caller is known, and not before', () => {
   const { ctx } = makeContext()

@@ -13,6 +13,7 @@ import { eventually } from '../support/eventually.ts'
 import { RawUpstream } from '../support/raw-upstream.ts'
 
 const TIMEOUTS: UpstreamTimeouts = { connectMs: 2_000, firstByteMs: 5_000, idleMs: 5_000, totalMs: 20_000 }
+const COMMON = ['content-type', 'application/json', 'x-common', 'yes']
 const MAX_CONNECTIONS = 4
 
 /** What came of one call. */
@@ -100,7 +101,8 @@ export function upstreamClientContract(
         origin: more.origin ?? upstream?.origin ?? '',
         path: '/v1/chat/completions?a=b',
         method: 'POST',
-        headers: ['content-type', 'application/json', 'user-agent', 'caf\u00e9/1'],
+        headers: ['user-agent', 'caf\u00e9/1'],
+        common: COMMON,
         body: Buffer.from(more.body ?? '{"n":1}'),
         timeouts: { ...TIMEOUTS, ...more.timeouts },
         ...(more.once === undefined ? {} : { once: more.once }),
@@ -147,7 +149,7 @@ export function upstreamClientContract(
       const [request] = server.requests
       expect(request?.head).toMatch(/^POST \/v1\/chat\/completions\?a=b HTTP\/1\.1\r\n/)
       expect(request?.head.toLowerCase()).toContain(`\r\nhost: ${server.origin.slice('http://'.length)}`)
-      expect(request?.head).toContain('\r\nuser-agent: caf\u00e9/1')
+      expect(request?.head).toContain('\r\nuser-agent: caf\u00e9/1\r\ncontent-type: application/json\r\nx-common: yes')
       expect(request?.head).toContain('\r\ncontent-length: 6')
       expect(request?.body).toBe('a body')
     })

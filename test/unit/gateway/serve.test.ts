@@ -36,8 +36,8 @@ class FakeUpstream implements UpstreamClient {
     this.#statusOf = statusOf
   }
 
-  send: UpstreamClient['send'] = (request, listener) => {
-    const credential = request.headers[request.headers.indexOf('authorization') + 1]?.slice('Bearer '.length) ?? ''
+  send: UpstreamClient['send'] = ({ common = [] }, listener) => {
+    const credential = common[common.indexOf('authorization') + 1]?.slice('Bearer '.length) ?? ''
     this.calls.push(credential)
     queueMicrotask(() => {
       listener.onHead(this.#statusOf(credential), {})

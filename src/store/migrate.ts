@@ -12,6 +12,7 @@ import { invitations } from './migrations/0010-invitations.ts'
 import { upstreams } from './migrations/0011-upstreams.ts'
 import { audit } from './migrations/0012-audit.ts'
 import { statistics } from './migrations/0013-statistics.ts'
+import { narrowLogIndexes } from './migrations/0014-narrow-log-indexes.ts'
 
 /** In the order they are applied. */
 const MIGRATIONS: readonly Migration[] = [
@@ -27,6 +28,7 @@ const MIGRATIONS: readonly Migration[] = [
   upstreams,
   audit,
   statistics,
+  narrowLogIndexes,
 ]
 
 // Any number will do, as long as every node takes the same one.

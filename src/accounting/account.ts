@@ -41,9 +41,8 @@ export class Accountant {
     })
   }
 
-  /** The end of every request, exactly once, whatever happened to it. */
-  end(ctx: RequestContext): void {
-    const nowUs = this.#clock.monotonicUs()
+  /** The end of every request, exactly once, whatever happened to it. @param nowUs monotonic */
+  end(ctx: RequestContext, nowUs: number): void {
     this.#settle(ctx)
     // Refused because nothing can be recorded: this cannot be recorded now either, and the client is not to wait for it.
     if (ctx.error?.code === 'JOURNAL_UNAVAILABLE') {

@@ -80,7 +80,7 @@ export function createPhases(parts: PhaseParts): Phases {
     },
 
     admit(ctx) {
-      const startUs = clock.monotonicUs()
+      const startUs = ctx.startUs + ctx.times.authUs
       if (ctx.principal === null) throw new GatewayError('INTERNAL')
       const admitted = (admission: Admission): void => {
         ctx.reservation = admission
@@ -99,7 +99,7 @@ export function createPhases(parts: PhaseParts): Phases {
       if (ctx.endpoint.dialect === 'anthropic-messages') {
         validateVersionHeader(request.headers[`${parts.vendor}-version`])
       }
-      const askedUs = clock.monotonicUs()
+      const askedUs = ctx.startUs + ctx.times.authUs + ctx.times.limitUs
       const bytes = await ctx.exchange.readBody()
       const startUs = clock.monotonicUs()
       ctx.waitedUs += startUs - askedUs
@@ -154,8 +154,9 @@ export function createPhases(parts: PhaseParts): Phases {
     },
 
     account(ctx) {
-      accountant.end(ctx)
-      parts.metrics.ended(ctx, clock.monotonicUs())
+      const nowUs = clock.monotonicUs()
+      accountant.end(ctx, nowUs)
+      parts.metrics.ended(ctx, nowUs)
     },
   }
 }

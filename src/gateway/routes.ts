@@ -58,9 +58,8 @@ const MANAGEMENT = [
 export function createRoutes(parts: RouteParts): readonly GatewayRoute[] {
   const { phases, models, health, shedding, clock, vendor } = parts
 
-  const context = (endpoint: Endpoint, exchange: Exchange): RequestContext => {
+  const context = (endpoint: Endpoint, exchange: Exchange, startUs = clock.monotonicUs()): RequestContext => {
     const atMs = clock.now()
-    const startUs = clock.monotonicUs()
     const { traceparent, tracestate } = exchange.request.headers
     const trace = parts.traces ? traceOf(traceparent, tracestate) : null
     return new RequestContext(newRequestId(atMs), atMs, startUs, endpoint, exchange, trace)
@@ -77,17 +76,15 @@ export function createRoutes(parts: RouteParts): readonly GatewayRoute[] {
   const ai = (path: string, endpoint: Endpoint): GatewayRoute => ({
     method: 'POST',
     path,
-    handle: (exchange) => {
-      const ctx = (): RequestContext => context(endpoint, exchange)
-      return shedding.run(
+    handle: (exchange) =>
+      shedding.run(
         endpoint,
         exchange,
-        () => handle(ctx(), phases),
+        (startUs) => handle(context(endpoint, exchange, startUs), phases),
         (error) => {
-          record(ctx(), error)
+          record(context(endpoint, exchange), error)
         },
-      )
-    },
+      ),
     refuse: refuseAs(endpoint),
   })
   const local = (

@@ -31,11 +31,11 @@ export class Shedding {
     this.#parts = parts
   }
 
-  /** Serves the request in a place of its own, or refuses it; `record` refuses it with a row in the log. */
+  /** Serves the request, from now on, in a place of its own, or refuses it; `record` refuses it with a row in the log. */
   run(
     endpoint: Endpoint,
     exchange: Exchange,
-    serve: () => Promise<void>,
+    serve: (startUs: number) => Promise<void>,
     record: (error: GatewayError) => void,
   ): Promise<void> | undefined {
     const { overload, clock, metrics } = this.#parts
@@ -45,7 +45,7 @@ export class Shedding {
       const leave = (): void => {
         overload.leave(clock.monotonicUs() - startUs)
       }
-      return serve().then(leave, (cause: unknown) => {
+      return serve(startUs).then(leave, (cause: unknown) => {
         leave()
         throw cause
       })

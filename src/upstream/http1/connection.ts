@@ -4,6 +4,7 @@ import { connect as connectTls } from 'node:tls'
 import type { UpstreamHeaders } from '../upstream-client.ts'
 import { HttpFault } from './http-fault.ts'
 import { ResponseParser } from './response-parser.ts'
+import type { ResponseListener } from './response-parser.ts'
 
 /** One request on a connection, and who hears of its response. */
 export interface Exchange {
@@ -36,6 +37,13 @@ const shared = Buffer.allocUnsafe(READ_BYTES)
 export class Connection {
   readonly #options: ConnectionOptions
   readonly #socket: Socket
+  readonly #listener: ResponseListener = {
+    onHead: (status, headers) => this.#exchange?.onHead(status, headers),
+    onBody: (bytes) => this.#exchange?.onBody(bytes),
+    onComplete: (keepAlive) => {
+      this.#complete(keepAlive)
+    },
+  }
   #exchange: Exchange | null = null
   #parser: ResponseParser | null = null
   #hasBegun = false
@@ -82,17 +90,7 @@ export class Connection {
   send(exchange: Exchange): void {
     this.#exchange = exchange
     this.#hasBegun = false
-    this.#parser = new ResponseParser({
-      onHead: (status, headers) => {
-        exchange.onHead(status, headers)
-      },
-      onBody: (bytes) => {
-        exchange.onBody(bytes)
-      },
-      onComplete: (keepAlive) => {
-        this.#complete(exchange, keepAlive)
-      },
-    })
+    this.#parser = new ResponseParser(this.#listener)
     for (const bytes of exchange.bytes) this.#socket.write(bytes)
   }
 
@@ -142,8 +140,9 @@ export class Connection {
     }
   }
 
-  #complete(exchange: Exchange, keepAlive: boolean): void {
-    if (this.#exchange !== exchange) return
+  #complete(keepAlive: boolean): void {
+    const exchange = this.#exchange
+    if (exchange === null) return
     this.#exchange = null
     this.#parser = null
     this.#served += 1

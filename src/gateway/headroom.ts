@@ -63,6 +63,8 @@ function readReset(value: string | string[] | undefined, nowMs: number): number 
 /** Milliseconds by their text: services say the same few again and again. */
 const durations = new Map<string, number>()
 const MAX_DURATIONS = 1_000
+/** Longer text may be a part of a head, and would keep all of it. */
+const LONGEST_REMEMBERED = 12
 
 function readDuration(text: string): number | null {
   const known = durations.get(text)
@@ -71,6 +73,7 @@ function readDuration(text: string): number | null {
   if (parts === null) return null
   const amounts = parts.slice(1).map((part: string | undefined) => Number(part ?? 0))
   const durationMs = amounts.reduce((sum, amount, index) => sum + amount * (UNITS_MS[index] ?? 0), 0)
+  if (text.length > LONGEST_REMEMBERED) return durationMs
   if (durations.size >= MAX_DURATIONS) durations.clear()
   durations.set(text, durationMs)
   return durationMs

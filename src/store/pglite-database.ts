@@ -5,6 +5,7 @@ import type { Transaction } from '@electric-sql/pglite'
 import { PGlite, types } from '@electric-sql/pglite'
 import type { Database, Queryable } from './database.ts'
 import { DatabaseError, parseInt8 } from './database.ts'
+import { RowsDevice } from './pglite-rows-device.ts'
 
 const OPTIONS = {
   postgresqlconf: ['shared_buffers=32MB', 'timezone=UTC', 'min_wal_size=32MB'],
@@ -64,14 +65,15 @@ async function initialise(directory: string): Promise<void> {
 
 function wrap(pglite: PGlite, { checkpointBytes = CHECKPOINT_BYTES, onFault = ignore }: PgliteOptions): Database {
   const log = new WriteAheadLog(pglite, checkpointBytes, onFault)
+  const device = new RowsDevice(pglite)
   return {
     kind: 'pglite',
-    ...queryable(pglite, log),
+    ...queryable(pglite, log, device),
     transaction: async (work) => {
       try {
         // The one chance of a log that takes no more rows: only these would be followed by another checkpoint.
         if (log.isFull) await log.cut()
-        const result = await pglite.transaction((tx) => work(queryable(tx, log)))
+        const result = await pglite.transaction((tx) => work(queryable(tx, log, device)))
         // What was asked for is committed, whatever becomes of this.
         if (log.isLong) await log.cut()
         return result
@@ -140,7 +142,7 @@ class WriteAheadLog {
   }
 }
 
-function queryable(target: PGlite | Transaction, log: WriteAheadLog): Queryable {
+function queryable(target: PGlite | Transaction, log: WriteAheadLog, device: RowsDevice): Queryable {
   return {
     query: async <Row>(statement: Parameters<Queryable['query']>[0], parameters: readonly unknown[] = []) => {
       try {
@@ -160,21 +162,12 @@ function queryable(target: PGlite | Transaction, log: WriteAheadLog): Queryable 
     copyIn: async (table, columns, rows) => {
       try {
         log.expect(rows.byteLength)
-        // What PGlite has in place of a client's standard input.
-        const sql = `COPY ${table} (${columns.join(', ')}) FROM '/dev/blob' (FORMAT binary)`
-        await target.query(sql, [], { blob: asBlob(rows) })
+        await device.copy(target, `COPY ${table} (${columns.join(', ')})`, rows)
       } catch (cause) {
         throw DatabaseError.from(cause)
       }
     },
   }
-}
-
-/** All of a blob that PGlite uses; a true one copies the bytes twice. */
-function asBlob(bytes: Buffer): Blob {
-  const { buffer, byteOffset, byteLength } = bytes
-  const whole = { arrayBuffer: () => Promise.resolve(buffer.slice(byteOffset, byteOffset + byteLength)) }
-  return whole as unknown as Blob
 }
 
 function isServerError(cause: unknown): boolean {

@@ -15,7 +15,7 @@ const { values } = parseArgs({
   options: {
     /** Of load per target and round. */
     seconds: { type: 'string', default: '4' },
-    rounds: { type: 'string', default: '3' },
+    rounds: { type: 'string', default: '6' },
     /** Only scenarios whose name begins so. */
     only: { type: 'string', default: '' },
     /** Leaves the other programs out. */

@@ -15,7 +15,7 @@ export interface Relayed {
 
 /** A process that has just begun compiles what it runs, for the first 100 000 requests or so: what is measured is a warm one. */
 const FIRST_WARM_UP_SECONDS = 8
-const WARM_UP_SECONDS = 1
+const WARM_UP_SECONDS = 2
 const warm = new WeakSet<Program>()
 
 /** Loads a program and tells what it cost. What an earlier load left to do is done before the count begins. */

@@ -5,7 +5,7 @@ import type { Transaction } from '@electric-sql/pglite'
 import { PGlite, types } from '@electric-sql/pglite'
 import type { Database, Queryable } from './database.ts'
 import { DatabaseError, parseInt8 } from './database.ts'
-import { RowsDevice } from './pglite-rows-device.ts'
+import { ROWS_PATH, RowsDevice } from './pglite-rows-device.ts'
 
 const OPTIONS = {
   postgresqlconf: ['shared_buffers=32MB', 'timezone=UTC', 'min_wal_size=32MB'],
@@ -162,7 +162,8 @@ function queryable(target: PGlite | Transaction, log: WriteAheadLog, device: Row
     copyIn: async (table, columns, rows) => {
       try {
         log.expect(rows.byteLength)
-        await device.copy(target, `COPY ${table} (${columns.join(', ')})`, rows)
+        const sql = `COPY ${table} (${columns.join(', ')}) FROM '${ROWS_PATH}' (FORMAT binary)`
+        await device.copy(target, sql, rows)
       } catch (cause) {
         throw DatabaseError.from(cause)
       }

@@ -1,6 +1,7 @@
 import type { PGlite, Transaction } from '@electric-sql/pglite'
 
-const PATH = '/dev/rows'
+/** What a COPY is to read from. */
+export const ROWS_PATH = '/dev/rows'
 /** No other device of PGlite's has this major number; its own `/dev/blob` is 64. */
 const MAJOR = 65
 
@@ -37,11 +38,11 @@ export class RowsDevice {
         return part.length
       },
     })
-    files.mkdev(PATH, device)
+    files.mkdev(ROWS_PATH, device)
   }
 
-  /** Runs `COPY table (columns)` with rows in its binary form, which are not to be changed until then. */
-  async copy(target: PGlite | Transaction, copy: string, rows: Buffer): Promise<void> {
+  /** Runs a COPY from `ROWS_PATH`. The rows are not to be changed until it is done. */
+  async copy(target: PGlite | Transaction, sql: string, rows: Buffer): Promise<void> {
     const bytes = new Int8Array(rows.buffer, rows.byteOffset, rows.byteLength)
     // PGlite asks for it when it is the statement's turn: what others have copied is done by then.
     const blob = {
@@ -51,7 +52,7 @@ export class RowsDevice {
       },
     } as Blob
     try {
-      await target.query(`${copy} FROM '${PATH}' (FORMAT binary)`, [], { blob })
+      await target.query(sql, [], { blob })
     } finally {
       if (this.#rows === bytes) this.#rows = new Int8Array()
     }

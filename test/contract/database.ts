@@ -127,6 +127,29 @@ export function databaseContract(open: () => Promise<Database>): void {
       expect(await database.query('SELECT * FROM copied_whole')).toEqual([{ name: 'c' }])
     })
 
+    it('keeps rows in binary apart that are copied in at once, more of them than are read at a time', async () => {
+      const names = ['a', 'b', 'c']
+      await Promise.all(
+        names.map(async (name, index) => {
+          await database.script(`CREATE TABLE copied_${name} (name text, value text)`)
+          const rows = new BinaryRows(0)
+          for (let row = 0; row < 1000 * (index + 1); row++) {
+            rows.row(2)
+            rows.text(name)
+            rows.text(`${name}${row}`.padEnd(200, name))
+          }
+          await database.copyIn(`copied_${name}`, ['name', 'value'], rows.finish())
+        }),
+      )
+      for (const [index, name] of names.entries()) {
+        const sums = `SELECT count(*), count(DISTINCT value) AS values, min(name), max(name), sum(length(value)) AS length FROM copied_${name}`
+        const count = 1000 * (index + 1)
+        const expected = { count, values: count, min: name, max: name, length: count * 200 }
+        const [row] = await database.query<Record<string, unknown>>(sums)
+        expect({ ...row, length: Number(row?.['length']) }).toEqual(expected)
+      }
+    })
+
     it('commits a transaction that resolves', async () => {
       const result = await database.transaction(async (tx) => {
         await tx.query(`INSERT INTO counters VALUES ('kept', 1)`)

@@ -30,6 +30,8 @@ export interface StreamInspector {
   /** Bytes of generated text, reasoning and tool arguments that passed, for streams that never report usage. */
   readonly observedTextBytes: number
   readonly failure: UpstreamFailure | null
+  /** The event that tells a client its usage where it asked for it and the upstream has told none; null: nothing is owed. */
+  usageEvent?(usage: Usage): Buffer | null
 }
 
 /** A provider's error, read from an HTTP answer or from an event. */
@@ -38,6 +40,12 @@ export interface UpstreamFailure {
   readonly message: string
   /** The provider's `type` or `code`, for the log and for classifying. */
   readonly type: string
+  /** Its `code`, where that is a text. */
+  readonly code?: string
+  /** The field that it names. */
+  readonly param?: string
+  /** Its `status`, where that is a text, and reasons among its details. */
+  readonly reasons?: readonly string[]
 }
 
 /** A job at a provider. */

@@ -98,6 +98,13 @@ export const ERROR_CODES = {
   WORKERS_BUSY: row(503, 'service_unavailable', 'internal', false, 'Too many large requests at the same time.'),
   NO_UPSTREAM_CAPACITY: row(503, 'service_unavailable', 'internal', false, 'No upstream has room for this model.'),
   UPSTREAM_INVALID_REQUEST: row(400, 'invalid_request', 'upstream', false, 'The provider refused the request.'),
+  CONTEXT_LENGTH_EXCEEDED: row(
+    400,
+    'invalid_request',
+    'upstream',
+    false,
+    'The prompt, or the prompt and the answer asked for, is longer than the context of the model.',
+  ),
   UPSTREAM_BODY_TOO_LARGE: row(
     413,
     'invalid_request',
@@ -136,10 +143,14 @@ export type ErrorCode = keyof typeof ERROR_CODES
 export interface ErrorDetails {
   /** Shown to the client instead of the table's text. Must hold no secret and no upstream host. */
   readonly message?: string
-  /** JSON pointer of the bad field. */
+  /** JSON pointer of the bad field, or what an upstream calls it. */
   readonly param?: string
+  /** The `code` that chat and responses clients read in place of ours, where programs act upon a well-known word. */
+  readonly clientCode?: string
   /** Seconds until a retry makes sense; sent as `Retry-After`, rounded up. */
   readonly retryAfterSeconds?: number
+  /** Methods that the path takes; sent as `Allow`. */
+  readonly allow?: readonly string[]
   /** For the log alone. */
   readonly detail?: string
   readonly cause?: unknown
@@ -153,7 +164,10 @@ export class GatewayError extends Error {
   readonly source: ErrorRow['source']
   readonly retryable: boolean
   readonly param: string | null
+  /** The `code` that chat and responses clients read. */
+  readonly clientCode: string
   readonly retryAfterSeconds: number | null
+  readonly allow: readonly string[]
   readonly detail: string | null
 
   constructor(code: ErrorCode, details: ErrorDetails = {}) {
@@ -166,7 +180,9 @@ export class GatewayError extends Error {
     this.source = known.source
     this.retryable = known.retryable
     this.param = details.param ?? null
+    this.clientCode = details.clientCode ?? code
     this.retryAfterSeconds = details.retryAfterSeconds ?? null
+    this.allow = details.allow ?? []
     this.detail = details.detail ?? null
   }
 
@@ -174,6 +190,15 @@ export class GatewayError extends Error {
   static from(cause: unknown): GatewayError {
     return cause instanceof GatewayError ? cause : new GatewayError('INTERNAL', { cause })
   }
+}
+
+/** Header fields that HTTP wants of the error, on every plane: when to come back, how to authenticate, what the path takes. */
+export function errorFields({ status, retryAfterSeconds, allow }: GatewayError): Array<readonly [string, string]> {
+  const fields: Array<readonly [string, string]> = []
+  if (retryAfterSeconds !== null) fields.push(['Retry-After', String(Math.max(1, Math.ceil(retryAfterSeconds)))])
+  if (status === 401) fields.push(['WWW-Authenticate', 'Bearer realm="Sluice"'])
+  if (allow.length > 0) fields.push(['Allow', allow.join(', ')])
+  return fields
 }
 
 function row(status: number, type: ErrorType, source: ErrorRow['source'], retryable: boolean, text: string): ErrorRow {

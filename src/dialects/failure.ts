@@ -7,6 +7,7 @@ const MAX_TYPE_LENGTH = 100
 const MAX_TEXT_BYTES = 64 * 1024
 const MAX_PAGE_LENGTH = 300
 const MAX_DEPTH = 4
+const MAX_DETAILS = 10
 
 /** Reads an error body of whatever shape: JSON of any kind, HTML, plain text, nothing. */
 export function readFailureBody(body: Buffer): UpstreamFailure {
@@ -18,7 +19,38 @@ export function readFailureBody(body: Buffer): UpstreamFailure {
 
 /** Reads an error out of parsed JSON, whatever service wrote it. */
 export function failureOf(value: unknown): UpstreamFailure {
-  return { message: cut(messageOf(value, 0)), type: cleanUp(typeOf(value, 0)).slice(0, MAX_TYPE_LENGTH) }
+  const error = errorOf(value, 0)
+  const code = wordOf(error?.['code'])
+  const param = wordOf(error?.['param'])
+  const reasons = reasonsOf(error)
+  return {
+    message: cut(messageOf(value, 0)),
+    type: cleanUp(typeOf(value, 0)).slice(0, MAX_TYPE_LENGTH),
+    ...(code === null ? null : { code }),
+    ...(param === null ? null : { param }),
+    ...(reasons.length === 0 ? null : { reasons }),
+  }
+}
+
+/** The object that says what went wrong. */
+function errorOf(value: unknown, depth: number): JsonObject | null {
+  if (depth > MAX_DEPTH) return null
+  if (Array.isArray(value)) return errorOf(value[0], depth + 1)
+  const object = asObject(value)
+  return object === null ? null : (errorOf(object['error'], depth + 1) ?? object)
+}
+
+function wordOf(value: unknown): string | null {
+  return typeof value === 'string' && value !== '' ? cleanUp(value).slice(0, MAX_TYPE_LENGTH) : null
+}
+
+/** Google's: `status`, and `reason` of the details. */
+function reasonsOf(error: JsonObject | null): string[] {
+  const details = error?.['details']
+  const reasons = Array.isArray(details)
+    ? details.slice(0, MAX_DETAILS).map((detail) => asObject(detail)?.['reason'])
+    : []
+  return [error?.['status'], ...reasons].flatMap((reason) => wordOf(reason) ?? [])
 }
 
 function parse(body: Buffer): unknown {

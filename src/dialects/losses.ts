@@ -1,4 +1,4 @@
-import type { Conversation, WireDialect } from '../core/conversation.ts'
+import type { Conversation, Role, WireDialect } from '../core/conversation.ts'
 import { GatewayError } from '../core/errors.ts'
 import type { JsonObject } from '../core/json-object.ts'
 
@@ -109,6 +109,12 @@ export class LossReport {
   lose(place: keyof typeof PLACES, name: string = place): void {
     if (PLACES[place] === 'refuse') throw unsupported(name, FIXES[place])
     this.#fields.add(name)
+  }
+
+  /** A block that only its own dialect can carry: left out of what the assistant has said, refused in all that the client says. */
+  loseNative(kind: string, role: Role): void {
+    const place = role === 'assistant' ? 'content.server_tool' : 'content.native'
+    this.lose(place, `messages.content.${kind === '' ? 'type' : kind}`)
   }
 
   /** Top-level fields that only the client's dialect knows. @returns those that `pass` names */

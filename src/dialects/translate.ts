@@ -1,11 +1,17 @@
+import type { Answer } from '../core/answer.ts'
+import { isFailure } from '../core/codec.ts'
 import type { AnswerOptions, ClientCodec, Restoration, StreamDecoder, StreamEncoder, Target } from '../core/codec.ts'
 import type { Block } from '../core/content.ts'
-import type { BufferedAnswer } from '../core/dialect.ts'
+import type { BufferedAnswer, UpstreamFailure } from '../core/dialect.ts'
 import type { DialectName, UpstreamDialectName } from '../core/endpoint.ts'
 import type { GatewayError } from '../core/errors.ts'
 import type { JsonObject } from '../core/json-object.ts'
 import type { StreamEvent } from '../core/stream-event.ts'
 import { clientCodec, upstreamCodec } from './codecs.ts'
+import { AnswerCollector } from './collect-answer.ts'
+import { TRUNCATED_STREAM } from './event.ts'
+import { eventSplitter } from './framing.ts'
+import { replayAnswer } from './replay-answer.ts'
 import { StreamRestorer, restoreAnswer } from './restore.ts'
 import { inputText } from './tool-input.ts'
 
@@ -43,26 +49,60 @@ export function translateRequest(bytes: Buffer, pair: Pair, edits: TargetEdits):
 export interface AnswerTranslation extends Pair {
   readonly restoration: Restoration | null
   readonly options: AnswerOptions
+  /** Set when the host answered in the form that was not asked for: a whole answer for a stream, or events for a whole one. */
+  readonly unasked?: { readonly form: 'whole' | 'events'; readonly wantsUsage: boolean }
 }
 
 export interface TranslatedAnswer extends BufferedAnswer {
   readonly dropped: readonly string[]
 }
 
-/** A whole answer as the client reads it. Throws SyntaxError when it is not JSON. */
+/** A buffered answer in the form that the client asked for. Throws SyntaxError when a whole answer is not JSON. */
 export function translateAnswer(bytes: Buffer, translation: AnswerTranslation): TranslatedAnswer {
-  const parsed = upstreamCodec(translation.upstream).parseAnswer(JSON.parse(bytes.toString('utf8')))
-  if (!('content' in parsed)) return { usage: null, observedTextBytes: 0, failure: parsed, body: null, dropped: [] }
-  const { restoration } = translation
+  const { upstream, restoration, unasked } = translation
+  const parsed =
+    unasked?.form === 'events'
+      ? collectAnswer(bytes, upstream)
+      : upstreamCodec(upstream).parseAnswer(JSON.parse(bytes.toString('utf8')))
+  if (isFailure(parsed)) return { usage: null, observedTextBytes: 0, failure: parsed, body: null, dropped: [] }
   const answer = restoration === null ? parsed : restoreAnswer(parsed, restoration)
-  const built = clientCodec(translation.client).buildAnswer(answer, translation.options)
   return {
     usage: answer.usage,
     observedTextBytes: answer.usage === null ? generatedBytes(answer.content) : 0,
     failure: null,
-    body: Buffer.from(JSON.stringify(built.body)),
-    dropped: built.dropped,
+    ...(unasked?.form === 'whole' ? streamOf(answer, translation, unasked.wantsUsage) : wholeOf(answer, translation)),
   }
+}
+
+type Written = Pick<TranslatedAnswer, 'body' | 'dropped'>
+
+function wholeOf(answer: Answer, { client, options }: AnswerTranslation): Written {
+  const { body, dropped } = clientCodec(client).buildAnswer(answer, options)
+  return { body: Buffer.from(JSON.stringify(body)), dropped }
+}
+
+function streamOf(answer: Answer, { client, options }: AnswerTranslation, wantsUsage: boolean): Written {
+  const encoder = clientCodec(client).createEncoder({ ...options, wantsUsage })
+  let text = ''
+  for (const event of replayAnswer(answer)) text += encoder.encode(event)
+  return { body: Buffer.from(text), dropped: [...encoder.dropped] }
+}
+
+/** Reads a whole stream as one answer. */
+function collectAnswer(bytes: Buffer, upstream: UpstreamDialectName): Answer | UpstreamFailure {
+  const decoder = upstreamCodec(upstream).createDecoder()
+  const splitter = eventSplitter(upstream)
+  const collector = new AnswerCollector()
+  const events: StreamEvent[] = []
+  const onEvent = (chunk: Buffer, start: number, end: number): boolean => {
+    decoder.decode(chunk, start, end, events)
+    return !decoder.over
+  }
+  splitter.split(bytes, onEvent)
+  if (!decoder.over) splitter.finish(onEvent)
+  if (!decoder.over) decoder.finish(events)
+  for (const event of events) collector.take(event)
+  return collector.answer ?? collector.failure ?? TRUNCATED_STREAM
 }
 
 /** One stream, from the upstream's events to the text of the client's. */

@@ -1,6 +1,7 @@
 import type { Target } from '../../core/codec.ts'
 import { textBlock } from '../../core/content.ts'
 import type { Block, CacheMark, MediaSource } from '../../core/content.ts'
+import type { Role } from '../../core/conversation.ts'
 import { plainMediaType } from '../data-url.ts'
 import type { LossReport } from '../losses.ts'
 import { remoteMedia } from '../remote-media.ts'
@@ -33,7 +34,7 @@ export class BlockAdapter {
     return null
   }
 
-  adapt(block: Block): Block | null {
+  adapt(block: Block, role: Role): Block | null {
     switch (block.type) {
       case 'text':
         if (block.extra !== null) this.#losses.lose('content.extra')
@@ -80,7 +81,7 @@ export class BlockAdapter {
         this.#losses.lose('content.audio', 'messages.content.input_audio')
         return null
       case 'native':
-        this.#losses.lose('content.native', `messages.content.${block.kind === '' ? 'type' : block.kind}`)
+        this.#losses.loseNative(block.kind, role)
         return null
     }
   }
@@ -88,7 +89,7 @@ export class BlockAdapter {
   #inner(content: readonly Block[]): readonly Block[] {
     const adapted: Block[] = []
     for (const block of content) {
-      const inner = this.adapt(block)
+      const inner = this.adapt(block, 'tool')
       if (inner !== null && !(inner.type === 'text' && inner.text.trim() === '')) adapted.push(inner)
     }
     return adapted

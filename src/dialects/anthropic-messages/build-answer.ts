@@ -64,7 +64,8 @@ function clientBlock(block: Block, { stop }: Answer, options: AnswerOptions, ind
       return block.format === SIGNED_FORMAT || block.format === THOUGHT_FORMAT ? { ...block, extra: null } : null
     case 'tool-call': {
       const id = block.id === '' ? `toolu_${options.id}_${index}` : upstreamToolId(block.id, MESSAGES_TARGET)
-      const cut = stop.reason === 'length' && !isJson(inputText(block.input))
+      // Of an answer that did not end by itself, arguments that are no JSON are half of what the model meant.
+      const cut = stop.reason !== 'tool-calls' && !isJson(inputText(block.input))
       return { ...block, id, input: cut ? {} : inputObject(block.input), extra: null }
     }
     default:

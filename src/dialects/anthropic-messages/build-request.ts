@@ -72,7 +72,7 @@ function buildSystem(
   for (const message of system) {
     reportMessage(message, losses)
     for (const block of message.content) {
-      const adapted = adapter.adapt(block)
+      const adapted = adapter.adapt(block, message.role)
       if (adapted === null) continue
       if (adapted.type !== 'text') throw unsupported(`messages.content.${adapted.type}`)
       if (adapted.text.trim() !== '') blocks.push(adapted)
@@ -91,7 +91,7 @@ function buildMessages(
   for (const message of conversation.messages) reportMessage(message, losses)
   const turns = takeTurns(conversation.messages, {
     systemAnywhere: target.takesSystemAnywhere,
-    adapt: (block) => adapter.adapt(block),
+    adapt: (block, role) => adapter.adapt(block, role),
   })
   trimPrefill(turns, target, losses)
   return turns.map(({ role, content }) => ({ role, content: content.map(writeBlock) }))

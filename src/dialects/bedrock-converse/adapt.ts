@@ -1,5 +1,6 @@
 import type { Target } from '../../core/codec.ts'
 import type { Block, CacheMark } from '../../core/content.ts'
+import type { Role } from '../../core/conversation.ts'
 import { BlockAdapter } from '../anthropic-messages/adapt.ts'
 import type { LossReport } from '../losses.ts'
 import { SIGNED_FORMAT } from '../signed-thinking.ts'
@@ -23,7 +24,7 @@ export class ConverseAdapter {
     return this.#messages.mark(mark)
   }
 
-  adapt(block: Block): Block | null {
+  adapt(block: Block, role: Role): Block | null {
     switch (block.type) {
       case 'thinking':
       case 'redacted-thinking': {
@@ -34,11 +35,8 @@ export class ConverseAdapter {
         this.#losses.lose('content.thinking')
         return null
       }
-      case 'native':
-        this.#losses.lose('content.server_tool', `messages.content.${block.kind}`)
-        return null
       default:
-        return this.#messages.adapt(block)
+        return this.#messages.adapt(block, role)
     }
   }
 }

@@ -109,7 +109,7 @@ function buildSystem(
     reportMessage(message, losses)
     for (const block of message.content) {
       if (block.type === 'text' && isBillingHeader(block.text)) continue
-      const adapted = adapter.adapt(block)
+      const adapted = adapter.adapt(block, message.role)
       if (adapted === null) continue
       if (adapted.type !== 'text') throw unsupported(`messages.content.${adapted.type}`)
       if (adapted.text.trim() === '') continue
@@ -130,7 +130,7 @@ function buildTurns(
   for (const message of conversation.messages) reportMessage(message, losses)
   const turns = takeTurns(conversation.messages, {
     systemAnywhere: false,
-    adapt: (block) => adapter.adapt(block),
+    adapt: (block, role) => adapter.adapt(block, role),
   })
   const last = turns.at(-1)
   if (last?.role !== 'assistant') return turns

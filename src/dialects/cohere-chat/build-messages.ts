@@ -1,10 +1,11 @@
 import type { Target } from '../../core/codec.ts'
 import { textBlock } from '../../core/content.ts'
 import type { Block, MediaSource, ToolCallBlock, ToolResultBlock } from '../../core/content.ts'
-import type { Conversation, Message } from '../../core/conversation.ts'
+import type { Conversation, Message, Role } from '../../core/conversation.ts'
 import type { JsonObject } from '../../core/json-object.ts'
 import { isBillingHeader } from '../billing-header.ts'
 import { dataUrl, plainMediaType } from '../data-url.ts'
+import { unsupported } from '../losses.ts'
 import type { LossReport } from '../losses.ts'
 import { upstreamToolId } from '../tool-ids.ts'
 import { inputObject } from '../tool-input.ts'
@@ -32,7 +33,7 @@ export function buildMessages(
   }
   const turns = takeTurns(conversation.messages, {
     systemAnywhere: target.takesSystemAnywhere,
-    adapt: (block) => writer.adapt(block),
+    adapt: (block, role) => writer.adapt(block, role),
   })
   if (turns.at(-1)?.role === 'assistant' && !target.takesPrefill) losses.lose('prefill', 'messages')
   for (const turn of turns) writer.turn(turn)
@@ -51,18 +52,18 @@ class MessageWriter {
     this.#losses = losses
   }
 
-  system({ content }: Message): void {
+  system({ role, content }: Message): void {
     const texts: string[] = []
     for (const block of content) {
-      const adapted = this.adapt(block)
-      if (adapted?.type === 'text' && adapted.text.trim() !== '' && !isBillingHeader(adapted.text)) {
-        texts.push(adapted.text)
-      }
+      const adapted = this.adapt(block, role)
+      if (adapted === null) continue
+      if (adapted.type !== 'text') throw unsupported(`messages.content.${adapted.type}`)
+      if (adapted.text.trim() !== '' && !isBillingHeader(adapted.text)) texts.push(adapted.text)
     }
     if (texts.length > 0) this.written.push({ role: 'system', content: texts.join('\n\n') })
   }
 
-  adapt(block: Block): Block | null {
+  adapt(block: Block, role: Role): Block | null {
     if ('cache' in block && block.cache !== null) this.#losses.lose('content.cache_control')
     switch (block.type) {
       case 'text':
@@ -82,7 +83,7 @@ class MessageWriter {
         this.#losses.lose('content.thinking')
         return null
       case 'native':
-        this.#losses.lose('content.server_tool', `messages.content.${block.kind}`)
+        this.#losses.loseNative(block.kind, role)
         return null
       case 'audio':
         this.#losses.lose('content.audio', 'messages.content.input_audio')
@@ -110,7 +111,7 @@ class MessageWriter {
   #result(result: ToolResultBlock, beside: JsonObject[]): void {
     const texts: string[] = []
     for (const block of result.content) {
-      const adapted = this.adapt(block)
+      const adapted = this.adapt(block, 'tool')
       if (adapted === null) continue
       if (adapted.type === 'text') texts.push(adapted.text)
       else {

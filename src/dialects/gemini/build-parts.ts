@@ -38,10 +38,7 @@ export class ContentWriter {
         this.#losses.lose('content.thinking', 'messages.reasoning_content')
         return null
       case 'native':
-        this.#losses.lose(
-          role === 'assistant' ? 'content.server_tool' : 'content.native',
-          `messages.content.${block.kind}`,
-        )
+        this.#losses.loseNative(block.kind, role)
         return null
       case 'image':
         this.#losses.dropValue('content.image_url.detail', block.detail)

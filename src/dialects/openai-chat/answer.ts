@@ -2,6 +2,7 @@ import type { BufferedAnswer } from '../../core/dialect.ts'
 import { failureOf } from '../failure.ts'
 import { textBytes } from '../answer-text.ts'
 import { asObject, valueAt } from '../json-value.ts'
+import { failureOfChoices } from './stop-reason.ts'
 import { usageOfChat } from './usage.ts'
 
 /** Reads a buffered 200. Throws SyntaxError when it is not JSON. */
@@ -15,6 +16,8 @@ export function readAnswer(body: Buffer): BufferedAnswer {
       ? choices.reduce((sum: number, choice) => sum + textBytes(valueAt(choice, 'message')), 0)
       : 0
   if (asObject(value)?.['error']) return { usage, observedTextBytes, failure: failureOf(value), body: null }
-  const failure = Array.isArray(choices) ? null : { message: failureOf(value).message, type: 'invalid_answer' }
+  const failure = Array.isArray(choices)
+    ? failureOfChoices(choices)
+    : { message: failureOf(value).message, type: 'invalid_answer' }
   return { usage, observedTextBytes, failure, body: null }
 }

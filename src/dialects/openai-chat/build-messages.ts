@@ -1,10 +1,11 @@
 import type { Target } from '../../core/codec.ts'
 import { textBlock } from '../../core/content.ts'
 import type { Block, ToolCallBlock, ToolResultBlock } from '../../core/content.ts'
-import type { Conversation, Message } from '../../core/conversation.ts'
+import type { Conversation, Message, Role } from '../../core/conversation.ts'
 import type { JsonObject } from '../../core/json-object.ts'
 import { isBillingHeader } from '../billing-header.ts'
 import { plainMediaType } from '../data-url.ts'
+import { unsupported } from '../losses.ts'
 import type { LossReport } from '../losses.ts'
 import { upstreamToolId } from '../tool-ids.ts'
 import { inputText } from '../tool-input.ts'
@@ -48,8 +49,10 @@ class MessageWriter {
   system({ role, content }: Message): void {
     const blocks: Block[] = []
     for (const block of content) {
-      const adapted = this.#adapt(block)
-      if (adapted?.type === 'text' && !isBillingHeader(adapted.text) && adapted.text !== '') blocks.push(adapted)
+      const adapted = this.#adapt(block, role)
+      if (adapted === null) continue
+      if (adapted.type !== 'text') throw unsupported(`messages.content.${adapted.type}`)
+      if (!isBillingHeader(adapted.text) && adapted.text !== '') blocks.push(adapted)
     }
     if (blocks.length === 0) return
     const known = role === 'developer' && this.#target.takesDeveloperRole ? 'developer' : 'system'
@@ -79,7 +82,7 @@ class MessageWriter {
       else rest.push(block)
     }
     for (const block of rest) {
-      const adapted = this.#adapt(block)
+      const adapted = this.#adapt(block, 'user')
       if (adapted !== null && !(adapted.type === 'text' && adapted.text === '')) blocks.push(adapted)
     }
     if (blocks.length > 0) this.#push('user', this.#content(blocks, BETWEEN_BLOCKS))
@@ -89,7 +92,7 @@ class MessageWriter {
     if (result.cache !== null) this.#losses.lose('content.cache_control')
     const texts: string[] = []
     for (const block of result.content) {
-      const adapted = this.#adapt(block)
+      const adapted = this.#adapt(block, 'tool')
       if (adapted === null) continue
       if (adapted.type === 'text') {
         texts.push(adapted.text)
@@ -114,7 +117,7 @@ class MessageWriter {
       if (block.type === 'tool-call') calls.push(this.#call(block))
       else if (block.type === 'thinking') thinking += block.text
       else {
-        const adapted = this.#adapt(block)
+        const adapted = this.#adapt(block, 'assistant')
         if (adapted !== null && !(adapted.type === 'text' && adapted.text === '')) texts.push(adapted)
       }
     }
@@ -166,7 +169,7 @@ class MessageWriter {
     return blocks.map(writePart)
   }
 
-  #adapt(block: Block): Block | null {
+  #adapt(block: Block, role: Role): Block | null {
     switch (block.type) {
       case 'text':
         if (block.citations !== null) this.#losses.lose('content.citations')
@@ -186,7 +189,7 @@ class MessageWriter {
       case 'refusal':
         return textBlock(block.text)
       case 'native':
-        this.#losses.lose('content.server_tool', `messages.content.${block.kind}`)
+        this.#losses.loseNative(block.kind, role)
         return null
       case 'audio':
         return block

@@ -2,7 +2,7 @@ import type { GatewayError } from '../../core/errors.ts'
 
 /** `{"error":{"type","message","code","param","request_id"}}`. */
 export function renderError(error: GatewayError, requestId: string): string {
-  const { type, message, code, param } = error
+  const { type, message, clientCode: code, param } = error
   return JSON.stringify({ error: { type, message, code, param, request_id: requestId } })
 }
 

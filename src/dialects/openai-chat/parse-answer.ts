@@ -9,7 +9,7 @@ import { numberOrNull, objects, restOf, textOr } from '../fields.ts'
 import { asObject, valueAt } from '../json-value.ts'
 import { pushContent, readToolCall } from './parse-message.ts'
 import { readReasoning, withSecondReasoning } from './reasoning.ts'
-import { readStop } from './stop-reason.ts'
+import { failureOfChoice, readStop } from './stop-reason.ts'
 import { usageOfChat } from './usage.ts'
 
 const KNOWN = new Set(['id', 'object', 'created', 'model', 'choices', 'usage'])
@@ -34,6 +34,8 @@ export function parseAnswer(body: unknown): Answer | UpstreamFailure {
   const choices = objects(completion['choices'])
   const choice = choices.find((candidate) => candidate['index'] === 0) ?? choices[0]
   if (choice === undefined) return { message: '', type: 'invalid_answer' }
+  const failure = failureOfChoice(choice)
+  if (failure !== null) return failure
   // Blocked answers have no message.
   const message = asObject(choice['message']) ?? {}
   const content = readMessage(message)

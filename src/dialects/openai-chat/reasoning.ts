@@ -8,7 +8,7 @@ import { SIGNED_FORMAT } from '../signed-thinking.ts'
 export function readReasoning(message: JsonObject, into: Block[]): void {
   const details = objects(message['reasoning_details'])
   if (details.length > 0) {
-    for (const detail of details) readDetail(detail, into)
+    for (const detail of joinPieces(details)) readDetail(detail, into)
     if (into.length > 0) return
   }
   const field = typeof message['reasoning_content'] === 'string' ? 'reasoning_content' : 'reasoning'
@@ -27,6 +27,32 @@ export function withSecondReasoning(rest: JsonObject | null, message: JsonObject
     ...(second ? { reasoning: message['reasoning'] } : null),
     ...(first && detailed ? { reasoning_content: message['reasoning_content'] } : null),
   }
+}
+
+/** Details of a stream, as clients that collect its lists send them back: pieces of one have its index, the last is signed. */
+function joinPieces(details: readonly JsonObject[]): JsonObject[] {
+  const joined: JsonObject[] = []
+  for (const piece of details) {
+    const last = joined.at(-1)
+    const continues =
+      last !== undefined &&
+      typeof piece['index'] === 'number' &&
+      piece['index'] === last['index'] &&
+      piece['type'] === last['type'] &&
+      piece['type'] !== 'reasoning.encrypted' &&
+      typeof last['signature'] !== 'string'
+    if (continues) joined[joined.length - 1] = join(last, piece)
+    else joined.push(piece)
+  }
+  return joined
+}
+
+function join(first: JsonObject, piece: JsonObject): JsonObject {
+  const joined: Record<string, unknown> = { ...first, ...piece, format: first['format'] ?? piece['format'] }
+  for (const name of ['text', 'summary']) {
+    if (name in joined) joined[name] = textOr(first[name], '') + textOr(piece[name], '')
+  }
+  return joined
 }
 
 function readDetail(detail: JsonObject, into: Block[]): void {

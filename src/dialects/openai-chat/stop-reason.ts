@@ -1,4 +1,8 @@
 import type { Stop, StopReason } from '../../core/answer.ts'
+import type { UpstreamFailure } from '../../core/dialect.ts'
+import type { JsonObject } from '../../core/json-object.ts'
+import { failureOf } from '../failure.ts'
+import { asObject } from '../json-value.ts'
 import { stopByCalls } from '../stop-by-calls.ts'
 
 const READ: Readonly<Record<string, StopReason>> = {
@@ -7,7 +11,18 @@ const READ: Readonly<Record<string, StopReason>> = {
   tool_calls: 'tool-calls',
   function_call: 'tool-calls',
   content_filter: 'content-filter',
+  // Mistral: the model's context is full.
+  model_length: 'length',
+  // Hosts that hand on the words of another dialect.
+  max_tokens: 'length',
+  MAX_TOKENS: 'length',
+  SAFETY: 'content-filter',
+  // Z.ai: the content filter.
+  sensitive: 'content-filter',
 }
+
+/** Words of a host for an answer that went wrong: of OpenRouter, DeepSeek, Z.ai, vLLM. */
+const FAILED: ReadonlySet<string> = new Set(['error', 'insufficient_system_resource', 'network_error', 'abort'])
 
 const WRITTEN: Readonly<Record<StopReason, string>> = {
   end: 'stop',
@@ -18,6 +33,29 @@ const WRITTEN: Readonly<Record<StopReason, string>> = {
   'content-filter': 'content_filter',
   refusal: 'content_filter',
   pause: 'stop',
+}
+
+/** Why the answer of a choice went wrong; null: it did not. */
+export function failureOfChoice(choice: JsonObject): UpstreamFailure | null {
+  const finish = choice['finish_reason']
+  if (typeof finish !== 'string' || !FAILED.has(finish)) return null
+  const { message, type } = failureOf(asObject(choice['error']))
+  return { message, type: type === '' ? finish : type }
+}
+
+/** The first failure among choices; null: there is none. */
+export function failureOfChoices(choices: readonly unknown[]): UpstreamFailure | null {
+  for (const choice of choices) {
+    const object = asObject(choice)
+    const failure = object === null ? null : failureOfChoice(object)
+    if (failure !== null) return failure
+  }
+  return null
+}
+
+/** Whether the word in quotes, `bytes[start, end)`, tells that the answer went wrong. */
+export function isFailedFinish(bytes: Buffer, start: number, end: number): boolean {
+  return FAILED.has(bytes.toString('latin1', start + 1, end - 1))
 }
 
 /** Reasons that are not known count as a natural end; one that refuses says `stop`. */

@@ -15,7 +15,7 @@ import { BlockOrder } from './block-order.ts'
 import type { PendingCall } from './block-order.ts'
 import { readCitation } from './parse-answer.ts'
 import { thinkingText } from './parse-message.ts'
-import { readStop } from './stop-reason.ts'
+import { failureOfChoice, readStop } from './stop-reason.ts'
 import { readChatUsage } from './usage.ts'
 
 const EMPTY = Buffer.alloc(0)
@@ -122,7 +122,7 @@ export class ChatDecoder implements StreamDecoder {
     for (const choice of choices) {
       const object = asObject(choice)
       // Further choices have no place in other dialects, and were not asked for.
-      if (object !== null && !(Number(object['index']) > 0)) this.#choice(object, out)
+      if (object !== null && !this.over && !(Number(object['index']) > 0)) this.#choice(object, out)
     }
     this.#takeUsage(chunk['usage'])
   }
@@ -147,6 +147,11 @@ export class ChatDecoder implements StreamDecoder {
     if (delta !== null) {
       this.#start(out)
       this.#delta(delta, out)
+    }
+    const failure = failureOfChoice(choice)
+    if (failure !== null) {
+      this.#fail(failure, out)
+      return
     }
     const finish = choice['finish_reason']
     if (typeof finish === 'string' && finish !== '') this.#finish ??= finish

@@ -1,8 +1,11 @@
 import type { EncoderOptions, StreamEncoder } from '../../core/codec.ts'
+import { thinkingBlock } from '../../core/content.ts'
+import type { RedactedThinkingBlock, ThinkingBlock } from '../../core/content.ts'
+import type { JsonObject } from '../../core/json-object.ts'
 import type { EndEvent, StartEvent, StreamEvent, ToolStartEvent } from '../../core/stream-event.ts'
 import { answerId } from '../answer-id.ts'
 import { estimatedUsage } from '../estimate-tokens.ts'
-import { SIGNED_FORMAT } from '../signed-thinking.ts'
+import { detailOf } from './reasoning.ts'
 import { writeStop } from './stop-reason.ts'
 import { writeUsage } from './write-usage.ts'
 
@@ -23,9 +26,11 @@ export class ChatEncoder implements StreamEncoder {
   #toolHead = ''
   #toolTail = ''
   #hasInput = false
-  /** Of the thinking that is open, among the details. */
-  #details = 0
-  #format = SIGNED_FORMAT
+  /** Of the thinking so far. They go out together: SDKs keep the last list of a stream, or join its entries' texts. */
+  readonly #details: JsonObject[] = []
+  #thought = ''
+  #signature: string | null = null
+  #format: string | null = null
 
   constructor(options: EncoderOptions) {
     this.#options = options
@@ -38,7 +43,7 @@ export class ChatEncoder implements StreamEncoder {
         return `${this.#head}{"${this.#refusing ? 'refusal' : 'content'}":${JSON.stringify(event.text)}}${this.#tail}`
       case 'thinking-delta':
         this.#textLength += event.text.length
-        if (this.#options.reasoningDetails) return this.#detailed(event.text)
+        if (this.#options.reasoningDetails) this.#thought += event.text
         return `${this.#head}{"reasoning_content":${JSON.stringify(event.text)}}${this.#tail}`
       case 'tool-delta':
         this.#textLength += event.text.length
@@ -52,20 +57,23 @@ export class ChatEncoder implements StreamEncoder {
       case 'citation':
         this.dropped.add('content.citations')
         return ''
+      case 'thinking-start':
+        this.#thought = ''
+        this.#signature = null
+        this.#format = event.format
+        return ''
       case 'thinking-signature':
-        return this.#options.reasoningDetails
-          ? this.#writeDetail({ type: 'reasoning.text', signature: event.text })
-          : ''
+        this.#signature = event.text
+        return ''
       case 'thinking-end':
-        this.#details++
+        if (this.#options.reasoningDetails && (this.#thought !== '' || this.#signature !== null)) {
+          this.#detail(thinkingBlock(this.#thought, this.#signature, this.#format))
+        }
         return ''
       case 'redacted-thinking':
-        if (!this.#options.reasoningDetails) {
-          this.dropped.add('content.redacted_thinking')
-          return ''
-        }
-        this.#format = event.format ?? SIGNED_FORMAT
-        return this.#writeDetail({ type: 'reasoning.encrypted', data: event.data }, this.#details++)
+        if (this.#options.reasoningDetails) this.#detail({ ...event, extra: null })
+        else this.dropped.add('content.redacted_thinking')
+        return ''
       case 'tool-start':
         return this.#startTool(event)
       case 'tool-end':
@@ -76,9 +84,6 @@ export class ChatEncoder implements StreamEncoder {
         return ''
       case 'end':
         return this.#end(event)
-      case 'thinking-start':
-        this.#format = event.format ?? SIGNED_FORMAT
-        return ''
       case 'text-end':
       case 'native-delta':
       case 'native-end':
@@ -122,22 +127,18 @@ export class ChatEncoder implements StreamEncoder {
     return `${head},"${kind}":{"name":${written},"${member}":""}${extra}}]}${this.#tail}`
   }
 
-  /** Thinking under both names, for clients that put the details together by their index and send them back. */
-  #detailed(text: string): string {
-    const details = [{ type: 'reasoning.text', text, format: this.#format, index: this.#details }]
-    const delta = { reasoning_content: text, reasoning_details: details }
-    return `${this.#head}${JSON.stringify(delta)}${this.#tail}`
-  }
-
-  #writeDetail(detail: object, index = this.#details): string {
-    const details = [{ ...detail, format: this.#format, index }]
-    return `${this.#head}{"reasoning_details":${JSON.stringify(details)}}${this.#tail}`
+  #detail(block: ThinkingBlock | RedactedThinkingBlock): void {
+    this.#details.push(detailOf(block, this.#details.length))
   }
 
   #end({ stop, usage }: EndEvent): string {
     const written = writeStop(stop)
     const reason = written === 'tool_calls' && this.#kind === 'legacy' ? 'function_call' : written
-    const finish = `${this.#head}{},"finish_reason":"${reason}"}]${this.#options.wantsUsage ? ',"usage":null' : ''}}\n\n`
+    const details =
+      this.#details.length === 0
+        ? ''
+        : `${this.#head}{"reasoning_details":${JSON.stringify(this.#details)}}${this.#tail}`
+    const finish = `${details}${this.#head}{},"finish_reason":"${reason}"}]${this.#options.wantsUsage ? ',"usage":null' : ''}}\n\n`
     if (!this.#options.wantsUsage) return finish + DONE
     const counted = usage ?? estimatedUsage(this.#options.estimatedPromptTokens, this.#textLength)
     return `${finish}${this.#top}],"usage":${JSON.stringify(writeUsage(counted))}}\n\n${DONE}`

@@ -3,8 +3,12 @@ import type { Usage } from '../../core/usage.ts'
 import { SseFields, joinData } from '../../wire/sse.ts'
 import { EventTemplate } from '../event-template.ts'
 import { EVENT_ERROR, INVALID_EVENT, failureOfEvent, isDone, parseRange } from '../event.ts'
+import { arrayOf } from '../fields.ts'
 import { BROKEN, ObjectCursor, TextMeter, skipSpace, skipValue } from '../json-bytes.ts'
+import { asObject } from '../json-value.ts'
+import { failureOfChoices, isFailedFinish } from './stop-reason.ts'
 import { readChatUsage } from './usage.ts'
+import { writeUsage } from './write-usage.ts'
 
 const CHOICES = Buffer.from('choices')
 const USAGE = Buffer.from('usage')
@@ -29,6 +33,8 @@ export class ChatStreamInspector implements StreamInspector {
   readonly usageIsFinal = true
   failure: UpstreamFailure | null = null
   readonly #clientWantsUsage: boolean
+  /** The first chunk with a choice, for the names that a chunk of ours must have; kept where a client asked for usage. */
+  #first: Buffer | null = null
   readonly #fields = new SseFields()
   readonly #chunk = new ObjectCursor()
   readonly #inner = new ObjectCursor()
@@ -62,6 +68,13 @@ export class ChatStreamInspector implements StreamInspector {
     return this.#text.total
   }
 
+  usageEvent(usage: Usage): Buffer | null {
+    if (this.usage !== null || this.#first === null) return null
+    const { id, created, model } = asObject(parseRange(this.#first, 0, this.#first.length)) ?? {}
+    const chunk = { id, object: 'chat.completion.chunk', created, model, choices: [], usage: writeUsage(usage) }
+    return Buffer.from(`data: ${JSON.stringify(chunk)}\n\n`)
+  }
+
   inspect(bytes: Buffer, start: number, end: number): EventVerdict {
     if (this.failure !== null) return 'error'
     if (this.#over) return 'drop'
@@ -75,6 +88,9 @@ export class ChatStreamInspector implements StreamInspector {
         if (this.#plain && this.#deltas === 1) {
           this.#template.learn(bytes, start, this.#deltaStart, this.#deltaEnd, this.#paddingStart, end)
         }
+        // Azure's has no choices and no id.
+        if (this.#clientWantsUsage && this.#hasChoices)
+          this.#first ??= Buffer.from(bytes.subarray(fields.dataStart, fields.dataEnd))
         return this.#judge(bytes, fields.dataStart, fields.dataEnd)
       }
       if (isDone(bytes, fields.dataStart, fields.dataEnd)) return this.#end()
@@ -100,7 +116,7 @@ export class ChatStreamInspector implements StreamInspector {
     const hasUsage = this.#usageEnd > 0
     // The last one wins: services that send several count from the start each time.
     if (hasUsage) this.usage = readChatUsage(parseRange(bytes, this.#usageStart, this.#usageEnd)) ?? this.usage
-    if (this.#hasError) return this.#fail(failureOfEvent(bytes.subarray(start, end)))
+    if (this.#hasError) return this.#fail(failureOfChunk(bytes.subarray(start, end)))
     return hasUsage && !this.#hasChoices && !this.#clientWantsUsage ? 'drop' : 'forward'
   }
 
@@ -133,8 +149,10 @@ export class ChatStreamInspector implements StreamInspector {
       } else if (chunk.keyIs(USAGE)) {
         this.#noteUsage(chunk)
       } else if (chunk.keyIs(ERROR)) {
-        this.#hasError = chunk.valueIsTruthy
-        if (this.#hasError) this.#plain = false
+        if (chunk.valueIsTruthy) {
+          this.#hasError = true
+          this.#plain = false
+        }
       } else if (chunk.keyIs(X_GROQ)) {
         if (chunk.valueIsObject) chunk.walkedTo(this.#walkVendor(bytes, chunk.valueStart, end))
       } else if (chunk.keyIs(OBFUSCATION) || chunk.keyIs(PADDING)) {
@@ -172,6 +190,7 @@ export class ChatStreamInspector implements StreamInspector {
         choice.walkedTo(this.#deltaEnd)
       } else if (choice.keyIs(FINISH_REASON)) {
         ended = choice.valueIsText && choice.valueIsTruthy
+        if (ended && isFailedFinish(bytes, choice.valueStart, choice.valueEnd())) this.#hasError = true
       } else if (choice.keyIs(INDEX)) {
         index = smallNumber(bytes, choice.valueStart, choice.valueEnd())
       } else if (choice.keyIs(USAGE)) {
@@ -199,6 +218,13 @@ export class ChatStreamInspector implements StreamInspector {
     this.#usageStart = cursor.valueStart
     this.#usageEnd = cursor.valueEnd()
   }
+}
+
+/** An error beside the choices goes before one of a choice. */
+function failureOfChunk(bytes: Buffer): UpstreamFailure {
+  const chunk = asObject(parseRange(bytes, 0, bytes.length))
+  const ofChoice = chunk === null || chunk['error'] ? null : failureOfChoices(arrayOf(chunk['choices']))
+  return ofChoice ?? failureOfEvent(bytes)
 }
 
 /** A shift takes it modulo 32, which is good enough to tell choices apart. */

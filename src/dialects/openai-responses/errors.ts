@@ -10,12 +10,13 @@ const CODES: Readonly<Partial<Record<GatewayError['code'], string>>> = {
 
 /** `error` of a response that failed. */
 export function responseError(error: GatewayError): JsonObject {
-  return { code: CODES[error.code] ?? 'server_error', message: error.message }
+  const told = error.clientCode === error.code ? CODES[error.code] : error.clientCode
+  return { code: told ?? 'server_error', message: error.message }
 }
 
 /** The `error` event: as its documentation has it, and with the object that client libraries look for. */
 export function errorEvent(error: GatewayError, requestId: string, sequenceNumber: number): string {
-  const { type, message, code, param } = error
+  const { type, message, clientCode: code, param } = error
   const event = {
     type: 'error',
     sequence_number: sequenceNumber,

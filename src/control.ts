@@ -26,7 +26,6 @@ import { Seal } from './core/seal.ts'
 import { UpstreamTrials } from './gateway/upstream-trials.ts'
 import type { Authority } from './leases/authority.ts'
 import { InProcessAuthority } from './leases/in-process-authority.ts'
-import { SharedLeases } from './leases/shared-leases.ts'
 import type { StoreHealth } from './core/health.ts'
 import { ControlLink } from './link/control-link.ts'
 import type { ControlToFront } from './link/messages.ts'
@@ -34,7 +33,6 @@ import { RefusalLog } from './management/audit.ts'
 import { Changes } from './management/changes.ts'
 import { Guard } from './management/guard.ts'
 import { createHandlers } from './management/handlers.ts'
-import { Mailer } from './management/mailer.ts'
 import { ManagementRouter } from './management/router.ts'
 import { Tokens } from './management/tokens.ts'
 import { LogKeeper } from './settlement/log-keeper.ts'
@@ -51,7 +49,7 @@ import { initialiseSetting } from './store/settings.ts'
 import { UnitDatabase } from './store/unit-of-work.ts'
 import { UPSTREAM_SEAL } from './store/upstreams.ts'
 import { drainOnRequest, receiveSetup, reportFatal, tellSupervisor } from './supervisor/child.ts'
-import type { ChildSetup, FirstRun } from './supervisor/messages.ts'
+import type { ControlSetup, FirstRun } from './supervisor/messages.ts'
 import { nodeName } from './supervisor/node-name.ts'
 import { createLogger } from './telemetry/logger.ts'
 import type { Logger } from './telemetry/logger.ts'
@@ -67,15 +65,21 @@ const RESUME_GRACE_MS = 2_000
 const MAX_MANAGEMENT_BODY_BYTES = 4 * 1024 * 1024
 
 /** The control process: everything that waits, at low priority. Fronts go on without it. */
-async function runControl(setup: ChildSetup): Promise<void> {
+async function runControl(setup: ControlSetup): Promise<void> {
   const { config } = setup
   const logger = createLogger({ level: config.log.level, file: config.log.file, name: 'control' })
   const secrets = loadOrCreateSecrets(config.dataDir, process.env)
   const clock = systemClock
   const baseUrl = config.server.baseUrl ?? setup.displayUrl
+  const log = (step: string): void => {
+    logger.debug({ sinceStartMs: Math.round(performance.now()) }, step)
+  }
+  log('the control process has its modules and its setup')
   const lock = await becomeSoleControl(config.dataDir)
   const { database, made } = await openStore(setup, logger, async (opened) => {
+    log('the database is open')
     await migrate(opened)
+    log('the schema is up to date')
     for (const key of config.keys) await upsertEntryKeyByDigest(opened, declaredEntryKey(key, secrets.keyHash))
     return firstRun(opened, { dataDir: config.dataDir, baseUrl, secret: secrets.keyHash })
   })
@@ -135,10 +139,11 @@ async function runControl(setup: ChildSetup): Promise<void> {
       link.send(front, reply)
     },
   }
+  // Redis and mail are loaded where they are used: together they are a seventh of what a start loads.
   const sharedLeases =
     config.redis.address === null
       ? null
-      : new SharedLeases({
+      : new (await import('./leases/shared-leases.ts')).SharedLeases({
           ...leaseOptions,
           address: config.redis.address,
           prefix: config.redis.keyPrefix,
@@ -203,7 +208,10 @@ async function runControl(setup: ChildSetup): Promise<void> {
   const managed = partOf(database, config.database.maxConnections)
   const units = new UnitDatabase(managed)
   const { smtp } = config.mail
-  const mailer = smtp === null ? null : new Mailer({ ...smtp, logger: logger.child('mail') })
+  const mailer =
+    smtp === null
+      ? null
+      : new (await import('./management/mailer.ts')).Mailer({ ...smtp, logger: logger.child('mail') })
   const router = new ManagementRouter({
     handlers: createHandlers({
       database: units,
@@ -241,6 +249,7 @@ async function runControl(setup: ChildSetup): Promise<void> {
       keyNews.add(news)
       sharedLeases?.news.tell(news)
     },
+    refreshSnapshot: () => publisher.refresh(),
     serve: (request) => router.serve(request),
     onUsage: (share) => {
       monitor.addUsage(share)
@@ -285,11 +294,13 @@ async function runControl(setup: ChildSetup): Promise<void> {
           now: () => clock.now(),
           onFault,
         })
+  log('the control process is made')
   await publisher.start()
   await link.listen()
   setTimeout(() => {
     inProcess?.open()
   }, RESUME_GRACE_MS).unref()
+  log('fronts can connect')
   await sharedLeases?.ready()
   await metricsListener?.listen()
   await managementListener?.listen()
@@ -345,7 +356,7 @@ async function runControl(setup: ChildSetup): Promise<void> {
  * control process that was started again waits for it, the fronts do without meanwhile.
  */
 async function openStore(
-  setup: ChildSetup,
+  setup: ControlSetup,
   logger: Logger,
   prepare: (database: Database) => Promise<FirstRun | null>,
 ): Promise<{ database: Database; made: FirstRun | null }> {

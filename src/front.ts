@@ -2,6 +2,7 @@ import { join } from 'node:path'
 import { Accountant } from './accounting/account.ts'
 import { Journal, MAX_HELD_BYTES } from './accounting/journal.ts'
 import { Authenticator } from './auth/authenticator.ts'
+import { Newcomers } from './auth/newcomers.ts'
 import { loadOrCreateSecrets } from './config/secrets.ts'
 import { systemClock } from './core/clock.ts'
 import { DeadlineClock } from './core/deadlines.ts'
@@ -39,9 +40,10 @@ import { RetryBudget } from './scheduling/retry-budget.ts'
 import { Scheduler } from './scheduling/scheduler.ts'
 import { createClientAddresses } from './server/client-address.ts'
 import { createHttpServer } from './server/http-server.ts'
+import { loadUws } from './server/uws.ts'
 import { processIdentity } from './store/data-directory.ts'
 import { drainOnRequest, receiveSetup, reportFatal, tellSupervisor } from './supervisor/child.ts'
-import type { ChildSetup } from './supervisor/messages.ts'
+import type { FrontSetup } from './supervisor/messages.ts'
 import { createLogger } from './telemetry/logger.ts'
 import type { Sample } from './telemetry/metrics.ts'
 import { GoogleTokens } from './upstream/google-tokens.ts'
@@ -56,7 +58,7 @@ const LAST_RECORDS_MS = 2_000
 const REPORT_EVERY_MS = 1_000
 
 /** How long the control process may take over a job; then the front goes by what it knows itself. */
-const JOB_PATIENCE_MS = 1_000
+const JOB_PATIENCE_MS = 10_000
 
 /** How often fronts tell what they used of their leases. */
 const LEASE_REPORT_MS = 50
@@ -65,8 +67,9 @@ const LEASE_REPORT_MS = 50
 const LEASE_KEEP_MS = 20_000
 
 /** A front process: owns client and upstream sockets, and nothing else that waits. */
-async function runFront(setup: ChildSetup): Promise<void> {
+async function runFront(setup: FrontSetup): Promise<void> {
   const { config, index } = setup
+  const build = loadUws(process.env['SLUICE_UWS_BUILD'] || undefined)
   const name = `front-${index}`
   const logger = createLogger({ level: config.log.level, file: config.log.file, name })
   const metrics = new Metrics()
@@ -198,6 +201,7 @@ async function runFront(setup: ChildSetup): Promise<void> {
     clock,
     deadlines,
     authenticator,
+    newcomers: new Newcomers({ authenticator, clock, isSnapshotCurrent: () => link.inquiries.isCurrent() }),
     limits: new Admissions(leases),
     addressFailures: new AddressFailures(config.limits.addressFailuresPerMinute, config.server.fronts),
     scheduler,
@@ -269,6 +273,7 @@ async function runFront(setup: ChildSetup): Promise<void> {
     jobs: jobBook,
   })
   const server = createHttpServer({
+    build,
     routes: createRoutes({
       phases,
       models,
@@ -299,8 +304,9 @@ async function runFront(setup: ChildSetup): Promise<void> {
     onFirstSnapshot = resolve
     link.start()
   })
+  logger.debug({ sinceStartMs: Math.round(performance.now()) }, 'the configuration has come')
   await server.listen(config.server.host, setup.port)
-  tellSupervisor({ type: 'ready' })
+  tellSupervisor({ type: 'ready', httpServer: `uWebSockets.js ${build.version}` })
   const leaseReport = setInterval(() => {
     leases.tick()
   }, LEASE_REPORT_MS)

@@ -95,11 +95,11 @@ function withDefaults(limits: KeyLimits, defaults: KeyLimits): KeyLimits {
   }
 }
 
-/** `Authorization: Bearer` first, as recommended; `X-API-Key` where that is absent or holds something else than a key. */
-function presentedKey(request: IncomingRequest): string | null {
+/** `Authorization: Bearer` first, as recommended; `X-API-Key`, or Azure's `api-key`, where that is absent or holds something else than a key. */
+export function presentedKey(request: IncomingRequest): string | null {
   const authorization = request.headers['authorization']
   const bearer = authorization === undefined ? undefined : /^bearer +(\S+) *$/i.exec(authorization)?.[1]
-  const apiKey = request.headers['x-api-key']?.trim()
+  const apiKey = (request.headers['x-api-key'] ?? request.headers['api-key'])?.trim()
   if (bearer !== undefined && (apiKey === undefined || isApiKey(bearer))) return bearer
   return apiKey ?? bearer ?? null
 }

@@ -32,8 +32,10 @@ export class SnapshotPublisher {
   #problems: ReadonlySet<string> = new Set()
   #timer: NodeJS.Timeout | null = null
   #unlisten: (() => Promise<void>) | null = null
-  #checking: Promise<void> | null = null
-  #again = false
+  /** The look under way; never rejects. */
+  #looking: Promise<void> = Promise.resolve()
+  /** The one that begins after it. */
+  #queued: Promise<void> | null = null
 
   constructor(options: SnapshotPublisherOptions) {
     this.#options = options
@@ -50,7 +52,7 @@ export class SnapshotPublisher {
 
   /** Resolves once the first snapshot has been built. */
   async start(): Promise<void> {
-    const { database, onFault } = this.#options
+    const { database } = this.#options
     await this.#rebuild()
     this.#unlisten = await database.listen('sluice_snapshot', () => {
       this.check()
@@ -59,29 +61,30 @@ export class SnapshotPublisher {
       this.check()
     }, POLL_MS)
     this.#timer.unref()
-    this.#checking?.catch(onFault)
   }
 
   async stop(): Promise<void> {
     if (this.#timer !== null) clearInterval(this.#timer)
-    await this.#checking
+    await this.#queued?.catch(() => undefined)
+    await this.#looking
     await this.#unlisten?.()
   }
 
   /** Looks whether the store has changed; one look at a time. */
   check(): void {
-    if (this.#checking !== null) {
-      this.#again = true
-      return
-    }
-    this.#checking = this.#rebuild()
-      .catch(this.#options.onFault)
-      .finally(() => {
-        this.#checking = null
-        if (!this.#again) return
-        this.#again = false
-        this.check()
-      })
+    if (this.#queued === null) this.refresh().catch(this.#options.onFault)
+  }
+
+  /** Resolves when all that was in the store at the moment of the call has been published; rejects when the store cannot be read. */
+  refresh(): Promise<void> {
+    // A look under way may have read before: who comes meanwhile waits for the next one.
+    this.#queued ??= this.#looking.then(() => {
+      this.#queued = null
+      const look = this.#rebuild()
+      this.#looking = look.catch(() => undefined)
+      return look
+    })
+    return this.#queued
   }
 
   async #rebuild(): Promise<void> {

@@ -15,6 +15,11 @@ export class AddressFailures {
     this.#perMinute = Math.max(1, Math.floor(perMinute / processes))
   }
 
+  /** Whether the address has failed as often as it may. */
+  isSpent(address: string, nowMs: number): boolean {
+    return (this.#windows.get(address)?.used(nowMs) ?? 0) >= this.#perMinute
+  }
+
   /** Counts a failure; gives the refusal to answer with instead of it when there have been too many. */
   record(address: string, nowMs: number): GatewayError | null {
     let window = this.#windows.get(address)

@@ -1,6 +1,4 @@
-import type { AllowanceKind } from '../core/allowance.ts'
 import { budgetAllowance, budgetName } from '../core/budget.ts'
-import type { BudgetMeasure } from '../core/budget.ts'
 import type { GatewayError } from '../core/errors.ts'
 import { monthAt } from '../core/month.ts'
 import type { Principal } from '../core/principal.ts'
@@ -8,22 +6,17 @@ import type { RateLimitState, Reservation } from '../core/request-context.ts'
 import { cellOf } from '../core/allowance.ts'
 import type { Holding, Refusal, Taken } from './holding.ts'
 import type { LeaseBook } from './lease-book.ts'
+import { Limit } from './limit.ts'
 import { budgetRefusal, limitRefusal } from './refusals.ts'
-import type { Limit } from './refusals.ts'
-
-/** A limit of what a request uses, not of how many there are. */
-interface UseLimit extends Limit {
-  readonly measure: BudgetMeasure
-}
 
 /** Every limit that a caller is under, the cheapest to refuse by first. */
 interface Chain {
   readonly principal: Principal
   readonly places: readonly Limit[]
   readonly requests: readonly Limit[]
-  readonly tokens: readonly UseLimit[]
+  readonly tokens: readonly Limit[]
   /** Of one month. */
-  readonly budgets: readonly UseLimit[]
+  readonly budgets: readonly Limit[]
   /** When another month begins, Unix milliseconds; Infinity where there are no budgets. */
   readonly untilMs: number
   /** How long its requests take, smoothed: tells when a place will be free. */
@@ -105,18 +98,20 @@ export class Admissions {
       { owner: 'user', id: key.userId, limits: userLimits },
       { owner: 'enterprise', id: key.enterpriseId, limits: enterpriseLimits },
     ] as const
-    const of = (field: 'concurrency' | 'requestsPerMinute' | 'tokensPerMinute', kind: AllowanceKind): Limit[] =>
+    const of = (field: 'concurrency' | 'requestsPerMinute' | 'tokensPerMinute'): Limit[] =>
       groups.flatMap(({ owner, id, limits: of }) => {
         const limit = of?.[field] ?? null
         if (id === null || limit === null) return []
-        const name = owner === 'API key' ? 'key' : owner
-        return [{ owner, holding: this.#book.holding(`${name}:${id}:${field}`, kind, limit) }]
+        const allowance = `${owner === 'API key' ? 'key' : owner}:${id}:${field}`
+        const kind = field === 'concurrency' ? 'places' : 'window'
+        const measure = field === 'tokensPerMinute' ? 'tokens' : 'requests'
+        return [new Limit(this.#book, { owner, measure, allowance, kind, limit })]
       })
     return {
       principal,
-      places: of('concurrency', 'places'),
-      requests: of('requestsPerMinute', 'window'),
-      tokens: of('tokensPerMinute', 'window').map((limit) => ({ ...limit, measure: 'tokens' })),
+      places: of('concurrency'),
+      requests: of('requestsPerMinute'),
+      tokens: of('tokensPerMinute'),
       ...this.#budgetsOf(principal, nowMs),
       meanDurationMs,
       lastUsedMs: 0,
@@ -130,7 +125,7 @@ export class Admissions {
     return {
       budgets: budgets.map(({ owner, id, measure, limit }) => {
         const allowance = budgetAllowance(measure, budgetName(owner, id, month.name))
-        return { owner, measure, holding: this.#book.holding(allowance, 'budget', limit) }
+        return new Limit(this.#book, { owner, measure, allowance, kind: 'budget', limit })
       }),
       untilMs: month.endMs,
     }
@@ -148,7 +143,7 @@ export class Admission implements Reservation {
   readonly #chain: Chain
   readonly #book: LeaseBook
   readonly #admittedMs: number
-  #reserved: Array<{ readonly limit: UseLimit; readonly cell: number; readonly amount: number }> = []
+  #reserved: Array<{ readonly limit: Limit; readonly cell: number; readonly amount: number }> = []
   #open = true
 
   constructor(chain: Chain, admittedMs: number, book: LeaseBook) {
@@ -203,19 +198,19 @@ export class Admission implements Reservation {
     }
   }
 
-  #limitAt(at: number): UseLimit {
+  #limitAt(at: number): Limit {
     const { tokens, budgets } = this.#chain
-    return (at < tokens.length ? tokens[at] : budgets[at - tokens.length]) as UseLimit
+    return (at < tokens.length ? tokens[at] : budgets[at - tokens.length]) as Limit
   }
 
-  #refusal(limit: UseLimit, refusal: Refusal, nowMs: number, amount: number): GatewayError {
+  #refusal(limit: Limit, refusal: Refusal, nowMs: number, amount: number): GatewayError {
     return limit.holding.kind === 'budget'
-      ? budgetRefusal(limit, refusal, { measure: limit.measure, amount, renewedMs: this.#chain.untilMs, nowMs })
+      ? budgetRefusal(limit, refusal, { amount, renewedMs: this.#chain.untilMs, nowMs })
       : limitRefusal(limit, this.#chain.meanDurationMs, refusal, nowMs, amount)
   }
 }
 
-function amountOf({ holding, measure }: UseLimit, tokens: number, costMicro: number): number {
+function amountOf({ holding, measure }: Limit, tokens: number, costMicro: number): number {
   const amount = measure === 'tokens' ? tokens : costMicro
   return holding.kind === 'budget' ? amount : Math.min(amount, holding.limit)
 }

@@ -21,6 +21,8 @@ export interface Desk {
   readonly aloneAtMs: number
   /** An authority over several machines speaks: what it does not grant is with others, or about to be. */
   readonly othersDecide: boolean
+  /** An authority that was away for all is there again and hears what is held: until it grants, shares hold as they did before. */
+  readonly goesOnAlone: boolean
   /** What to do without an authority when leases are used up. */
   degradedOf(allowance: string): DegradedMode
   ask(holding: Holding, ask: LeaseAsk): void
@@ -46,6 +48,7 @@ export interface Taken {
 
 interface Waiter {
   readonly need: number
+  readonly sinceMs: number
   deadlineMs: number
   readonly resolve: (result: Taken | Refusal) => void
 }
@@ -56,6 +59,8 @@ const BELIEVED_MS = 100
 const PLACES_BELIEVED_MS = 20
 /** How long the authority may take to answer before the process decides by its own share. */
 const PATIENCE_MS = 1_000
+/** The same while an authority over several machines speaks: no share of this process's can stand for what it has yet to say. */
+const SPEAKING_PATIENCE_MS = 10_000
 /** The same for budgets, of which no process decides by itself: as long as a control process may take to start anew. */
 const BUDGET_PATIENCE_MS = 30_000
 /**
@@ -80,6 +85,8 @@ export class Holding {
   lastUsedMs: number
   /** Keeps what it holds when idle, until somebody else needs it. */
   isPermanent = false
+  /** The book has dropped it: what the authority grants does not reach it any more, and another one may have its name. */
+  isForgotten = false
   readonly #desk: Desk
   /** Leased and free. Of places it may be below 0: taken by the process's own share while nobody could be asked. */
   #free = 0
@@ -131,14 +138,15 @@ export class Holding {
     }
     const refusal = this.#refusal
     if (refusal !== null && nowMs < refusal.untilMs && need >= refusal.need) return refusal
-    return this.kind === 'budget' || this.#desk.connected || nowMs < this.#desk.aloneAtMs
-      ? 'ask'
-      : this.#takeOfShare(need, nowMs)
+    if (this.kind === 'budget') return 'ask'
+    if (this.#desk.goesOnAlone && this.#waiters.length === 0) return this.#takeMeanwhile(need, nowMs)
+    return this.#desk.connected || nowMs < this.#desk.aloneAtMs ? 'ask' : this.#takeOfShare(need, nowMs)
   }
 
   /**
    * As `take`, asking the authority. When no answer comes within a second, or one that is about to be there again is not, decides by
-   * this process's share; of a budget, which waits for longer, says that nothing is known.
+   * this process's share; while the authority speaks to others, only after ten. Of a budget, which waits for longer, says that nothing
+   * is known.
    */
   obtain(need: number, nowMs: number): Promise<Taken | Refusal> {
     const taken = this.take(need, nowMs)
@@ -146,7 +154,8 @@ export class Holding {
     if (taken !== 'ask') return Promise.resolve(taken)
     return new Promise((resolve) => {
       const patienceMs = this.kind === 'budget' ? BUDGET_PATIENCE_MS : PATIENCE_MS
-      this.#waiters.push({ need, deadlineMs: Math.max(nowMs + patienceMs, this.#desk.aloneAtMs), resolve })
+      const deadlineMs = Math.max(nowMs + patienceMs, this.#desk.aloneAtMs)
+      this.#waiters.push({ need, sinceMs: nowMs, deadlineMs, resolve })
       this.#desk.waiting(this)
       this.askFor(need)
     })
@@ -263,7 +272,11 @@ export class Holding {
 
   /** Lets those go whose patience is over; false when nobody waits any more. */
   tick(nowMs: number): boolean {
-    while (this.#waiters[0] !== undefined && this.#waiters[0].deadlineMs <= nowMs) this.#decideAlone(nowMs)
+    for (let first = this.#waiters[0]; first !== undefined && first.deadlineMs <= nowMs; first = this.#waiters[0]) {
+      if (this.kind !== 'budget' && this.#desk.othersDecide && nowMs - first.sinceMs < SPEAKING_PATIENCE_MS) {
+        first.deadlineMs = nowMs + BELIEVED_MS
+      } else this.#decideAlone(nowMs)
+    }
     return this.#waiters.length > 0
   }
 
@@ -289,6 +302,11 @@ export class Holding {
     for (const waiter of this.#waiters) waiter.deadlineMs = Math.max(waiter.deadlineMs, this.#desk.aloneAtMs)
     const next = this.#waiters[0]
     if (next !== undefined) this.askFor(next.need)
+  }
+
+  /** Slots beyond the share of this process are not taken again once they are free. */
+  keepToShare(): void {
+    if (this.isPermanent) this.#free = Math.min(this.#free, this.#placesAlone() - this.#inUse)
   }
 
   /** The authority has been away for so long that it may have given what is leased to others: only a share is left. */
@@ -391,6 +409,14 @@ export class Holding {
     if (waiter === undefined) return
     const taken = this.#takeOfShare(waiter.need, nowMs)
     waiter.resolve(taken === 'taken' ? { cell: cellOf(nowMs) } : taken)
+  }
+
+  /** Of the share, if that has enough; what comes next is asked for, so that it is there when the authority grants again. */
+  #takeMeanwhile(need: number, nowMs: number): 'taken' | 'ask' {
+    const taken = this.#takeOfShare(need, nowMs)
+    if (taken !== 'taken') return 'ask'
+    this.askFor(need)
+    return taken
   }
 
   /** Nobody answers: this process may use what it leased, and its share of the limit, less what it used itself. */

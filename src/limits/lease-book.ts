@@ -33,6 +33,12 @@ const SWEEP_MS = 1_000
 const RESTART_MS = 5_000
 /** And an authority that is there again until it has heard from all what they hold, and grants anything. */
 const SETTLE_MS = 3_000
+/**
+ * An authority of this machine alone is gone and has said nothing for so long: a process takes no slots of upstream keys again beyond its share.
+ * A while later, when most requests on borrowed slots have ended, a process with less takes its share; a request may wait twice as long.
+ */
+const KEEP_TO_SHARE_MS = 1_500
+const TAKE_SHARE_MS = 5_000
 /** The authority speaks, when something came so long ago. */
 const HEARD_MS = 1_000
 
@@ -50,10 +56,13 @@ export class LeaseBook implements Desk {
   #recalled: string[] = []
   #processes: number
   #connected = false
+  readonly #startMs: number
   #lostMs: number
   #aloneAtMs = -Infinity
   #heardMs = -Infinity
   #settledAtMs = -Infinity
+  #goesOnUntilMs = -Infinity
+  #keepsToShares = false
   #expired = false
   #epoch: string | null = null
   #sequence = 0
@@ -70,7 +79,8 @@ export class LeaseBook implements Desk {
     this.clock = options.clock
     this.#processes = options.processes
     this.#options = options
-    this.#lostMs = options.clock.now()
+    this.#startMs = options.clock.now()
+    this.#lostMs = this.#startMs
   }
 
   get processes(): number {
@@ -96,10 +106,18 @@ export class LeaseBook implements Desk {
     return isShared && this.#connected && nowMs >= this.#settledAtMs && nowMs - this.#heardMs < HEARD_MS
   }
 
+  get goesOnAlone(): boolean {
+    return this.#connected && this.clock.now() < this.#goesOnUntilMs
+  }
+
   get aloneAtMs(): number {
     return this.#aloneAtMs
   }
 
+  /**
+   * The holding of this allowance, made where there is none. One that rests for minutes (of a budget, a day) is forgotten: whoever keeps it
+   * looks at `isForgotten` before each use, as {@link Limit} does.
+   */
   holding(id: string, kind: AllowanceKind, limit: number): Holding {
     let holding = this.#holdings.get(id)
     if (holding === undefined) {
@@ -123,9 +141,13 @@ export class LeaseBook implements Desk {
     this.lost()
     const remembers = epoch === this.#epoch
     if (this.#epoch !== null) this.#settledAtMs = nowMs + SETTLE_MS
+    // Of a control process that starts anew the other machines have not noticed: they go on and may take all that is left.
+    const wasAwayForAll = this.#epoch !== null && this.#aloneAtMs === -Infinity && this.#options.leaseKeepMs !== null
+    this.#goesOnUntilMs = wasAwayForAll ? nowMs + SETTLE_MS : -Infinity
     if (this.#aloneAtMs > -Infinity) this.#aloneAtMs = nowMs + SETTLE_MS
     this.#epoch = epoch
     this.#connected = true
+    this.#keepsToShares = false
     this.#expired = false
     this.#fresh.clear()
     const holdings = [...this.#holdings.values()].map((holding) => holding.resume(remembers, nowMs))
@@ -171,6 +193,8 @@ export class LeaseBook implements Desk {
     const nowMs = this.clock.now()
     this.#heardMs = nowMs
     if (reply.sequence !== null) this.#acknowledge(reply)
+    // It grants, or refuses: from now on others can have what it does not give to this process.
+    if (reply.grants.some(({ amount, retryAtMs }) => amount > 0 || retryAtMs > 0)) this.#goesOnUntilMs = -Infinity
     for (const grant of reply.grants) {
       const holding = this.#holdings.get(grant.allowance)
       if (holding === undefined) {
@@ -199,7 +223,7 @@ export class LeaseBook implements Desk {
     this.#sweptMs = nowMs
     for (const [id, holding] of this.#holdings) {
       if (holding.isPermanent) continue
-      if (holding.isIdle(nowMs)) this.#holdings.delete(id)
+      if (holding.isIdle(nowMs)) this.#forget(id, holding)
       else if (nowMs - holding.lastUsedMs > IDLE_MS && this.#connected) holding.returnFree()
     }
   }
@@ -247,6 +271,12 @@ export class LeaseBook implements Desk {
     this.#options.send({ type: 'lease-request', sequence: this.#sequence, charges, returns, recalled, cancels, asks })
   }
 
+  #forget(id: string, holding: Holding): void {
+    holding.isForgotten = true
+    this.#holdings.delete(id)
+    this.#fresh.delete(holding)
+  }
+
   #flushSoon(): void {
     if (this.#flushing) return
     this.#flushing = true
@@ -255,14 +285,30 @@ export class LeaseBook implements Desk {
     })
   }
 
-  /** What is leased goes back to others by itself when nobody has heard of it for a while. */
+  /** Leases of an authority that is away for long: what of them still holds. */
   #expire(nowMs: number): void {
+    if (this.#connected) return
     const { leaseKeepMs } = this.#options
-    if (this.#connected || leaseKeepMs === null || nowMs - this.#lostMs < leaseKeepMs) return
+    if (leaseKeepMs === null) this.#goByShares(nowMs - Math.max(this.#heardMs, this.#startMs))
+    // What is leased goes back to others by itself when nobody has heard of it for a while.
+    else if (nowMs - this.#lostMs >= leaseKeepMs) this.#expireAll(() => true)
+  }
+
+  /** A process that began meanwhile would have no slots, since others have borrowed them. */
+  #goByShares(silentMs: number): void {
+    if (silentMs >= TAKE_SHARE_MS) this.#expireAll(({ isPermanent }) => isPermanent)
+    else if (silentMs >= KEEP_TO_SHARE_MS && !this.#keepsToShares) {
+      this.#keepsToShares = true
+      for (const holding of this.#holdings.values()) holding.keepToShare()
+    }
+  }
+
+  #expireAll(isMeant: (holding: Holding) => boolean): void {
     const expired = this.#expired ? [...this.#fresh] : [...this.#holdings.values()]
     this.#expired = true
     this.#fresh.clear()
     for (const holding of expired) {
+      if (!isMeant(holding)) continue
       holding.expire()
       for (const listener of this.#onGranted) listener(holding)
     }

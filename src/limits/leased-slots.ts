@@ -35,6 +35,7 @@ export class LeasedSlots {
       const before = known?.limit
       const holding = this.#book.holding(`slot:${id}`, 'places', slots)
       if (known === holding && before === slots) continue
+      if (known !== undefined && known !== holding) this.#keyIds.delete(known)
       holding.isPermanent = true
       if (before !== undefined && slots < before) holding.shrinkTo(Math.floor(slots / this.#book.processes))
       this.#holdings.set(id, holding)

@@ -1,12 +1,6 @@
-import type { BudgetMeasure, BudgetOwner } from '../core/budget.ts'
 import { GatewayError } from '../core/errors.ts'
-import type { Holding, Refusal } from './holding.ts'
-
-/** A limit that a caller is under, and whose it is, as a refusal names it. */
-export interface Limit {
-  readonly owner: 'API key' | 'user' | 'enterprise' | BudgetOwner
-  readonly holding: Holding
-}
+import type { Refusal } from './holding.ts'
+import type { Limit } from './limit.ts'
 
 /** Money may be paid into a wallet at any time: the fronts hear of it within a second. */
 const WALLET_RETRY_S = 60
@@ -23,7 +17,7 @@ const OWNERS: Readonly<Record<Limit['owner'], string>> = {
 
 /** Names whose limit it was and when to come back. */
 export function limitRefusal(
-  { owner, holding }: Limit,
+  { owner, measure, holding }: Limit,
   meanDurationMs: number,
   refusal: Refusal,
   nowMs: number,
@@ -37,7 +31,7 @@ export function limitRefusal(
       retryAfterSeconds: Math.max(1, meanDurationMs / holding.limit / 1000),
     })
   }
-  const isTokens = holding.id.endsWith('tokensPerMinute')
+  const isTokens = measure === 'tokens'
   const wait = Math.max(1, Math.ceil((refusal.retryAtMs - nowMs) / 1000))
   const needs = isTokens && amount > 1 ? `, and this request may need ${Math.ceil(amount)}` : ''
   return new GatewayError(isTokens ? 'TPM_EXCEEDED' : 'RPM_EXCEEDED', {
@@ -47,7 +41,6 @@ export function limitRefusal(
 }
 
 export interface BudgetNeed {
-  readonly measure: BudgetMeasure
   readonly amount: number
   /** Unix milliseconds. */
   readonly renewedMs: number
@@ -55,9 +48,9 @@ export interface BudgetNeed {
 }
 
 /** Names whose budget does not cover what a request may need, and when there is a new one. */
-export function budgetRefusal({ owner, holding }: Limit, refusal: Refusal, need: BudgetNeed): GatewayError {
+export function budgetRefusal({ owner, measure, holding }: Limit, refusal: Refusal, need: BudgetNeed): GatewayError {
   if (refusal.isUnknown === true) return new GatewayError('BUDGET_UNKNOWN', { retryAfterSeconds: 1 })
-  const { measure, amount, renewedMs, nowMs } = need
+  const { amount, renewedMs, nowMs } = need
   const most = measure === 'money' ? `cost ${amount} micro-units` : `need ${amount} tokens`
   if (owner === 'wallet') {
     return new GatewayError('BUDGET_EXHAUSTED', {

@@ -28,6 +28,8 @@ export interface ControlLinkOptions {
   readonly maxBodyBytes: number
   /** What a front is told when it connects. */
   readonly greet: () => readonly ControlToFront[]
+  /** Sends what the store has and the fronts have not; resolves when they were told all of it. */
+  readonly refreshSnapshot: () => Promise<void>
   readonly serve: (request: ManagementRequest) => Promise<ManagementResponse>
   readonly onUsage: (share: CacheShare) => void
   /** A front has learned something about an upstream key; the other fronts have been told. */
@@ -189,6 +191,9 @@ class FrontConnection {
       case 'job-over':
         this.#options.jobs?.over(message)
         return
+      case 'snapshot-inquiry':
+        void this.#refresh(message.id)
+        return
       case 'usage':
         this.#options.onUsage(message)
         return
@@ -222,6 +227,14 @@ class FrontConnection {
         abandon(passage)
       }
     }
+  }
+
+  async #refresh(id: number): Promise<void> {
+    const isCurrent = await this.#options.refreshSnapshot().then(
+      () => true,
+      () => false,
+    )
+    this.send({ type: 'snapshot-inquiry-reply', id, isCurrent })
   }
 
   #takeBody(id: number, bytes: Uint8Array, last: boolean): void {

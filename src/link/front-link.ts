@@ -9,6 +9,7 @@ import type { CacheShare, StoreHealth } from '../core/health.ts'
 import type { MetricReport } from '../telemetry/metrics.ts'
 import { FrameDecoder, createFrameEncoder } from '../wire/link-frames.ts'
 import type { ControlToFront, FrontToControl } from './messages.ts'
+import { SnapshotInquiries } from './snapshot-inquiries.ts'
 import { Tunnel } from './tunnel.ts'
 
 export interface FrontLinkOptions {
@@ -42,16 +43,19 @@ const LAST_RETRY_MS = 500
 /** A front's end of the channel to the control process. Comes back by itself, for ever; the front lives without it. */
 export class FrontLink {
   readonly tunnel: Tunnel
+  readonly inquiries: SnapshotInquiries
   readonly #options: FrontLinkOptions
   readonly #encode = createFrameEncoder()
   #socket: Socket | null = null
   #retryMs = FIRST_RETRY_MS
   #retry: NodeJS.Timeout | null = null
+  #wasConnected = false
   #stopped = false
 
   constructor(options: FrontLinkOptions) {
     this.#options = options
     this.tunnel = new Tunnel((message) => this.#send(message), options.deadlines)
+    this.inquiries = new SnapshotInquiries((message) => this.#send(message), options.deadlines)
   }
 
   start(): void {
@@ -59,6 +63,7 @@ export class FrontLink {
     const decoder = new FrameDecoder()
     socket.on('connect', () => {
       this.#socket = socket
+      this.#wasConnected = true
       this.#retryMs = FIRST_RETRY_MS
       this.#send({ type: 'hello', front: this.#options.front, pid: process.pid })
     })
@@ -76,13 +81,15 @@ export class FrontLink {
     socket.on('close', () => {
       this.#socket = null
       this.tunnel.lost()
+      this.inquiries.lost()
       this.#options.leases.unlinked()
       this.#options.jobs?.lost()
       if (this.#stopped) return
       this.#retry = setTimeout(() => {
         this.start()
       }, this.#retryMs)
-      this.#retryMs = Math.min(this.#retryMs * 2, LAST_RETRY_MS)
+      // Before the first time the control process is about to come.
+      if (this.#wasConnected) this.#retryMs = Math.min(this.#retryMs * 2, LAST_RETRY_MS)
     })
   }
 
@@ -138,6 +145,9 @@ export class FrontLink {
         return
       case 'lease-reply':
         this.#options.leases.receive(message)
+        return
+      case 'snapshot-inquiry-reply':
+        this.inquiries.receive(message)
         return
       case 'job-claim-reply':
         this.#options.jobs?.receive(message)

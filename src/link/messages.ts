@@ -11,6 +11,7 @@ export type FrontToControl =
   | LeaseResume
   | LeaseRequest
   | { readonly type: 'key-news'; readonly news: KeyNews }
+  | SnapshotInquiry
   | { readonly type: 'metrics'; readonly report: MetricReport }
   | ClaimMessage
   | JobOver
@@ -27,6 +28,7 @@ export type ControlToFront =
   | LeaseTerms
   | LeaseReply
   | ClaimReply
+  | SnapshotInquiryReply
   | { readonly type: 'key-news'; readonly news: KeyNews }
   | {
       readonly type: 'response'
@@ -37,6 +39,19 @@ export type ControlToFront =
   | { readonly type: 'body'; readonly id: number; readonly bytes: Uint8Array; readonly last: boolean }
   | { readonly type: 'cancel'; readonly id: number }
   | { readonly type: 'credit'; readonly id: number; readonly bytes: number }
+
+/** Has the store anything that this front does not know? What it has is sent before the reply. */
+export interface SnapshotInquiry {
+  readonly type: 'snapshot-inquiry'
+  readonly id: number
+}
+
+export interface SnapshotInquiryReply {
+  readonly type: 'snapshot-inquiry-reply'
+  readonly id: number
+  /** False: the store could not be asked. */
+  readonly isCurrent: boolean
+}
 
 /** A management request on its way to the control process; its body follows in `body` messages. */
 export interface TunnelRequest {

@@ -37,6 +37,9 @@ export interface SchedulerOptions {
   readonly announce: (news: KeyNews) => void
 }
 
+/** Shown where neither time nor room would help. */
+const NO_USABLE_KEY = 'No upstream key of this model is usable at the moment.'
+
 /**
  * Gives out the slots of upstream keys and learns from what becomes of them. Never sleeps or polls: who waits is woken by
  * a release, by new slots, or by the moment at which a key may be used again.
@@ -261,7 +264,11 @@ export class Scheduler implements SlotOwner {
     const atMs = Math.min(...keys.map((key) => usableAtMs(key, nowMs)))
     const guessedMs = Math.min(MAX_GUESSED_MS, this.#paceMs * (this.#queue.size + 1))
     const waitMs = atMs === Infinity || atMs <= nowMs ? guessedMs : atMs - nowMs
-    return new GatewayError('NO_UPSTREAM_CAPACITY', { retryAfterSeconds: Math.max(1, waitMs / 1000) })
+    const isUnusable = keys.length > 0 && keys.every((key) => key.unauthorised || !key.enabled)
+    return new GatewayError('NO_UPSTREAM_CAPACITY', {
+      retryAfterSeconds: Math.max(1, waitMs / 1000),
+      ...(isUnusable ? { message: NO_USABLE_KEY } : {}),
+    })
   }
 
   #announcer(key: KeyState): Announce {

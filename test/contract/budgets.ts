@@ -1,6 +1,6 @@
-import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { BudgetWorld } from '../support/budget-world.ts'
+import fc from '../support/fast-check.ts'
 import type { LeaseLane } from '../support/lease-lane.ts'
 import { SeededRandom } from '../support/seeded-random.ts'
 

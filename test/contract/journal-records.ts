@@ -1,6 +1,6 @@
-import fc from 'fast-check'
 import type { Choice } from '../../src/core/deployment.ts'
 import type { AttemptRecord, BeginRecord, EndRecord, JournalRecord } from '../../src/core/request-record.ts'
+import fc from '../support/fast-check.ts'
 
 const count = fc.nat({ max: 2 ** 31 })
 const text = fc.string({ maxLength: 24, unit: 'grapheme' })

@@ -1,5 +1,4 @@
 import { randomUUID } from 'node:crypto'
-import fc from 'fast-check'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { postUsage } from '../../src/ledger/post-usage.ts'
 import { reconcile } from '../../src/ledger/reconcile.ts'
@@ -9,6 +8,7 @@ import type { Database } from '../../src/store/database.ts'
 import { snapshotVersion } from '../../src/store/entry-keys.ts'
 import { migrate } from '../../src/store/migrate.ts'
 import { listTenants } from '../../src/store/tenants.ts'
+import fc from '../support/fast-check.ts'
 
 /** Money, on either database. */
 export function ledgerContract(open: () => Promise<Database>): void {

@@ -1,0 +1,50 @@
+import { afterAll, beforeAll, expect, it } from 'vitest'
+import type { KeyNews } from '../../../src/core/key-news.ts'
+import { KeyNewsExchange } from '../../../src/leases/key-news-exchange.ts'
+import { RedisConnection } from '../../../src/store/redis-connection.ts'
+import { eventually } from '../../support/eventually.ts'
+import { TestRedis } from '../../support/redis.ts'
+
+let redis: TestRedis
+let connection: RedisConnection
+const machines: Array<{ readonly exchange: KeyNewsExchange; readonly heard: KeyNews[] }> = []
+
+beforeAll(async () => {
+  redis = await TestRedis.start()
+  connection = new RedisConnection({
+    address: { kind: 'single', url: redis.url },
+    channels: ['test:key-news'],
+    onMessage: (_, message) => {
+      machines[0]?.exchange.heard(message)
+    },
+    onError: () => undefined,
+  })
+  for (const node of ['listens', 'looks', 'tells']) {
+    const heard: KeyNews[] = []
+    const onNews = (news: KeyNews): unknown => heard.push(news)
+    machines.push({ heard, exchange: new KeyNewsExchange({ runner: connection, prefix: 'test', node, onNews }) })
+  }
+  await eventually(() => connection.ping())
+})
+
+afterAll(async () => {
+  connection.close()
+  await redis.stop()
+})
+
+it('tells other machines what is known of an upstream key, by message or when they look', async () => {
+  const [listens, looks, tells] = machines
+  const news: KeyNews = { keyId: 'k', kind: 'cooling', untilMs: Date.now() + 60_000, reason: 'rate limited' }
+  const past: KeyNews = { ...news, keyId: 'old', untilMs: Date.now() - 1 }
+  tells?.exchange.tell(news)
+  tells?.exchange.tell(past)
+  await eventually(async () => {
+    await tells?.exchange.tick(Date.now())
+    await looks?.exchange.tick(Date.now() + 10_000)
+    expect(looks?.heard).toEqual([news])
+  })
+  await eventually(() => {
+    expect(listens?.heard).toEqual([news])
+  })
+  expect(tells?.heard).toEqual([])
+})

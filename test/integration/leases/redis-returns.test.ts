@@ -1,0 +1,69 @@
+import { Redis } from 'ioredis'
+import { afterAll, beforeAll, expect, it } from 'vitest'
+import { GatewayError } from '../../../src/core/errors.ts'
+import { Admissions } from '../../../src/limits/admissions.ts'
+import { principal } from '../../contract/leases.ts'
+import { LeaseLane } from '../../support/lease-lane.ts'
+import { LeaseWorld } from '../../support/lease-world.ts'
+import { SeededRandom } from '../../support/seeded-random.ts'
+import { TestRedis } from '../../support/redis.ts'
+
+let redis: TestRedis
+let client: Redis
+
+beforeAll(async () => {
+  redis = await TestRedis.start()
+  client = new Redis(redis.url)
+})
+
+afterAll(async () => {
+  client.disconnect()
+  await redis.stop()
+})
+
+/** Two ways through three processes and back, as often as a request may ask: for places and for requests. */
+const ROUND_TRIPS_MS = 100
+
+it.each([
+  ['as it was', false],
+  ['empty', true],
+] as const)('lets nobody wait who is far from the limits when Redis returns %s', async (_how, isEmpty) => {
+  const random = new SeededRandom(5)
+  const world = new LeaseWorld({ fronts: 2, nodes: 2, random: () => random.next(), lane: new LeaseLane(client) })
+  await world.settle()
+  const caller = principal({ requestsPerMinute: 6_000, tokensPerMinute: 6_000_000, concurrency: 100 })
+  const limits = world.fronts.map(({ book }) => new Admissions(book))
+  const complaints: string[] = []
+  let backMs = Infinity
+  let served = 0
+  const one = async (front: number): Promise<void> => {
+    const startMs = world.nowMs
+    const complain = (what: string): void => {
+      const afterMs = Math.round(startMs - backMs)
+      if (afterMs >= 0) complaints.push(`${afterMs} ms after the return: ${what} after ${world.nowMs - startMs} ms`)
+    }
+    try {
+      const admission = await limits[front]?.admit(caller, world.nowMs)
+      await admission?.reserve(1_000, world.nowMs)
+      served += 1
+      if (world.nowMs - startMs > ROUND_TRIPS_MS) complain('admitted')
+      world.after(random.next() * 1_000, () => admission?.settle(800, world.nowMs))
+    } catch (cause) {
+      complain(GatewayError.from(cause).code)
+    }
+  }
+  const load = (): void => {
+    world.after(random.next() * 400, load)
+    void one(random.between(0, limits.length - 1))
+  }
+  load()
+  await world.run(5_000)
+  world.redisAway = true
+  await world.run(15_000)
+  if (isEmpty) await client.flushall()
+  world.redisAway = false
+  backMs = world.nowMs
+  await world.run(10_000)
+  expect(complaints).toEqual([])
+  expect(served).toBeGreaterThan(100)
+})

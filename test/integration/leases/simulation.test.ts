@@ -1,0 +1,69 @@
+import { Redis } from 'ioredis'
+import { afterAll, beforeAll, expect, it } from 'vitest'
+import { dose } from '../../support/dose.ts'
+import { LeaseLane } from '../../support/lease-lane.ts'
+import type { SimulationOptions } from '../../support/lease-simulation.ts'
+import { simulateLeases } from '../../support/lease-simulation.ts'
+import { TestRedis } from '../../support/redis.ts'
+import { TEST_SEED } from '../../support/seed.ts'
+
+/**
+ * `LEASE_ADMISSIONS=10000000 npx vitest run --project parts test/integration/leases/simulation.test.ts` makes the long run; `SLUICE_TEST_SEED` the
+ * same one again.
+ */
+const ADMISSIONS = dose('LEASE_ADMISSIONS', { short: 2_000, long: 15_000 })
+const SEED = TEST_SEED
+const LONGEST_MS = 3_600_000
+/** The more is to be admitted, the busier the keys are. */
+const BUSY = Math.max(1, Math.min(40, ADMISSIONS / 30_000))
+const LIMITS = [5, 100, 2_000 * BUSY, 5_000 * BUSY, 10_000 * BUSY]
+
+/** Of a limit: by so much it may be passed in the minute in which Redis goes away. */
+const UNKNOWN_PART = 0.05
+
+let redis: TestRedis
+let client: Redis
+
+beforeAll(async () => {
+  redis = await TestRedis.start()
+  client = new Redis(redis.url)
+})
+
+afterAll(async () => {
+  client.disconnect()
+  await redis.stop()
+})
+
+const CRASHES = { crashEveryMs: 15_000, outageEveryMs: Infinity, lossRate: 0.002, skewMs: 2_500 }
+
+it.each<readonly [name: string, faults: SimulationOptions['faults']]>([
+  ['without faults', null],
+  ['with crashes, lost replies and clocks that differ', CRASHES],
+  ['with outages of Redis besides', { ...CRASHES, outageEveryMs: 60_000 }],
+])(
+  'many machines keep to every limit, %s',
+  async (name, faults) => {
+    const result = await simulateLeases({
+      seed: SEED,
+      lane: new LeaseLane(client),
+      nodes: 4,
+      fronts: 3,
+      limits: LIMITS,
+      places: [24, 60],
+      budgets: [5_000, 1_000_000],
+      admissions: ADMISSIONS,
+      faults,
+    })
+    console.log(JSON.stringify({ seed: SEED, name, ...result }))
+    const hasAuthority = faults === null || faults.outageEveryMs === Infinity
+    // Without an authority a process goes by what it heard last, and has at least one place of every caller.
+    expect(result.worstWindow).toBeLessThanOrEqual(hasAuthority ? 1 : 1 + UNKNOWN_PART)
+    if (hasAuthority) expect(result.mostAtOnce).toBeLessThanOrEqual(1)
+    expect(result.mostSpent).toBeLessThanOrEqual(1)
+    expect(result.back).toBe(1)
+    if (faults === null) expect(result.share).toBeGreaterThan(0.98)
+    // A short run is over before the windows it fills have gone round.
+    if (hasAuthority && ADMISSIONS >= 1_000_000) expect(result.share).toBeGreaterThanOrEqual(0.99)
+  },
+  LONGEST_MS,
+)

@@ -1,0 +1,164 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { expect } from 'vitest'
+import { DeadlineClock } from '../../../src/core/deadlines.ts'
+import type { KeyNews } from '../../../src/core/key-news.ts'
+import type { GatewayError } from '../../../src/core/errors.ts'
+import type { ManagementRequest, ManagementResponse } from '../../../src/link/control-link.ts'
+import { ControlLink } from '../../../src/link/control-link.ts'
+import { FrontLink } from '../../../src/link/front-link.ts'
+import { eventually } from '../../support/eventually.ts'
+import { FakeExchange } from '../../support/fake-exchange.ts'
+
+export const MAX_BODY = 4 * 1024 * 1024
+
+export const HEALTH = {
+  type: 'health',
+  database: { status: 'ok', latencyMs: 1 },
+  cache: { status: 'unused', latencyMs: 0 },
+  journal: { isBehind: false, lagMs: 0, unsettledBytes: 0, diskFreeBytes: null },
+  atMs: 1,
+  cacheShare: { promptTokens: 0, cachedTokens: 0 },
+} as const
+
+/** Both ends of the channel, on a Unix socket of their own; only clients and what is served are fakes. */
+export class LinkPair {
+  readonly front: FrontLink
+  control: ControlLink
+  readonly served: ManagementRequest[] = []
+  readonly faults: unknown[] = []
+  serve: (request: ManagementRequest) => Promise<ManagementResponse> = async () => ({
+    status: 200,
+    headers: [['Content-Type', 'text/plain']],
+    body: Buffer.from('hello'),
+  })
+  refreshSnapshot = (): Promise<void> => Promise.resolve()
+  /** How often the front has heard news. */
+  greeted = 0
+  readonly heard: KeyNews[] = []
+  readonly #directory = mkdtempSync(join(tmpdir(), 'sluice-link-'))
+  readonly #deadlines: DeadlineClock
+  #nowMs = 1_000_000
+
+  constructor() {
+    this.#deadlines = new DeadlineClock({ now: () => this.#nowMs, monotonicUs: () => this.#nowMs * 1_000 })
+    this.control = this.#makeControl()
+    this.front = new FrontLink({
+      socketPath: join(this.#directory, 'link'),
+      front: 'front-0',
+      deadlines: this.#deadlines,
+      onSnapshot: () => undefined,
+      onHealth: () => {
+        this.greeted += 1
+      },
+      onKeyNews: (news) => {
+        this.heard.push(news)
+      },
+      leases: {
+        greeted: () => undefined,
+        receive: () => undefined,
+        unlinked: () => undefined,
+        lost: () => undefined,
+        setHolders: () => undefined,
+      },
+    })
+  }
+
+  async start(): Promise<this> {
+    await this.control.listen()
+    this.front.start()
+    await this.connected(1)
+    return this
+  }
+
+  /** A second front on the same channel. */
+  anotherFront(): { readonly heard: KeyNews[]; readonly greeted: number; stop: () => void } {
+    const other = { heard: [] as KeyNews[], greeted: 0, stop: () => undefined as void }
+    const front = new FrontLink({
+      socketPath: join(this.#directory, 'link'),
+      front: 'front-1',
+      deadlines: this.#deadlines,
+      onSnapshot: () => undefined,
+      onHealth: () => {
+        other.greeted += 1
+      },
+      onKeyNews: (news) => {
+        other.heard.push(news)
+      },
+      leases: {
+        greeted: () => undefined,
+        receive: () => undefined,
+        unlinked: () => undefined,
+        lost: () => undefined,
+        setHolders: () => undefined,
+      },
+    })
+    other.stop = () => {
+      front.stop()
+    }
+    front.start()
+    return other
+  }
+
+  close(): void {
+    this.front.stop()
+    this.control.close()
+    rmSync(this.#directory, { recursive: true, force: true })
+  }
+
+  async restartControl(): Promise<void> {
+    this.control.close()
+    this.control = this.#makeControl()
+    await this.control.listen()
+  }
+
+  pass(ms: number): void {
+    this.#nowMs += ms
+    this.#deadlines.tick()
+  }
+
+  connected(times: number): Promise<void> {
+    return eventually(() => {
+      expect(this.greeted).toBeGreaterThanOrEqual(times)
+    })
+  }
+
+  async forward(exchange: FakeExchange): Promise<{ refusals: GatewayError[] }> {
+    const refusals: GatewayError[] = []
+    await this.front.tunnel.forward(exchange, 'req_1', (error) => refusals.push(error))
+    return { refusals }
+  }
+
+  /** A whole request on the same channel: what was under way before it has come. */
+  async quick(): Promise<void> {
+    const exchange = new FakeExchange({ path: '/quick' })
+    await this.forward(exchange)
+    await over(exchange)
+  }
+
+  #makeControl(): ControlLink {
+    return new ControlLink({
+      socketPath: join(this.#directory, 'link'),
+      maxBodyBytes: MAX_BODY,
+      greet: () => [HEALTH],
+      refreshSnapshot: () => this.refreshSnapshot(),
+      serve: async (request) => {
+        this.served.push(request)
+        return request.path === '/quick'
+          ? { status: 200, headers: [], body: Buffer.from('quick') }
+          : this.serve(request)
+      },
+      onUsage: () => undefined,
+      onKeyNews: () => undefined,
+      leases: { resume: () => undefined, exchange: () => undefined, gone: () => undefined },
+      onFault: (cause) => this.faults.push(cause),
+    })
+  }
+}
+
+export async function over(exchange: FakeExchange): Promise<void> {
+  await eventually(() => {
+    expect(exchange.response.ended).toBe(true)
+  })
+}

@@ -1,7 +1,10 @@
 import type { TSchema } from 'typebox'
 import { aiEndpoints } from './ai-endpoints.ts'
 import type { AiEndpoint } from './ai-endpoints.ts'
+import { codeSamples, exampleBody } from './code-samples.ts'
+import type { SampledCall } from './code-samples.ts'
 import { ErrorBody, MessagesErrorBody } from './error.ts'
+import { INTRODUCTION } from './introduction.ts'
 import { answerHeadersOf, HEADER_COMPONENTS, headerParametersOf, headerResponsesOf } from './openapi-headers.ts'
 import type { Access, OperationSpec } from './operation.ts'
 import { OPERATIONS } from './operations/index.ts'
@@ -45,8 +48,7 @@ export function openApiDocument(version: string, vendor: string): Json {
     info: {
       title: 'Sluice',
       version,
-      description:
-        'An AI model gateway: one address for the models of many providers, and the management of who uses them.',
+      description: INTRODUCTION,
       license: { name: 'UNLICENSED', identifier: 'UNLICENSED' },
     },
     servers: [{ url: '/' }],
@@ -65,7 +67,8 @@ export function openApiDocument(version: string, vendor: string): Json {
 }
 
 function describeEndpoint(endpoint: AiEndpoint): Json {
-  const { name, path, tag, summary, query, body, answer, event, media, isOpen } = endpoint
+  const { name, method, path, tag, summary, query, body, answer, event, media, isOpen } = endpoint
+  const call = { name, method: method.toUpperCase(), path, credential: isOpen === true ? null : 'key' } as const
   const success = answer ?? { type: 'object', description: 'As the service whose protocol it is answers.' }
   const content = {
     'application/json': { schema: success },
@@ -78,16 +81,18 @@ function describeEndpoint(endpoint: AiEndpoint): Json {
     summary,
     security: isOpen === true ? [] : API_KEY,
     ...parametersOf(path, query),
-    ...(body === undefined ? {} : requestBody(body)),
+    ...(body === undefined ? {} : requestBody(name, body)),
     responses: {
       200: { description: 'Done.', ...(media === undefined ? { content } : contentOf(media)) },
       ...errors(error),
     },
+    ...samplesOf(call, body),
   }
 }
 
 function describeOperation(name: string, spec: OperationSpec): Json {
-  const { path, tag, summary, access, query, body } = spec
+  const { method, path, tag, summary, access, query, body } = spec
+  const call = { name, method, path, credential: access === 'everyone' ? null : 'session' } as const
   const { status, schema, media } = spec.answer
   const content = schema === null ? contentOf(media) : { content: { 'application/json': { schema } } }
   return {
@@ -96,13 +101,19 @@ function describeOperation(name: string, spec: OperationSpec): Json {
     summary,
     security: securityOf(access),
     ...parametersOf(path, query, headerParametersOf(spec)),
-    ...(body === undefined ? {} : requestBody(body)),
+    ...(body === undefined ? {} : requestBody(name, body)),
     responses: {
       [status]: { description: 'Done.', ...answerHeadersOf(spec), ...content },
       ...headerResponsesOf(spec),
       ...errors('Error'),
     },
+    ...samplesOf(call, body),
   }
+}
+
+/** `x-codeSamples` is what API pages look for. */
+function samplesOf(call: SampledCall, body: TSchema | undefined): Json {
+  return { 'x-codeSamples': codeSamples({ ...call, ...(body === undefined ? {} : { body }) }) }
 }
 
 function securityOf(access: Access): readonly Json[] {
@@ -116,8 +127,9 @@ function contentOf(media: string | readonly string[] = []): Json {
   return { content: Object.fromEntries(types.map((type) => [type, { schema: schemaOf(type) }])) }
 }
 
-function requestBody(schema: TSchema): Json {
-  return { requestBody: { required: true, content: { 'application/json': { schema } } } }
+function requestBody(name: string, schema: TSchema): Json {
+  const example = exampleBody({ name, body: schema })
+  return { requestBody: { required: true, content: { 'application/json': { schema, example } } } }
 }
 
 function parametersOf(path: string, query?: OperationSpec['query'], inHeader: readonly Json[] = []): Json {

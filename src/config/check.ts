@@ -1,6 +1,7 @@
 import type { TSchema } from 'typebox'
 import { Value } from 'typebox/value'
 import { pathText, type Path, type Problem } from './config-error.ts'
+import { isObject } from './is-object.ts'
 
 /** The members of a JSON Schema that the configuration's schema makes use of. */
 interface SchemaNode {
@@ -164,8 +165,4 @@ function editDistance(a: string, b: string): number {
 function typeName(value: unknown): string {
   if (Array.isArray(value)) return 'array'
   return value === null ? 'null' : typeof value
-}
-
-export function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }

@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { isAlias, isMap, isPair, isScalar, isSeq, LineCounter, parseDocument, type Document, type Node } from 'yaml'
 import { ConfigError, type Path, type Place } from './config-error.ts'
+import { readFailure } from './read-failure.ts'
 
 /** A configuration file as plain values that still knows where each stood. */
 export interface ConfigDocument {
@@ -91,15 +92,6 @@ function readText(file: string, shownAs: string): string {
   } catch (cause) {
     throw new ConfigError(`cannot be read (${readFailure(cause)})`, { file: shownAs })
   }
-}
-
-/** The reason a file could not be read, without its path. */
-export function readFailure(cause: unknown): string {
-  const code = (cause as NodeJS.ErrnoException).code
-  if (code === 'ENOENT') return 'no such file'
-  if (code === 'EACCES') return 'permission denied'
-  if (code === 'EISDIR') return 'it is a directory'
-  return code ?? 'unreadable'
 }
 
 function oneLine(text: string): string {

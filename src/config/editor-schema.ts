@@ -1,4 +1,4 @@
-import { isObject } from './check.ts'
+import { isObject } from './is-object.ts'
 import { configSchema } from './schema.ts'
 
 const REFERENCE = '\\$\\{'

@@ -1,9 +1,11 @@
 import { readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
 import type { TSchema } from 'typebox'
-import { schemaAt, isObject } from './check.ts'
+import { schemaAt } from './check.ts'
+import { isObject } from './is-object.ts'
 import type { Path } from './config-error.ts'
-import { parseText, readFailure } from './document.ts'
+import { parseText } from './document.ts'
+import { readFailure } from './read-failure.ts'
 
 const REFERENCE = /\$\$\{|\$\{([^}]*)\}/g
 const VARIABLE = /^([A-Za-z_][A-Za-z0-9_]*)(?::-([\s\S]*))?$/

@@ -3,9 +3,9 @@ import { chmodSync, linkSync, mkdirSync, readFileSync, rmSync } from 'node:fs'
 import { closeSync, fsyncSync, openSync, writeSync } from 'node:fs'
 import { join } from 'node:path'
 import { inspect } from 'node:util'
-import { isObject } from './check.ts'
+import { isObject } from './is-object.ts'
 import { ConfigError } from './config-error.ts'
-import { readFailure } from './document.ts'
+import { readFailure } from './read-failure.ts'
 import { readEnvironment, type Env } from './env.ts'
 
 /** A secret that signs management tokens, named in their header. */

@@ -1,3 +1,4 @@
+import { errorFields } from '../core/errors.ts'
 import type { GatewayError } from '../core/errors.ts'
 import type { HeaderList } from '../core/exchange.ts'
 import type { RequestContext } from '../core/request-context.ts'
@@ -43,9 +44,7 @@ export function bufferedHeaders(ctx: RequestContext, upstream: UpstreamHeaders, 
 
 export function errorHeaders(ctx: RequestContext, error: GatewayError, nowUs: number): HeaderList {
   const headers = answerHeaders(ctx, 'application/json', nowUs)
-  if (error.retryAfterSeconds !== null) {
-    headers.push(['Retry-After', Math.max(1, Math.ceil(error.retryAfterSeconds))])
-  }
+  headers.push(...errorFields(error))
   // The official clients would repeat the request twice otherwise, for nothing or for a second job.
   if (error.type === 'quota_exhausted' || error.code.startsWith('VIDEO_')) headers.push(['x-should-retry', 'false'])
   return headers

@@ -23,6 +23,7 @@ import type { CallWords } from './prepared-call.ts'
 import { settleUnseen } from './settle-usage.ts'
 import { StreamRelay } from './stream-relay.ts'
 import { TranslatedStream } from './translated-stream.ts'
+import { unaskedForm } from './translator.ts'
 import { buildUpstreamRequest } from './upstream-request.ts'
 
 export interface AttemptOptions extends CallWords {
@@ -163,6 +164,12 @@ export class Attempt implements UpstreamListener, AttemptControl {
     const { clock } = this.#options
     this.#ctx.times.upstreamUs = clock.monotonicUs() - this.#startUs
     const { deployment } = this.#slot
+    const isEvents = isEventStream(headers) && !isEncoded(headers)
+    const { stream } = this.#body
+    const translation =
+      isEvents === stream
+        ? this.#translation
+        : unaskedForm(isEvents ? 'events' : 'whole', this.#translation, this.#ctx, this.#body, deployment.provider)
     this.#slot.answered({
       ok: status === 200,
       waitMs: this.#ctx.times.upstreamUs / 1000,
@@ -172,7 +179,7 @@ export class Attempt implements UpstreamListener, AttemptControl {
       ctx: this.#ctx,
       body: this.#body,
       dialect: this.#dialect,
-      translation: this.#translation,
+      translation,
       reading: this.#reading,
       status,
       headers,
@@ -181,14 +188,12 @@ export class Attempt implements UpstreamListener, AttemptControl {
     }
     const accepted = status === 200 || (this.#beginsJob && (status === 201 || status === 202))
     if (!accepted) this.#receiver = new FailureReader(answer, this)
-    else if (this.#body.stream && isEventStream(headers) && !isEncoded(headers)) {
+    else if (stream && isEvents) {
       this.#ctx.exchange.response.onDrain(() => {
         this.#call?.resume()
       })
       this.#receiver =
-        this.#translation === null
-          ? new StreamRelay(answer, this)
-          : new TranslatedStream(answer, this.#translation, this)
+        translation === null ? new StreamRelay(answer, this) : new TranslatedStream(answer, translation, this)
     } else this.#receiver = new BufferedRelay(answer, this, this.#options.readAnswer, this.#options.maxAnswerBytes)
     // Where the provider bills all the same, its answer may come after the client has gone.
     if (this.#ctx.aborted) this.#receiver.clientLeft()

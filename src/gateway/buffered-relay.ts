@@ -3,7 +3,7 @@ import { GatewayError } from '../core/errors.ts'
 import { joinBody } from '../core/uncounted-memory.ts'
 import { ERROR_TYPE_HEADER, readFailure as readAwsFailure } from '../dialects/bedrock-converse/errors.ts'
 import type { UpstreamHeaders } from '../upstream/upstream-client.ts'
-import { bufferedHeaders } from './answer-headers.ts'
+import { bufferedHeaders, streamHeaders } from './answer-headers.ts'
 import type { Answer, AnswerReceiver, AttemptControl } from './answer-receiver.ts'
 import { classifyFailure, classifyStatus } from './classify.ts'
 import { settleUsage } from './settle-usage.ts'
@@ -103,8 +103,9 @@ export class BufferedRelay implements AnswerReceiver {
       this.lost(classifyFailure(read.failure, this.#answer.redact))
       return
     }
-    // A stream was asked for: a client that reads events cannot read this.
-    if (this.#answer.body.stream) {
+    const isStream = this.#answer.translation?.unasked?.form === 'whole'
+    // A client that reads events cannot read anything else.
+    if (this.#answer.body.stream && !isStream) {
       this.lost(new GatewayError('UPSTREAM_INVALID_ANSWER', { detail: 'a whole answer where a stream was asked for' }))
       return
     }
@@ -116,8 +117,9 @@ export class BufferedRelay implements AnswerReceiver {
     if (read.dropped !== undefined && read.dropped.length > 0) {
       ctx.dropped = [...new Set([...ctx.dropped, ...read.dropped])]
     }
+    const headersOf = isStream ? streamHeaders : bufferedHeaders
     ctx.finishWith(() => {
-      ctx.exchange.response.send(200, bufferedHeaders(ctx, headers, clock.monotonicUs()), read.body ?? body)
+      ctx.exchange.response.send(200, headersOf(ctx, headers, clock.monotonicUs()), read.body ?? body)
     })
     this.#control.served()
   }

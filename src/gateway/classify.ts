@@ -1,9 +1,10 @@
 import type { UpstreamFailure } from '../core/dialect.ts'
 import type { AttemptOutcome } from '../core/deployment.ts'
 import { GatewayError } from '../core/errors.ts'
-import type { ErrorCode } from '../core/errors.ts'
+import type { ErrorCode, ErrorDetails } from '../core/errors.ts'
 import { EXCEPTION_STATUS } from '../dialects/bedrock-converse/errors.ts'
 import type { UpstreamHeaders } from '../upstream/upstream-client.ts'
+import { ruleFor } from './failure-rules.ts'
 
 /** What an upstream's failure is to us, by status. Anything else: 4xx is the request's fault, the rest the upstream's. */
 const BY_STATUS: Readonly<Record<number, ErrorCode>> = {
@@ -40,10 +41,22 @@ const BY_TYPE: ReadonlyMap<string, ErrorCode> = new Map([
   ['rate_limit_error', 'UPSTREAM_RATE_LIMITED'],
   ['rate_limit_exceeded', 'UPSTREAM_RATE_LIMITED'],
   ['overloaded_error', 'UPSTREAM_OVERLOADED'],
+  ['insufficient_system_resource', 'UPSTREAM_OVERLOADED'],
   ['timeout_error', 'UPSTREAM_TIMEOUT'],
+  ['truncated', 'UPSTREAM_TRUNCATED'],
   ['invalid_event', 'UPSTREAM_INVALID_ANSWER'],
   ['invalid_answer', 'UPSTREAM_INVALID_ANSWER'],
 ])
+
+/** The request's own: the provider's message is shown. */
+const CLIENTS_FAULTS: ReadonlySet<ErrorCode> = new Set([
+  'UPSTREAM_INVALID_REQUEST',
+  'UPSTREAM_BODY_TOO_LARGE',
+  'CONTEXT_LENGTH_EXCEEDED',
+])
+/** A provider's words that can be shown: nothing else can hide in them. */
+const CODE = /^[a-z][a-z0-9_]{1,63}$/
+const FIELD = /^[A-Za-z_][\w.[\]-]{0,99}$/
 
 /** An HTTP answer that is no success. The message of what is the request's fault is shown, cleaned by `redact`. */
 export function classifyStatus(
@@ -52,16 +65,17 @@ export function classifyStatus(
   failure: UpstreamFailure,
   redact: (text: string) => string,
 ): GatewayError {
-  const code = BY_STATUS[status] ?? (status >= 400 && status < 500 ? 'UPSTREAM_INVALID_REQUEST' : 'UPSTREAM_ERROR')
+  const byStatus = BY_STATUS[status] ?? (status >= 400 && status < 500 ? 'UPSTREAM_INVALID_REQUEST' : 'UPSTREAM_ERROR')
   // An account without money answers as if it were asked too often; waiting does not help it.
   const isBroke = status === 429 && BY_TYPE.get(failure.type) === 'UPSTREAM_AUTH'
-  return toError(isBroke ? 'UPSTREAM_AUTH' : code, failure, redact, `HTTP ${status}`, retryAfterSeconds(headers))
+  const code = ruleFor(status, failure)?.is ?? (isBroke ? 'UPSTREAM_AUTH' : byStatus)
+  return toError(code, failure, redact, `HTTP ${status}`, retryAfterSeconds(headers))
 }
 
 /** An error inside a 200. */
 export function classifyFailure(failure: UpstreamFailure, redact: (text: string) => string): GatewayError {
-  const code = BY_TYPE.get(failure.type) ?? BY_STATUS[EXCEPTION_STATUS[failure.type] ?? 0] ?? 'UPSTREAM_ERROR'
-  return toError(code, failure, redact, 'error in a 200', null)
+  const byType = BY_TYPE.get(failure.type) ?? BY_STATUS[EXCEPTION_STATUS[failure.type] ?? 0] ?? 'UPSTREAM_ERROR'
+  return toError(ruleFor(200, failure)?.is ?? byType, failure, redact, 'error in a 200', null)
 }
 
 /** What the scheduler may learn about the key from an attempt that failed. */
@@ -74,6 +88,7 @@ export function outcomeOf(error: GatewayError): AttemptOutcome {
       return { kind: 'unauthorised' }
     case 'UPSTREAM_INVALID_REQUEST':
     case 'UPSTREAM_BODY_TOO_LARGE':
+    case 'CONTEXT_LENGTH_EXCEEDED':
     // A model that does not exist there: clients may ask for what they like, the key is none the worse for it.
     case 'UPSTREAM_NOT_FOUND':
       return { kind: 'refused' }
@@ -91,12 +106,22 @@ function toError(
   where: string,
   retryAfter: number | null,
 ): GatewayError {
-  const ours = code === 'UPSTREAM_INVALID_REQUEST' || code === 'UPSTREAM_BODY_TOO_LARGE'
+  const isClients = CLIENTS_FAULTS.has(code)
   return new GatewayError(code, {
     detail: `${where} ${failure.type} ${redact(failure.message)}`.trim(),
-    ...(ours && failure.message !== '' ? { message: redact(failure.message) } : {}),
+    ...(isClients && failure.message !== '' ? { message: redact(failure.message) } : {}),
+    ...(isClients ? wordsOf(code, failure) : {}),
     ...(retryAfter === null ? {} : { retryAfterSeconds: retryAfter }),
   })
+}
+
+/** The code and the field of a failure, which programs act upon. */
+function wordsOf(code: ErrorCode, { code: word, param }: UpstreamFailure): Pick<ErrorDetails, 'clientCode' | 'param'> {
+  const clientCode = code === 'CONTEXT_LENGTH_EXCEEDED' ? 'context_length_exceeded' : word
+  return {
+    ...(clientCode !== undefined && CODE.test(clientCode) ? { clientCode } : {}),
+    ...(param !== undefined && FIELD.test(param) ? { param } : {}),
+  }
 }
 
 /** `retry-after-ms`, else `retry-after` in seconds or as an HTTP date; null when there is neither. */

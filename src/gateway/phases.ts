@@ -1,6 +1,7 @@
 import type { Accountant } from '../accounting/account.ts'
 import type { Journal } from '../accounting/journal.ts'
 import type { Authenticator } from '../auth/authenticator.ts'
+import type { Newcomers } from '../auth/newcomers.ts'
 import type { EndpointName } from '../core/endpoint.ts'
 import { GatewayError } from '../core/errors.ts'
 import type { PriceBook } from '../core/price-book.ts'
@@ -21,8 +22,8 @@ import { worstCost } from './worst-cost.ts'
 
 /** The steps of `pipeline.ts`, each with what it needs. */
 export interface Phases {
-  authenticate(ctx: RequestContext): void
-  /** A promise only where the control process has to be asked; so is `reserve`. */
+  /** A promise only where the control process has to be asked; so are `admit` and `reserve`. */
+  authenticate(ctx: RequestContext): Promise<void> | undefined
   admit(ctx: RequestContext): Promise<void> | undefined
   validate(ctx: RequestContext): Promise<void>
   reserve(ctx: RequestContext): Promise<void> | undefined
@@ -36,6 +37,7 @@ export interface Phases {
 
 export interface PhaseParts extends ServeParts {
   readonly authenticator: Authenticator
+  readonly newcomers: Newcomers
   readonly limits: Admissions
   readonly addressFailures: AddressFailures
   readonly journal: Journal
@@ -57,14 +59,23 @@ const JSON_TYPE = /^\s*application\/(?:[a-z0-9.+-]+\+)?json\s*(?:;|$)/i
 export function createPhases(parts: PhaseParts): Phases {
   const { clock, accountant, limits } = parts
 
-  const authenticated = (ctx: RequestContext): Principal => {
+  /** Counts what counts against the address, which may have its own refusal. */
+  const refused = (ctx: RequestContext, cause: unknown): GatewayError => {
+    const refusal = GatewayError.from(cause)
+    if (refusal.type !== 'auth_error' && refusal.code !== 'CONTROL_UNAVAILABLE') return refusal
+    return parts.addressFailures.record(ctx.exchange.request.address, clock.now()) ?? refusal
+  }
+
+  const authenticated = (ctx: RequestContext): Principal | Promise<Principal> => {
     const { request } = ctx.exchange
     try {
       return parts.authenticator.authenticate(request, ctx.atMs)
     } catch (cause) {
-      const refusal = GatewayError.from(cause)
-      if (refusal.type !== 'auth_error') throw refusal
-      throw parts.addressFailures.record(request.address, ctx.atMs) ?? refusal
+      const isStranger = GatewayError.from(cause).type === 'auth_error' && parts.newcomers.mayBeOne(request)
+      if (!isStranger || parts.addressFailures.isSpent(request.address, ctx.atMs)) throw refused(ctx, cause)
+      return parts.newcomers.authenticate(request).catch((refusal: unknown) => {
+        throw refused(ctx, refusal)
+      })
     }
   }
 
@@ -72,11 +83,16 @@ export function createPhases(parts: PhaseParts): Phases {
     authenticate(ctx) {
       if (!parts.isReady()) throw new GatewayError('STARTING', { retryAfterSeconds: 1 })
       if (!parts.journal.writable) throw new GatewayError('JOURNAL_UNAVAILABLE', { retryAfterSeconds: 1 })
+      const isKnown = (principal: Principal): void => {
+        ctx.principal = principal
+        const rateLimits = (): RateLimitState => limits.state(principal, clock.now())
+        ctx.rateLimits = rateLimits
+        ctx.times.authUs = clock.monotonicUs() - ctx.startUs
+      }
       const principal = authenticated(ctx)
-      ctx.principal = principal
-      const rateLimits = (): RateLimitState => limits.state(principal, clock.now())
-      ctx.rateLimits = rateLimits
-      ctx.times.authUs = clock.monotonicUs() - ctx.startUs
+      if (principal instanceof Promise) return principal.then(isKnown)
+      isKnown(principal)
+      return undefined
     },
 
     admit(ctx) {
@@ -86,7 +102,7 @@ export function createPhases(parts: PhaseParts): Phases {
         ctx.reservation = admission
         ctx.times.limitUs = clock.monotonicUs() - startUs
       }
-      const admission = limits.admit(ctx.principal, ctx.atMs)
+      const admission = limits.admit(ctx.principal, clock.now())
       if (admission instanceof Promise) return admission.then(admitted)
       admitted(admission)
       return undefined

@@ -5,9 +5,10 @@ import type { Phases } from './phases.ts'
 /** The life of an AI request. Each step lives in the folder of its name; nothing is decided here. */
 export async function handle(ctx: RequestContext, phases: Phases): Promise<void> {
   try {
-    phases.authenticate(ctx)
+    const known = phases.authenticate(ctx)
+    if (known !== undefined) await known // a wait for nothing costs as much as a phase
     const admitted = phases.admit(ctx)
-    if (admitted !== undefined) await admitted // a wait for nothing costs as much as a phase
+    if (admitted !== undefined) await admitted
     await phases.validate(ctx)
     const reserved = phases.reserve(ctx)
     if (reserved !== undefined) await reserved
@@ -28,7 +29,7 @@ export async function handleLocally(
   answer: (ctx: RequestContext) => void | Promise<void>,
 ): Promise<void> {
   try {
-    phases.authenticate(ctx)
+    await phases.authenticate(ctx)
     await phases.admit(ctx)
     await answer(ctx)
   } catch (cause) {

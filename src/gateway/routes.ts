@@ -2,6 +2,7 @@ import type { Clock } from '../core/clock.ts'
 import type { Dialect } from '../core/dialect.ts'
 import { ENDPOINTS } from '../core/endpoint.ts'
 import type { DialectName, Endpoint } from '../core/endpoint.ts'
+import { errorFields } from '../core/errors.ts'
 import type { GatewayError } from '../core/errors.ts'
 import type { Exchange } from '../core/exchange.ts'
 import { RequestContext } from '../core/request-context.ts'
@@ -154,14 +155,9 @@ export function createRefusal(
   return (exchange, error) => {
     parts.metrics.refused(error)
     const requestId = newRequestId(parts.clock.now())
-    const retryAfter = error.retryAfterSeconds
     exchange.response.send(
       error.status,
-      [
-        ['Content-Type', 'application/json'],
-        ['X-Request-Id', requestId],
-        ...(retryAfter === null ? [] : [['Retry-After', String(Math.ceil(retryAfter))] as const]),
-      ],
+      [['Content-Type', 'application/json'], ['X-Request-Id', requestId], ...errorFields(error)],
       parts.dialectOf('openai-chat').renderError(error, requestId),
     )
   }

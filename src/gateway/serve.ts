@@ -77,6 +77,7 @@ class Serving {
         if (await this.#serveBy(route, this.#waitLeftMs / (routes.length - index))) return
         if (this.#overBudget) break
       }
+      if (this.#isUnknown()) throw modelNotFound(this.#body.model, this.#last)
       throw withRetryAfter(this.#last, scheduler.noRoom(routes[0] ?? []))
     } finally {
       retryBudget.end()
@@ -90,10 +91,7 @@ class Serving {
     const { servedBy } = this.#ctx.endpoint
     const route = scheduler.route(model, servedBy)
     if (route === null) {
-      throw new GatewayError('MODEL_NOT_FOUND', {
-        message: `The model ${JSON.stringify(model)} does not exist here, or not for this endpoint. GET /v1/models lists what does.`,
-        param: '/model',
-      })
+      throw modelNotFound(model)
     }
     const routes = [route]
     for (const fallback of fallbacks.get(model) ?? []) {
@@ -168,12 +166,27 @@ class Serving {
     return null
   }
 
+  /** All that were asked said that there is no such model. */
+  #isUnknown(): boolean {
+    const { attempts } = this.#ctx
+    return attempts.length > 0 && attempts.every(({ outcome }) => outcome === 'UPSTREAM_NOT_FOUND')
+  }
+
   /** Throws what another key cannot mend. */
   #learn(failure: GatewayError): void {
     const error = this.#ctx.endpoint.name === 'video.generations' ? creationError(this.#ctx, failure) : failure
     this.#last = error
     if (!error.retryable) throw error
   }
+}
+
+/** @param cause what the last upstream said, where one was asked */
+function modelNotFound(model: string, cause: GatewayError | null = null): GatewayError {
+  return new GatewayError('MODEL_NOT_FOUND', {
+    message: `The model ${JSON.stringify(model)} does not exist here, or not for this endpoint. GET /v1/models lists what does.`,
+    param: '/model',
+    ...(cause === null || cause.detail === null ? {} : { detail: cause.detail }),
+  })
 }
 
 /** Who shares the queue with others as one: an enterprise, else a user, else a key. */

@@ -143,7 +143,8 @@ export class StreamRelay implements AnswerReceiver {
   #complete(lastBytes: Buffer): void {
     this.#over = true
     this.settle(this.#inspector.usageIsFinal)
-    this.#client.complete(lastBytes)
+    const told = this.#inspector.usageEvent?.(this.#answer.ctx.usage) ?? null
+    this.#client.complete(told === null ? lastBytes : Buffer.concat([told, lastBytes]))
   }
 
   #failed(error: GatewayError): void {

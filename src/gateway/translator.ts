@@ -1,3 +1,4 @@
+import type { AnswerOptions } from '../core/codec.ts'
 import type { Deployment } from '../core/deployment.ts'
 import type { Endpoint } from '../core/endpoint.ts'
 import type { RequestBody } from '../core/request-body.ts'
@@ -68,13 +69,33 @@ function callOf(
   ctx: RequestContext,
   asked: RequestBody,
 ): TranslatedCall {
-  const options = {
+  return { body, dropped, answer: { ...pair, restoration, options: { ...answerOptions(ctx, asked), echo } } }
+}
+
+function answerOptions(ctx: RequestContext, asked: RequestBody): AnswerOptions {
+  return {
     id: ctx.id.slice(ctx.id.indexOf('_') + 1),
     model: asked.model,
     created: Math.floor(ctx.atMs / 1000),
     estimatedPromptTokens: asked.estimatedPromptTokens,
     reasoningDetails: true,
-    echo,
   }
-  return { body, dropped, answer: { ...pair, restoration, options } }
+}
+
+/**
+ * How an answer is read that came in the form that was not asked for; null: it can be read in one form only.
+ * @param translation of the call; null: client and upstream speak one dialect
+ */
+export function unaskedForm(
+  form: 'whole' | 'events',
+  translation: AnswerTranslation | null,
+  ctx: RequestContext,
+  asked: RequestBody,
+  provider: Provider,
+): AnswerTranslation | null {
+  const { endpoint } = ctx
+  if (endpoint.servedBy !== 'any') return null
+  const pair: Pair = { client: endpoint.dialect, upstream: provider.dialect }
+  const read = translation ?? { ...pair, restoration: null, options: answerOptions(ctx, asked) }
+  return { ...read, unasked: { form, wantsUsage: asked.wantsUsage } }
 }

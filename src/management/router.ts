@@ -5,7 +5,7 @@ import type { OperationSpec } from '../api/operation.ts'
 import { OPERATIONS } from '../api/operations/index.ts'
 import type { OperationName } from '../api/operations/index.ts'
 import { resourceOf } from '../api/operations/resource.ts'
-import { GatewayError } from '../core/errors.ts'
+import { errorFields, GatewayError } from '../core/errors.ts'
 import { OperationValidator } from '../validation/operation-validator.ts'
 import { storableText } from '../store/text.ts'
 import type { Attempt, RefusalLog } from './audit.ts'
@@ -49,17 +49,17 @@ export class ManagementRouter {
     this.#options = options
     // Each handler takes what its own specification says, which is what it is given.
     const handlerOf = (name: OperationName): AnyHandler => options.handlers[name] as unknown as AnyHandler
-    const paths = new Set<string>()
+    const methods = new Map<string, string[]>()
     for (const [name, spec] of Object.entries(OPERATIONS) as Array<[OperationName, OperationSpec]>) {
       const path = spec.path.replace(/\{(\w+)\}/g, ':$1')
-      paths.add(path)
+      methods.set(path, [...(methods.get(path) ?? []), spec.method])
       const resource = resourceOf(spec)
       const route = { name, spec, handle: handlerOf(name), show: resource === null ? null : handlerOf(resource) }
       this.#app.on(spec.method, path, (context) => this.#run(route, context))
     }
-    for (const path of paths) {
+    for (const [path, allow] of methods) {
       this.#app.all(path, () => {
-        throw new GatewayError('METHOD_NOT_ALLOWED')
+        throw new GatewayError('METHOD_NOT_ALLOWED', { message: `This path takes ${allow.join(', ')}.`, allow })
       })
     }
     this.#app.notFound(() => {
@@ -159,9 +159,9 @@ export class ManagementRouter {
   #failed(cause: unknown, requestId: string): Response {
     const error = GatewayError.from(cause)
     if (error.code === 'INTERNAL') this.#options.onFault(cause)
-    const { type, message, code, param, status, retryAfterSeconds } = error
+    const { type, message, code, param, status } = error
     const headers = commonHeaders(requestId)
-    if (retryAfterSeconds !== null) headers.set('Retry-After', String(Math.max(1, Math.ceil(retryAfterSeconds))))
+    for (const [name, value] of errorFields(error)) headers.set(name, value)
     return Response.json({ error: { type, message, code, param, request_id: requestId } }, { status, headers })
   }
 }

@@ -1,10 +1,10 @@
-import type { HttpResponse } from 'uWebSockets.js'
 import type { DeadlineClock } from '../core/deadlines.ts'
 import { Deadline } from '../core/deadlines.ts'
 import { GatewayError } from '../core/errors.ts'
 import type { Exchange, IncomingRequest } from '../core/exchange.ts'
 import { allocateBody, joinBody } from '../core/uncounted-memory.ts'
 import type { UwsResponder } from './responder.ts'
+import type { HttpResponse } from './uws.ts'
 
 export interface BodyLimits {
   readonly maxBytes: number

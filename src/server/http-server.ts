@@ -1,5 +1,3 @@
-import uWS from 'uWebSockets.js'
-import type { HttpRequest, HttpResponse, us_listen_socket } from 'uWebSockets.js'
 import type { DeadlineClock } from '../core/deadlines.ts'
 import { GatewayError } from '../core/errors.ts'
 import type { Exchange, IncomingRequest } from '../core/exchange.ts'
@@ -8,6 +6,7 @@ import { createCors } from './cors.ts'
 import { UwsExchange } from './exchange.ts'
 import { copyHeaders, isMethod, wantsClose } from './framing-guard.ts'
 import { UwsResponder } from './responder.ts'
+import type { HttpRequest, HttpResponse, LoadedUws, us_listen_socket } from './uws.ts'
 
 export type Method = 'GET' | 'POST' | 'PUT' | 'DELETE' | 'PATCH'
 
@@ -22,6 +21,7 @@ export interface Route {
 }
 
 export interface ServerOptions {
+  readonly build: LoadedUws
   readonly routes: readonly Route[]
   /** For every path that has no route. */
   readonly refuse: Route['refuse']
@@ -55,12 +55,12 @@ export interface HttpServer {
 
 /** The uWebSockets.js front end. Must run on the main thread of its process: in a worker any abnormal end aborts the process. */
 export function createHttpServer(options: ServerOptions): HttpServer {
-  // Keeps the server's name out of every answer; missing from the type declarations.
-  ;(uWS as unknown as { _cfg(option: string): void })._cfg('silent')
+  const { uws } = options.build
+  uws._cfg('silent')
   const app =
     options.tls === null
-      ? uWS.App()
-      : uWS.SSLApp({ cert_file_name: options.tls.certFile, key_file_name: options.tls.keyFile })
+      ? uws.App()
+      : uws.SSLApp({ cert_file_name: options.tls.certFile, key_file_name: options.tls.keyFile })
   const cors = createCors(options.corsOrigins)
   let listenSocket: us_listen_socket | null = null
   let openExchanges = 0
@@ -148,13 +148,14 @@ export function createHttpServer(options: ServerOptions): HttpServer {
     }
     const [first] = routes
     if (first === undefined || routes.some((route) => route.method === '*')) continue
-    const allowed = routes.map((route) => route.method).join(', ')
+    const allow = routes.map((route) => route.method)
+    const message = `This path takes ${allow.join(', ')}.`
     app.any(
       path,
       serve(
         {
           handle: (exchange) => {
-            first.refuse(exchange, new GatewayError('METHOD_NOT_ALLOWED', { message: `This path takes ${allowed}.` }))
+            first.refuse(exchange, new GatewayError('METHOD_NOT_ALLOWED', { message, allow }))
           },
           refuse: first.refuse,
         },
@@ -190,7 +191,7 @@ export function createHttpServer(options: ServerOptions): HttpServer {
       closing = true
     },
     stopListening: () => {
-      if (listenSocket !== null) uWS.us_listen_socket_close(listenSocket)
+      if (listenSocket !== null) uws.us_listen_socket_close(listenSocket)
       listenSocket = null
     },
     close: () => {

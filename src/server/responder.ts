@@ -1,8 +1,8 @@
-import type { HttpResponse } from 'uWebSockets.js'
 import type { DeadlineClock } from '../core/deadlines.ts'
 import { Deadline } from '../core/deadlines.ts'
 import type { HeaderList, Responder } from '../core/exchange.ts'
 import { foldedFields, statusLine } from './response-headers.ts'
+import type { HttpResponse } from './uws.ts'
 
 /** A reader that takes nothing for this long is cut. */
 const STALL_MS = 15_000

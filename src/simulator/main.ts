@@ -22,6 +22,8 @@ async function main(): Promise<void> {
   process.once('SIGTERM', stop)
   process.once('SIGINT', stop)
   process.once('disconnect', stop)
+  // The parent may have gone before anyone listened.
+  if (process.send !== undefined && !process.connected) stop()
   process.stdout.write(`${JSON.stringify({ port: simulator.port })}\n`)
   process.send?.({ type: 'ready', port: simulator.port })
 }

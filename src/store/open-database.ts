@@ -1,7 +1,6 @@
 import { join } from 'node:path'
 import type { Database } from './database.ts'
 import { openThreadedPglite } from './pglite-threaded.ts'
-import { openPostgres } from './postgres-database.ts'
 
 export interface DatabaseChoice {
   /** Null: the embedded database in the data directory. */
@@ -17,6 +16,7 @@ export interface DatabaseChoice {
 export async function openDatabase(choice: DatabaseChoice): Promise<Database> {
   const { url, maxConnections, statementTimeoutMs, onFault } = choice
   if (url === null) return openThreadedPglite(join(choice.dataDir, 'database'), onFault)
+  const { openPostgres } = await import('./postgres-database.ts')
   const database = openPostgres({ url, maxConnections, statementTimeoutMs, onConnectionError: onFault })
   try {
     await database.ping()

@@ -1,3 +1,4 @@
+import { fileURLToPath } from 'node:url'
 import { parentPort, workerData } from 'node:worker_threads'
 import { yieldTo } from '../core/thread-priority.ts'
 import type { Database, Queryable } from './database.ts'
@@ -11,6 +12,8 @@ import type { FromThread, ThreadRequest } from './pglite-thread-messages.ts'
  */
 
 const NICENESS = 10
+/** A build puts it beside this file. */
+const TEMPLATE = fileURLToPath(new URL('./pglite-template.tar.gz', import.meta.url))
 
 interface OpenTransaction {
   readonly queryable: Queryable
@@ -115,12 +118,14 @@ async function listen(database: Database, channel: string): Promise<number> {
 }
 
 const { directory } = workerData as { directory: string }
-yieldTo(NICENESS)
 const database = await openPglite(directory, {
+  template: TEMPLATE,
   onFault: ({ message, cause }) => {
     send({ kind: 'fault', message: `${message}: ${cause instanceof Error ? cause.message : String(cause)}` })
   },
 })
+// Not before: a start waits for it.
+yieldTo(NICENESS)
 parentPort?.on('message', (request: ThreadRequest) => {
   serve(database, request).then(
     (value) => {

@@ -25,8 +25,7 @@ export async function openThreadedPglite(
   thread: URL = THREAD,
 ): Promise<Database> {
   const worker = new Worker(thread, { workerData: { directory } })
-  // Rejects when the thread fails instead.
-  await once(worker, 'message')
+  await opened(worker, onFault)
   const line = new ThreadLine(worker, onFault)
   return {
     kind: 'pglite',
@@ -47,6 +46,21 @@ export async function openThreadedPglite(
     ping: () => line.ask(null, { kind: 'ping' }) as Promise<number>,
     close: () => line.close(),
   }
+}
+
+/** Resolves when the database is open; rejects when the thread fails instead. */
+function opened(worker: Worker, onFault: (error: Error) => void): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const receive = (message: FromThread): void => {
+      if (message.kind === 'fault') onFault(new Error(message.message))
+      if (message.kind !== 'opened') return
+      worker.off('message', receive)
+      worker.off('error', reject)
+      resolve()
+    }
+    worker.on('message', receive)
+    worker.on('error', reject)
+  })
 }
 
 function queryable(line: ThreadLine, transaction: number | null): Queryable {

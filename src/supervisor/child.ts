@@ -1,4 +1,7 @@
-import type { ChildSetup, FromChild, ToChild } from './messages.ts'
+import type { ControlSetup, FromChild, FrontSetup, ToChild } from './messages.ts'
+
+/** How long a process may outlive its supervisor. */
+const ORPHAN_MS = 10_000
 
 /** What the supervisor's word to end does. A process that has nothing to finish yet just ends. */
 let drainNow: (announce: boolean) => void = () => {
@@ -7,13 +10,20 @@ let drainNow: (announce: boolean) => void = () => {
 let leaving = false
 
 /** Waits for the supervisor's setup, then runs; a failure is told to the supervisor and ends the process. */
-export function receiveSetup(run: (setup: ChildSetup) => Promise<void>, fail: (cause: unknown) => void): void {
+export function receiveSetup<Setup extends FrontSetup | ControlSetup>(
+  run: (setup: Setup) => Promise<void>,
+  fail: (cause: unknown) => void,
+): void {
   process.on('message', (message: ToChild) => {
-    if (message.type === 'setup') run(message).catch(fail)
+    if (message.type === 'setup') run(message as Setup).catch(fail)
     else drainNow(true)
   })
   process.on('disconnect', () => {
     drainNow(false)
+    // Nobody is left who would end it: a drain may wait for a stream, or for a database that is away.
+    setTimeout(() => {
+      process.exit(1)
+    }, ORPHAN_MS).unref()
   })
   // Signals of a terminal reach all processes of the group; the supervisor is the one that acts on them.
   process.on('SIGINT', () => undefined)

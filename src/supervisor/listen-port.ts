@@ -1,19 +1,55 @@
 import { createServer } from 'node:net'
+import type { ListenOptions } from 'node:net'
 import { setTimeout as elapsed } from 'node:timers/promises'
 
 /** The fronts of a gateway that was killed a moment ago may be just about to let go of its port. */
 const PATIENCE_MS = 2_000
 const RETRY_MS = 50
+/** Somebody may take a port between its finding and its holding. */
+const MAX_TRIES = 20
+
+/** Newer than the types: the listener shares its port with others that offer to, as those of the fronts do. */
+interface SharedListenOptions extends ListenOptions {
+  readonly reusePort: boolean
+}
+
+/** Node 20 ignores the option: there the server library of the fronts has to hold the port. */
+const CAN_SHARE = !process.version.startsWith('v20.')
+
+/** A port that no other program can find or take. */
+export interface HeldPort {
+  readonly port: number
+  /** For fronts to listen on it alone. Before that nobody must be told of it. */
+  release(): Promise<void>
+}
 
 /**
- * The port that the fronts will share: `port`, or a free one for 0. Rejects when somebody listens there already; the fronts
- * themselves could not tell, because their listeners share the port with anyone who offers to.
+ * The port that the fronts will share. One that is given is only looked at: rejects when somebody listens there already; the
+ * fronts themselves could not tell, because their listeners share the port with anyone who offers to. For 0 a free one is found
+ * and held until it is released.
  */
-export async function claimPort(host: string, port: number): Promise<number> {
+export async function claimPort(host: string, port: number): Promise<HeldPort> {
+  if (port !== 0) {
+    await checkPort(host, port)
+    return { port, release: () => Promise.resolve() }
+  }
+  try {
+    return await (CAN_SHARE ? listen(host, 0) : listenAsFronts(host))
+  } catch (cause) {
+    const error = cause as NodeJS.ErrnoException
+    // Without a code it is not of the system: a build that does not load.
+    throw error.code === undefined ? cause : new Error(reasonOf(error, host, port), { cause })
+  }
+}
+
+/** Resolves when nobody listens there; rejects with what to do about it. */
+export async function checkPort(host: string, port: number): Promise<void> {
   const endMs = Date.now() + PATIENCE_MS
   for (;;) {
     try {
-      return await tryPort(host, port)
+      const alone = await listen(host, port, { reusePort: false })
+      await alone.release()
+      return
     } catch (cause) {
       const error = cause as NodeJS.ErrnoException
       if (error.code !== 'EADDRINUSE' || Date.now() >= endMs) throw new Error(reasonOf(error, host, port), { cause })
@@ -22,18 +58,43 @@ export async function claimPort(host: string, port: number): Promise<number> {
   }
 }
 
-function tryPort(host: string, port: number): Promise<number> {
+function listen(host: string, port: number, { reusePort } = { reusePort: true }): Promise<HeldPort> {
   return new Promise((resolve, reject) => {
-    const server = createServer()
+    const server = createServer((socket) => socket.destroy())
+    let closed: Promise<void> | null = null
+    const release = (): Promise<void> => {
+      closed ??= new Promise((done) => server.close(() => done()))
+      return closed
+    }
+    const options: SharedListenOptions = { host, port, exclusive: true, reusePort }
     server.once('error', reject)
-    server.listen({ host, port, exclusive: true }, () => {
+    server.listen(options, () => {
       const address = server.address()
-      const claimed = typeof address === 'object' && address !== null ? address.port : port
-      server.close(() => {
-        resolve(claimed)
-      })
+      resolve({ port: typeof address === 'object' && address !== null ? address.port : port, release })
     })
   })
+}
+
+/** The library shares a port that it is given, not one that it is to find. */
+async function listenAsFronts(host: string): Promise<HeldPort> {
+  const { loadUws } = await import('../server/uws.ts')
+  const { uws } = loadUws(process.env['SLUICE_UWS_BUILD'] || undefined)
+  for (let tries = 0; tries < MAX_TRIES; tries++) {
+    const found = await listen(host, 0)
+    await found.release()
+    const app = uws.App()
+    const isHeld = await new Promise<boolean>((resolve) => {
+      app.listen(host, found.port, (socket) => {
+        resolve(socket !== false)
+      })
+    })
+    const release = (): Promise<void> => {
+      app.close()
+      return Promise.resolve()
+    }
+    if (isHeld) return { port: found.port, release }
+  }
+  throw new Error('others took every port that was found')
 }
 
 function reasonOf(cause: NodeJS.ErrnoException, host: string, port: number): string {

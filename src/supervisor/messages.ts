@@ -1,27 +1,39 @@
 import type { Config } from '../config/shape.ts'
 
-/** What a child process is told before it does anything; secrets it reads from the data directory itself. */
-export interface ChildSetup {
+interface Setup {
   readonly type: 'setup'
   readonly config: Config
-  /** The port that all fronts listen on: chosen when the configuration says 0. */
-  readonly port: number
   /** Unix socket between fronts and the control process. */
   readonly socketPath: string
-  /** Null: the simulator is off. */
-  readonly simulatorPort: number | null
-  /** Where a user on this machine finds the gateway. */
-  readonly displayUrl: string
-  /** Of a front: its number, from 0. */
-  readonly index: number
   /** The child ran before and ended: the rest of the gateway is up. */
   readonly isRestart: boolean
 }
 
-export type ToChild = ChildSetup | { readonly type: 'drain' }
+/** What a front is told before it does anything; secrets it reads from the data directory itself, as the control process does. */
+export interface FrontSetup extends Setup {
+  /** From 0. */
+  readonly index: number
+  /** The port that all fronts listen on. */
+  readonly port: number
+}
+
+export interface ControlSetup extends Setup {
+  /** Null: the simulator is off. */
+  readonly simulatorPort: number | null
+  /** Where a user on this machine finds the gateway. */
+  readonly displayUrl: string
+}
+
+export type ToChild = FrontSetup | ControlSetup | { readonly type: 'drain' }
 
 export type FromChild =
-  | { readonly type: 'ready'; readonly firstRun?: FirstRun; readonly port?: number }
+  | {
+      readonly type: 'ready'
+      readonly firstRun?: FirstRun
+      readonly port?: number
+      /** Name and version of the HTTP server that a front runs on. */
+      readonly httpServer?: string
+    }
   /** The child ends, and starting it again cannot help. */
   | { readonly type: 'fatal'; readonly message: string }
 

@@ -1,10 +1,10 @@
 import { createHash } from 'node:crypto'
-import { mkdirSync } from 'node:fs'
+import { mkdirSync, readdirSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { loadConfig } from '../config/config.ts'
 import { ConfigError } from '../config/config-error.ts'
-import { readFailure } from '../config/document.ts'
+import { readFailure } from '../config/read-failure.ts'
 import type { Config } from '../config/shape.ts'
 import { lockDataDirectory } from '../store/data-directory.ts'
 import { claimPort } from './listen-port.ts'
@@ -27,10 +27,11 @@ export async function runSupervisor(argv: readonly string[]): Promise<void> {
   const { config } = loadConfig({ env: process.env, argv })
   const logger = openLog(config)
   const lock = await lockDataDirectory(config.dataDir)
-  const port = await claimPort(config.server.host, config.server.port).catch(async (cause: unknown) => {
+  const held = await claimPort(config.server.host, config.server.port).catch(async (cause: unknown) => {
     await lock.release()
     throw cause
   })
+  const { port } = held
   const displayUrl = urlOf(config, port)
   const children: SupervisedChild[] = []
   let stopping: Promise<void> | null = null
@@ -38,6 +39,7 @@ export async function runSupervisor(argv: readonly string[]): Promise<void> {
   const stop = (exitCode: number): Promise<void> => {
     stopping ??= (async () => {
       process.exitCode = exitCode
+      await held.release()
       const timeoutMs = config.server.drainAnnounceMs + config.server.drainTimeoutMs + END_GRACE_MS
       // Fronts first: the control process settles what they wrote last, the simulator answers to the end.
       await Promise.all(children.filter((child) => child.kind === 'front').map((child) => child.stop(timeoutMs)))
@@ -53,7 +55,8 @@ export async function runSupervisor(argv: readonly string[]): Promise<void> {
   }
   const launch = (plan: ChildPlan): Promise<Ready> => {
     const child = new SupervisedChild(plan, logger, (message) => {
-      process.stderr.write(`sluice: ${message}\n`)
+      // Every front may say the same.
+      if (stopping === null) process.stderr.write(`sluice: ${message}\n`)
       void stop(1)
     })
     children.push(child)
@@ -66,23 +69,40 @@ export async function runSupervisor(argv: readonly string[]): Promise<void> {
     UWS_HTTP_MAX_HEADERS_SIZE: MAX_HEADER_BYTES,
     UV_THREADPOOL_SIZE: process.env['UV_THREADPOOL_SIZE'] ?? '16',
   }
+  const socketPath = socketPathOf(config)
+  // All load their modules at once; each is told the rest as soon as it is known.
+  let simulatorPort: number | null = null
   const simulator = config.simulator.enabled
-    ? await launch({
+    ? launch({
         kind: 'simulator',
         index: 0,
         setup: null,
-        env: { SIMULATOR_PORT: String(await claimPort('127.0.0.1', 0)) },
-      })
+        env: () => ({ ...env, SIMULATOR_PORT: String(simulatorPort ?? 0) }),
+      }).then((ready) => (simulatorPort = ready.port))
     : null
-  const setup = { config, port, displayUrl, socketPath: socketPathOf(config), simulatorPort: simulator?.port ?? null }
-  const control = await launch({ kind: 'control', index: 0, setup: { ...setup, index: 0 }, env })
-  if (stopping !== null) return
-  await Promise.all(
-    Array.from({ length: config.server.fronts }, (_, index) =>
-      launch({ kind: 'front', index, setup: { ...setup, index }, env }),
-    ),
+  const fronts = Array.from({ length: config.server.fronts }, (_, index) =>
+    launch({
+      kind: 'front',
+      index,
+      setup: () => ({ config, socketPath, index, port }),
+      env: () => env,
+    }),
   )
-  process.stdout.write(`${readyText(displayUrl, control.firstRun, config)}\n`)
+  const control = launch({
+    kind: 'control',
+    index: 0,
+    setup: async () => {
+      await simulator
+      return { config, socketPath, simulatorPort, displayUrl }
+    },
+    env: () => env,
+  })
+  await Promise.race(fronts)
+  await held.release()
+  const [{ firstRun }, front] = await Promise.all([control, ...fronts])
+  if (stopping !== null) return
+  const ready = `Sluice is ready at ${displayUrl} (Node ${process.versions.node}, ${front?.httpServer ?? 'no front'})`
+  process.stdout.write(`${readyText(ready, displayUrl, firstRun, config)}\n`)
 }
 
 function openLog({ log }: Config): Logger {
@@ -93,12 +113,17 @@ function openLog({ log }: Config): Logger {
   }
 }
 
-/** Short whatever the data directory is called: paths of Unix sockets end at 107 bytes. */
+/**
+ * Short whatever the data directory is called: paths of Unix sockets end at 107 bytes. The control process of a supervisor that
+ * was killed may still listen for a moment: the fronts of this one must not take it for theirs.
+ */
 function socketPathOf(config: Config): string {
   const name = createHash('sha256').update(config.dataDir).digest('hex').slice(0, 16)
   const directory = join(tmpdir(), `sluice-${process.getuid?.() ?? 0}-${name}`)
   mkdirSync(directory, { recursive: true, mode: 0o700 })
-  return join(directory, 'control.sock')
+  // The data directory is ours: whoever made these has ended, or is about to.
+  for (const before of readdirSync(directory)) rmSync(join(directory, before), { force: true })
+  return join(directory, `${process.pid}.sock`)
 }
 
 function urlOf(config: Config, port: number): string {
@@ -108,8 +133,7 @@ function urlOf(config: Config, port: number): string {
   return `${tls === null ? 'http' : 'https'}://${name}:${port}`
 }
 
-function readyText(url: string, firstRun: FirstRun | null, config: Config): string {
-  const ready = `Sluice is ready at ${url}`
+function readyText(ready: string, url: string, firstRun: FirstRun | null, config: Config): string {
   if (firstRun === null) return ready
   const model = config.simulator.enabled ? 'sim-gpt' : (config.upstreams[0]?.models[0]?.id ?? 'MODEL')
   const body = JSON.stringify({ model, stream: true, messages: [{ role: 'user', content: 'Say hello' }] })

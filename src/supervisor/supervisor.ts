@@ -3,22 +3,27 @@ import type { ChildProcess } from 'node:child_process'
 import { availableParallelism } from 'node:os'
 import { fileURLToPath } from 'node:url'
 import type { Logger } from '../telemetry/logger.ts'
-import type { ChildSetup, FirstRun, FromChild } from './messages.ts'
+import type { ControlSetup, FirstRun, FromChild, FrontSetup } from './messages.ts'
 
 export type ChildKind = 'control' | 'front' | 'simulator'
+
+export type SetupPlan = Omit<FrontSetup, 'type' | 'isRestart'> | Omit<ControlSetup, 'type' | 'isRestart'>
 
 export interface ChildPlan {
   readonly kind: ChildKind
   readonly index: number
-  /** Null for children that need none. */
-  readonly setup: Omit<ChildSetup, 'type' | 'isRestart'> | null
-  readonly env: Readonly<Record<string, string>>
+  /** Asked for at each start; the child loads its modules meanwhile. Null for children that need none. */
+  readonly setup: (() => SetupPlan | Promise<SetupPlan>) | null
+  /** Asked for at each start. */
+  readonly env: () => Readonly<Record<string, string>>
 }
 
 export interface Ready {
   readonly firstRun: FirstRun | null
   /** Of the simulator. */
   readonly port: number | null
+  /** Of a front: name and version of its HTTP server. */
+  readonly httpServer: string | null
 }
 
 const FIRST_BACKOFF_MS = 50
@@ -98,12 +103,14 @@ export class SupervisedChild {
 
   #spawn(onReady: (ready: Ready) => void): void {
     const { kind, index, setup, env } = this.#plan
+    const name = `${kind}-${index}`
+    const startedAtMs = Date.now()
     let readyAtMs = Infinity
     this.#starts += 1
     const child = fork(fileURLToPath(new URL(ENTRIES[kind], import.meta.url)), [], {
       // Structured clones: JSON would show secrets as their redacted stand-ins.
       serialization: 'advanced',
-      env: { ...process.env, ...env, SLUICE_PROCESS: `${kind}-${index}` },
+      env: { ...process.env, ...env(), SLUICE_PROCESS: name },
       execArgv: [...process.execArgv, ...V8_OPTIONS[kind]],
       // The simulator announces its port on its standard output too.
       stdio: [
@@ -114,18 +121,29 @@ export class SupervisedChild {
       ],
     })
     this.#child = child
-    if (setup !== null) child.send({ type: 'setup', isRestart: this.#starts > 1, ...setup }, () => undefined)
+    const isRestart = this.#starts > 1
+    const tell = async (): Promise<void> => {
+      if (setup === null) return
+      const told = await setup()
+      if (child.connected) child.send({ type: 'setup', isRestart, ...told }, () => undefined)
+    }
+    void tell()
     child.on('message', (message: FromChild) => {
       if (message.type === 'ready') {
         readyAtMs = Date.now()
-        onReady({ firstRun: message.firstRun ?? null, port: message.port ?? null })
+        this.#logger.debug({ child: name, afterMs: readyAtMs - startedAtMs }, 'a process is ready')
+        onReady({
+          firstRun: message.firstRun ?? null,
+          port: message.port ?? null,
+          httpServer: message.httpServer ?? null,
+        })
       } else if (message.type === 'fatal' && this.#starts === 1) {
         this.#stopping = true
         this.#onFatal(message.message)
-      } else this.#logger.error({ child: `${kind}-${index}` }, message.message)
+      } else this.#logger.error({ child: name }, message.message)
     })
     child.on('error', (cause) => {
-      this.#logger.error({ err: cause, child: `${kind}-${index}` }, 'a child process cannot be reached')
+      this.#logger.error({ err: cause, child: name }, 'a child process cannot be reached')
     })
     child.on('exit', (code, signal) => {
       this.#child = null
@@ -134,10 +152,7 @@ export class SupervisedChild {
         return
       }
       if (Date.now() - readyAtMs >= STEADY_MS) this.#backoffMs = FIRST_BACKOFF_MS
-      this.#logger.warn(
-        { child: `${kind}-${index}`, code, signal, inMs: this.#backoffMs },
-        'a process ended; starting it again',
-      )
+      this.#logger.warn({ child: name, code, signal, inMs: this.#backoffMs }, 'a process ended; starting it again')
       this.#retry = setTimeout(() => {
         this.#spawn(onReady)
       }, this.#backoffMs)

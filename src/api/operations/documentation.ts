@@ -23,6 +23,6 @@ export const DOCUMENTATION = {
     tag: 'Operation',
     summary: 'A part of that page',
     access: 'everyone',
-    answer: { status: 200, schema: null, media: ['text/css', 'text/javascript', 'image/png'] },
+    answer: { status: 200, schema: null, media: 'text/javascript' },
   }),
 } as const

@@ -4,7 +4,7 @@ import { access, readFile, stat, statfs } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { loadOrCreateSecrets } from '../../config/secrets.ts'
 import type { Config } from '../../config/shape.ts'
-import { claimPort } from '../../supervisor/listen-port.ts'
+import { checkPort } from '../../supervisor/listen-port.ts'
 import { failed, ok, reasonOf, skipped, warning } from './finding.ts'
 import type { Finding } from './finding.ts'
 
@@ -79,7 +79,7 @@ export async function checkPorts({ server, metrics }: Config, holder: number | n
       if (port === 0) return ok(what, 'any free one')
       if (holder !== null) return skipped(what, `${port}: the gateway of process ${holder} is running`)
       try {
-        await claimPort(host, port)
+        await checkPort(host, port)
         return ok(what, `${port} on ${host} is free`)
       } catch (cause) {
         const reason = cause instanceof Error ? cause.message : String(cause)

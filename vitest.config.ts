@@ -1,49 +1,80 @@
 import { defineConfig } from 'vitest/config'
-
-/** Tests of whole gateways: each runs on the embedded database and on Postgres. */
-const GATEWAY_TESTS = [
-  'test/integration/{gateway,management}/**/*.test.ts',
-  'test/fault/**/*.test.ts',
-  'test/e2e/**/*.test.ts',
-]
+import { SlowestFiles } from './test/support/slowest-files.ts'
+import { loadUws, UWS_BUILDS } from './src/server/uws.ts'
+import { filesOf, SERVER_TESTS } from './test/tiers.ts'
+import type { Tier } from './test/tiers.ts'
 
 declare module 'vitest' {
   interface ProvidedContext {
     /** What `startGateway` stores its rows in, unless a test says otherwise. */
     database: 'pglite' | 'postgres'
+    tier: Tier
   }
 }
 
-export default defineConfig({
-  test: {
-    globalSetup: ['test/support/global-setup.ts'],
-    maxWorkers: 2,
-    reporters: ['default', 'json'],
-    outputFile: { json: 'test-results/report.json' },
-    projects: [
-      {
-        extends: true,
-        test: {
-          name: 'parts',
-          include: ['test/**/*.test.ts'],
-          exclude: GATEWAY_TESTS,
-          pool: 'forks',
-          testTimeout: 30_000,
-          hookTimeout: 60_000,
-          provide: { database: 'pglite' },
+/** Builds of uWebSockets.js that load here, but that no gateway takes by itself: the newest is what all other tests run on. */
+function olderBuilds(): string[] {
+  const newest = loadUws(undefined).version
+  return UWS_BUILDS.flatMap(({ version }) => {
+    try {
+      return version === newest ? [] : [loadUws(version).version]
+    } catch {
+      return []
+    }
+  })
+}
+
+/** `vitest run` is the short tier, `vitest run --mode long` the long one. */
+export default defineConfig(({ mode }) => {
+  const tier: Tier = mode === 'long' ? 'long' : 'short'
+  const { units, parts, pglite, postgres } = filesOf(tier)
+  // Tests of one file that say that they are concurrent wait for timers of the gateway, not for the processor.
+  const gateway = { pool: 'forks' as const, testTimeout: 60_000, hookTimeout: 90_000, maxConcurrency: 64 }
+  return {
+    test: {
+      globalSetup: ['test/support/global-setup.ts'],
+      // Half of a gateway test is waiting: two workers leave cores idle.
+      maxWorkers: 4,
+      reporters: ['default', 'json', new SlowestFiles()],
+      outputFile: { json: `test-results/${tier}.json` },
+      // `extends` reads this file anew, without the mode: the tier is told to each of them.
+      projects: [
+        {
+          extends: true,
+          test: {
+            ...units,
+            name: 'units',
+            pool: 'threads',
+            // Starting a process for each of these files would take longer than the tests themselves.
+            isolate: false,
+            testTimeout: 30_000,
+            provide: { tier, database: 'pglite' },
+          },
         },
-      },
-      ...(['pglite', 'postgres'] as const).map((database) => ({
-        extends: true as const,
-        test: {
-          name: database,
-          include: GATEWAY_TESTS,
-          pool: 'forks' as const,
-          testTimeout: 60_000,
-          hookTimeout: 90_000,
-          provide: { database },
+        {
+          extends: true,
+          test: {
+            ...parts,
+            name: 'parts',
+            pool: 'forks',
+            testTimeout: 30_000,
+            hookTimeout: 60_000,
+            provide: { tier, database: 'pglite' },
+          },
         },
-      })),
-    ],
-  },
+        { extends: true, test: { ...gateway, ...pglite, name: 'pglite', provide: { tier, database: 'pglite' } } },
+        { extends: true, test: { ...gateway, ...postgres, name: 'postgres', provide: { tier, database: 'postgres' } } },
+        ...(tier === 'long' ? olderBuilds() : []).map((version) => ({
+          extends: true as const,
+          test: {
+            ...gateway,
+            name: `uws-${version}`,
+            include: SERVER_TESTS,
+            env: { SLUICE_UWS_BUILD: version },
+            provide: { tier, database: 'pglite' as const },
+          },
+        })),
+      ],
+    },
+  }
 })

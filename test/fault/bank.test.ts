@@ -3,16 +3,21 @@ import { afterAll, beforeAll, expect, it } from 'vitest'
 import { findWallet, moveWallet } from '../../src/ledger/wallet.ts'
 import type { Simulator } from '../../src/simulator/simulator.ts'
 import { startSimulator } from '../../src/simulator/simulator.ts'
+import { dose } from '../support/dose.ts'
+import { eventually } from '../support/eventually.ts'
 import type { TestGateway } from '../support/gateway.ts'
 import { startGateway } from '../support/gateway.ts'
+import { ManagementClient } from '../support/management-client.ts'
 import { killChild, recovered, seededRandom } from '../support/nemesis.ts'
+import { TEST_SEED } from '../support/seed.ts'
 import { TenantStore } from '../support/tenant-store.ts'
 
-const SEED = Number(process.env['SLUICE_TEST_SEED'] ?? 20_263)
-const KILLS = Number(process.env['SLUICE_TEST_BANK_KILLS'] ?? 8)
+const SEED = TEST_SEED
+const KILLS = dose('SLUICE_TEST_BANK_KILLS', { short: 2, long: 8 })
 const FRONTS = 2
 const CLIENTS = 12
-const QUIET_MS = 15_000
+/** What killed processes held comes back when it runs out: by then all of it is spent. */
+const PATIENCE_MS = 180_000
 /** What there is to spend, in micro-units: enough to last while processes are killed. */
 const WALLETS = { acme: 6_000 * KILLS, bolt: 4_000 * KILLS }
 const RESEARCH_BUDGET = 2_000 * KILLS
@@ -91,21 +96,27 @@ async function spend(key: string, cost: number, worst: number, delayMs: number):
   }
 }
 
-/** Requests of one cost until they have been refused for so long. */
-async function useUp(key: string, cost: number, quietMs: number): Promise<Fate[]> {
+/** Requests of one cost until one is refused. */
+async function useUp(key: string, cost: number): Promise<Fate[]> {
   const fates: Fate[] = []
-  let refusedSinceMs: number | null = null
-  do {
-    const fate = await spend(key, cost, cost, 0)
-    fates.push(fate)
-    refusedSinceMs = fate.status === 429 ? (refusedSinceMs ?? Date.now()) : null
-    if (fate.status !== 200) await pause(100)
-  } while (refusedSinceMs === null || Date.now() - refusedSinceMs < quietMs)
+  do fates.push(await spend(key, cost, cost, 0))
+  while (fates.at(-1)?.status === 200)
   return fates
 }
 
-function pause(ms: number): Promise<void> {
-  return new Promise((resolve) => setTimeout(resolve, ms))
+/** As management tells it: settled money. */
+async function balances(): Promise<Record<string, unknown>> {
+  const admin = await ManagementClient.ofAdmin(gateway)
+  const entries = Object.keys(WALLETS).map(async (id) => {
+    const { json } = await admin.expect('getWallet', 200, { params: { id } })
+    return [id, json['balance']] as const
+  })
+  return Object.fromEntries(await Promise.all(entries))
+}
+
+/** Resolves when the gateway takes requests. */
+async function serving(): Promise<void> {
+  await eventually(async () => (await fetch(`${gateway.url}/health/live`)).arrayBuffer(), { timeoutMs: 60_000 })
 }
 
 it(
@@ -115,14 +126,13 @@ it(
     console.log(`seed ${SEED}, ${KILLS} kills`)
     const fates: Fate[] = []
     const stopping = new AbortController()
-    const clients = Array.from({ length: CLIENTS }, async (_, client) => {
+    const clients = Array.from({ length: CLIENTS }, async () => {
       while (!stopping.signal.aborted) {
         const key = keys[Math.floor(random() * keys.length)] ?? ''
         const cost = 1 + Math.floor(random() * 40)
         const fate = await spend(key, cost, cost + Math.floor(random() * 40), Math.floor(random() * 300))
         fates.push(fate)
-        // Refusals cost nothing and come at once.
-        if (fate.status !== 200) await pause(100 + client)
+        if (fate.status === 0) await serving()
       }
     })
     for (let kill = 0; kill < KILLS; kill++) {
@@ -137,10 +147,14 @@ it(
     stopping.abort()
     await Promise.all(clients)
     // What is left is used up, in ever smaller pieces; what killed processes held comes back meanwhile.
-    for (const piece of [1_000, 100, 10, 1]) {
-      const quietMs = piece === 1 ? QUIET_MS : 0
-      await Promise.all(keys.map(async (key) => fates.push(...(await useUp(key, piece, quietMs)))))
-    }
+    await eventually(
+      async () => {
+        for (const piece of [1_000, 100, 10, 1])
+          await Promise.all(keys.map(async (key) => fates.push(...(await useUp(key, piece)))))
+        expect(await balances()).toEqual({ acme: 0, bolt: 0 })
+      },
+      { timeoutMs: PATIENCE_MS, everyMs: 250 },
+    )
     expect(await gateway.end('SIGTERM')).toBe(0)
 
     const counts = new Map<number, number>()

@@ -11,20 +11,23 @@ import { call, chat } from '../support/ai-calls.ts'
 import { ChaosClient, MODELS } from '../support/chaos-client.ts'
 import type { ChaosFate } from '../support/chaos-client.ts'
 import { chaosPlan } from '../support/chaos-plan.ts'
+import { dose } from '../support/dose.ts'
 import { eventually } from '../support/eventually.ts'
 import type { TestGateway } from '../support/gateway.ts'
 import { startGateway } from '../support/gateway.ts'
 import { mostAtATime } from '../support/most-at-a-time.ts'
 import { residentBytes } from '../support/process-memory.ts'
 import { parsePrometheusText, sumOf } from '../support/prometheus-text.ts'
+import { copyMadeDatabase } from '../support/program.ts'
 import { inLanes } from '../support/raw-client.ts'
+import { TEST_SEED } from '../support/seed.ts'
 import { SeededRandom } from '../support/seeded-random.ts'
 import { readStoredLog } from '../support/stored-log.ts'
 import type { StoredLog } from '../support/stored-log.ts'
 
 /** 100 000 is the promise; a run of every day takes a tenth of it. */
-const REQUESTS = Number(process.env['SLUICE_CHAOS'] ?? 10_000)
-const SEED = Number(process.env['SLUICE_TEST_SEED'] ?? Date.now() % 1_000_000)
+const REQUESTS = dose('SLUICE_TEST_CHAOS', { short: 400, long: 10_000 })
+const SEED = TEST_SEED
 const WARM_UP = 300
 const LANES = 64
 const FRONTS = 2
@@ -51,6 +54,7 @@ let dataDir: string
 
 beforeAll(async () => {
   dataDir = mkdtempSync(join(tmpdir(), 'sluice-chaos-'))
+  copyMadeDatabase(dataDir)
   simulator = await startSimulator()
   gateway = await startGateway({
     dataDir,

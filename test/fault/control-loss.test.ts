@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, expect, inject, it } from 'vitest'
 import type { Simulator } from '../../src/simulator/simulator.ts'
 import { startSimulator } from '../../src/simulator/simulator.ts'
+import { dose } from '../support/dose.ts'
 import { eventually } from '../support/eventually.ts'
 import type { TestGateway } from '../support/gateway.ts'
 import { startGateway } from '../support/gateway.ts'
@@ -8,7 +9,7 @@ import { Load, isServed } from '../support/load.ts'
 import { killChild, recovered } from '../support/nemesis.ts'
 
 const FRONTS = 2
-const KILLS = 5
+const KILLS = dose('SLUICE_TEST_CONTROL_KILLS', { short: 2, long: 5 })
 
 let simulator: Simulator
 let gateway: TestGateway

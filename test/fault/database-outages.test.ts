@@ -3,6 +3,7 @@ import type { Simulator } from '../../src/simulator/simulator.ts'
 import { startSimulator } from '../../src/simulator/simulator.ts'
 import type { DatabaseFault } from '../support/database-faults.ts'
 import { countRows, createOwnedDatabase, databaseFaults } from '../support/database-faults.ts'
+import { dose } from '../support/dose.ts'
 import { eventually } from '../support/eventually.ts'
 import type { TestGateway } from '../support/gateway.ts'
 import { startGateway } from '../support/gateway.ts'
@@ -12,7 +13,7 @@ import { startPostgres } from '../support/postgres.ts'
 import { readStoredLog } from '../support/stored-log.ts'
 
 /** Of each fault; ten minutes is what is promised. */
-const OUTAGE_S = Number(process.env['SLUICE_TEST_OUTAGE_S'] ?? 4)
+const OUTAGE_S = dose('SLUICE_TEST_OUTAGE_S', { short: 3, long: 8 })
 const FRONTS = 2
 const FAULTS = ['stopped', 'killed', 'paused', 'out of connections', 'out of disk', 'locked']
 const TIMEOUT_MS = OUTAGE_S * 1_000 + 240_000

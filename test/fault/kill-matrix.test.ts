@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import type { Simulator } from '../../src/simulator/simulator.ts'
 import { startSimulator } from '../../src/simulator/simulator.ts'
+import { dose } from '../support/dose.ts'
 import { eventually } from '../support/eventually.ts'
 import type { TestGateway } from '../support/gateway.ts'
 import { startGateway } from '../support/gateway.ts'
@@ -12,6 +13,7 @@ import { Load } from '../support/load.ts'
 import type { Kill } from '../support/nemesis.ts'
 import { awaitSuicide, connectionsOf, recovered, seededRandom } from '../support/nemesis.ts'
 import { copyMadeDatabase } from '../support/program.ts'
+import { TEST_SEED } from '../support/seed.ts'
 import { readStoredLog } from '../support/stored-log.ts'
 
 /** Where a record can be lost or doubled: who is there, and what of its work is done. */
@@ -33,8 +35,10 @@ const FAIL_POINTS = {
 
 type FailPoint = keyof typeof FAIL_POINTS
 
-const SEED = Number(process.env['SLUICE_TEST_SEED'] ?? 20_262)
-const KILLS_PER_POINT = Number(process.env['SLUICE_TEST_KILLS_PER_POINT'] ?? 1)
+const SEED = TEST_SEED
+const KILLS_PER_POINT = dose('SLUICE_TEST_KILLS_PER_POINT', { short: 1, long: 2 })
+/** The seed says which. */
+const POINTS = dose('SLUICE_TEST_KILL_POINTS', { short: 4, long: Object.keys(FAIL_POINTS).length })
 const FRONTS = 2
 const CLIENTS = 10
 /** So often at most is a point passed before the end. */
@@ -72,7 +76,7 @@ afterAll(async () => {
 it(
   'keeps one row per request, wherever between a request and its row a process ends',
   async () => {
-    console.log(`seed ${SEED}, ${KILLS_PER_POINT} kills at each of ${Object.keys(FAIL_POINTS).length} points`)
+    console.log(`seed ${SEED}, ${KILLS_PER_POINT} kills at each of ${POINTS} points`)
     const random = seededRandom(SEED)
     const load = new Load({
       url: gateway.url,
@@ -84,7 +88,7 @@ it(
     })
     const kills: Kill[] = []
     for (let round = 0; round < KILLS_PER_POINT; round++) {
-      for (const point of shuffled(Object.keys(FAIL_POINTS) as FailPoint[], random)) {
+      for (const point of shuffled(Object.keys(FAIL_POINTS) as FailPoint[], random).slice(0, POINTS)) {
         const goal = load.served + Math.floor(random() * 30)
         await eventually(() => expect(load.served).toBeGreaterThanOrEqual(goal), { timeoutMs: 60_000 })
         kills.push(await killAt(point, random, kills.length + 1))
@@ -96,7 +100,7 @@ it(
 
     const log = await readStoredLog(dataDir, gateway.databaseUrl)
     console.log(tally(kills, fates, log))
-    expect(kills).toHaveLength(KILLS_PER_POINT * Object.keys(FAIL_POINTS).length)
+    expect(kills).toHaveLength(KILLS_PER_POINT * POINTS)
     expectExplained(fates, kills)
     expectOneRowEach(fates, log, simulator.ledger.records())
     expectSettled(log)

@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import type { Simulator } from '../../src/simulator/simulator.ts'
 import { startSimulator } from '../../src/simulator/simulator.ts'
+import { dose } from '../support/dose.ts'
 import { eventually } from '../support/eventually.ts'
 import type { TestGateway } from '../support/gateway.ts'
 import { startGateway } from '../support/gateway.ts'
@@ -12,10 +13,11 @@ import { Load } from '../support/load.ts'
 import type { Kill } from '../support/nemesis.ts'
 import { killChild, recovered, seededRandom } from '../support/nemesis.ts'
 import { copyMadeDatabase } from '../support/program.ts'
+import { TEST_SEED } from '../support/seed.ts'
 import { readStoredLog } from '../support/stored-log.ts'
 
-const SEED = Number(process.env['SLUICE_TEST_SEED'] ?? 20_261)
-const KILLS = Number(process.env['SLUICE_TEST_KILLS'] ?? 20)
+const SEED = TEST_SEED
+const KILLS = dose('SLUICE_TEST_KILLS', { short: 4, long: 20 })
 /** Every so many kills the supervisor goes, and all is started again on the same data directory. */
 const SUPERVISOR_EVERY = 12
 const FRONTS = 2

@@ -1,6 +1,7 @@
 import { once } from 'node:events'
 import { Worker } from 'node:worker_threads'
 import { afterAll, beforeAll, expect, it } from 'vitest'
+import { dose } from '../support/dose.ts'
 import { eventually } from '../support/eventually.ts'
 import type { TestGateway } from '../support/gateway.ts'
 import { startGateway } from '../support/gateway.ts'
@@ -8,7 +9,7 @@ import { ManagementClient } from '../support/management-client.ts'
 import { peakResidentBytes, residentBytes } from '../support/process-memory.ts'
 
 /** `npm run test:logins` for more. */
-const LOGINS = Number(process.env['SLUICE_TEST_LOGINS'] ?? 500)
+const LOGINS = dose('SLUICE_TEST_LOGINS', { short: 100, long: 500 })
 const PASSWORD = 'correct horse battery'
 const PHONE = '+12025559001'
 const CALM_REQUESTS = 300

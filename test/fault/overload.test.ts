@@ -1,7 +1,5 @@
-import { setTimeout as elapsed } from 'node:timers/promises'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { ClosedLoop } from '../../bench/support/closed-loop.ts'
-import type { Tally } from '../../bench/support/closed-loop.ts'
 import { startFixedUpstream } from '../../bench/support/fixed-upstream.ts'
 import type { FixedUpstream } from '../../bench/support/fixed-upstream.ts'
 import { eventually } from '../support/eventually.ts'
@@ -11,7 +9,11 @@ import { parsePrometheusText, sumOf } from '../support/prometheus-text.ts'
 
 const CLIENTS = 32
 const MAX_IN_FLIGHT = 64
-const LOAD_MS = 4_000
+/** Requests that are served before anything is said of a load. */
+const SERVED = 1_000
+const SERVED_AGAIN = 200
+const REFUSED = 20
+const PATIENCE = { timeoutMs: 60_000 }
 
 let upstream: FixedUpstream
 let gateway: TestGateway
@@ -43,20 +45,15 @@ afterAll(async () => {
 
 it('serves on under ten times the clients it can, refuses the others well, and is itself again afterwards', async () => {
   load.resize(CLIENTS)
-  await eventually(() => {
-    expect(load.take().servedMs.length).toBeGreaterThan(0)
-  })
-  const before = await during(LOAD_MS)
-  expect([before.refusedMs.length, before.failed]).toEqual([0, 0])
+  const before = await until(({ served }) => served >= SERVED)
+  expect([before.refused, before.failed]).toEqual([0, 0])
 
   load.resize(10 * CLIENTS)
   const health = probe(['/health', '/health/live', '/health/ready'])
-  const overload = await during(LOAD_MS)
+  const overload = await until(({ served, refused }) => served >= SERVED && refused >= REFUSED)
   const statuses = await health.stop()
 
-  expect(overload.refusedMs.length).toBeGreaterThan(0)
   expect([overload.malformed, overload.failed]).toEqual([0, 0])
-  expect(overload.servedMs.length / before.servedMs.length).toBeGreaterThan(0.5)
   expect(statuses.length).toBeGreaterThan(3)
   expect(new Set(statuses)).toEqual(new Set([200]))
   const families = parsePrometheusText(await metrics())
@@ -64,11 +61,9 @@ it('serves on under ten times the clients it can, refuses the others well, and i
 
   load.resize(CLIENTS / 2)
   await eventually(async () => {
-    load.take()
-    const after = await during(1_000)
-    expect([after.refusedMs.length, after.failed]).toEqual([0, 0])
-    expect(after.servedMs.length).toBeGreaterThan(0)
-  })
+    const after = await until(({ served }) => served >= SERVED_AGAIN)
+    expect([after.refused, after.failed]).toEqual([0, 0])
+  }, PATIENCE)
 })
 
 it('counts every refusal and records some', async () => {
@@ -84,10 +79,26 @@ it('counts every refusal and records some', async () => {
   })
 })
 
-async function during(ms: number): Promise<Tally> {
+interface Counts {
+  served: number
+  refused: number
+  malformed: number
+  failed: number
+}
+
+/** What happens to the clients from now on, until it is enough. */
+async function until(isEnough: (counts: Counts) => boolean): Promise<Counts> {
   load.take()
-  await elapsed(ms)
-  return load.take()
+  const counts = { served: 0, refused: 0, malformed: 0, failed: 0 }
+  await eventually(() => {
+    const { servedMs, refusedMs, malformed, failed } = load.take()
+    counts.served += servedMs.length
+    counts.refused += refusedMs.length
+    counts.malformed += malformed
+    counts.failed += failed
+    if (!isEnough(counts)) throw new Error(`not enough: ${JSON.stringify(counts)}`)
+  }, PATIENCE)
+  return counts
 }
 
 /** Asks for the paths in turn until it is stopped. */

@@ -4,6 +4,7 @@ import { eventsOf, expectChatError, expectMessagesError, expectNothingLeaked, js
 import type { Answer } from '../support/ai-calls.ts'
 import { eventually } from '../support/eventually.ts'
 import type { LogRow } from '../support/gateway.ts'
+import { toldCode } from '../support/upstream-fault.ts'
 import type { Expectation } from '../support/upstream-fault.ts'
 import type { FaultCase, FaultOutcome } from '../support/upstream-fault-world.ts'
 import { casesOf, FaultWorld, goesOn } from '../support/upstream-fault-world.ts'
@@ -69,10 +70,12 @@ function outcomeOf({ id }: FaultCase): FaultOutcome {
   return outcome
 }
 
-function expectRefused(test: FaultCase, answer: Answer, row: LogRow | undefined, { code, retryAfter }: Refused): void {
+function expectRefused(test: FaultCase, answer: Answer, row: LogRow | undefined, expected: Refused): void {
+  const code = toldCode(expected)
   const { status, type } = ERROR_CODES[code]
-  if (test.dialect === 'openai-chat') expectChatError(answer, { status, type, code })
-  else expectMessagesError(answer, { status, type })
+  const error = { status, type, code, param: code === 'MODEL_NOT_FOUND' ? '/model' : null }
+  if (test.dialect === 'openai-chat') expectChatError(answer, { ...error, code: expected.clientCode ?? code })
+  else expectMessagesError(answer, error)
   expect(row).toMatchObject({
     status,
     error_type: type,
@@ -81,6 +84,7 @@ function expectRefused(test: FaultCase, answer: Answer, row: LogRow | undefined,
     prompt_tokens: 0,
     completion_tokens: 0,
   })
+  const { retryAfter } = expected
   if (retryAfter !== undefined) expect(answer.headers.get('retry-after')).toBe(String(retryAfter))
 }
 

@@ -150,6 +150,8 @@ function expectPlainError(answer: Answer): void {
   expect(answer.id).not.toBe('')
   expectNothingLeaked(answer)
   if (answer.status === 429 || answer.status === 503) expect(answer.headers.get('retry-after')).toMatch(/^[1-9]\d*$/)
+  if (answer.status === 401) expect(answer.headers.get('www-authenticate')).toMatch(/^Bearer /)
+  if (answer.status === 405) expect(answer.headers.get('allow')).toMatch(/^[A-Z]+(?:, [A-Z]+)*$/)
 }
 
 /** No word of the upstream's address, credentials or accounts, nor of the server's software, and no stack trace. */

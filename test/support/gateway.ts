@@ -8,6 +8,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { inject } from 'vitest'
 import { generateApiKey } from '../../src/core/api-key.ts'
+import { endWithThisProcess } from './end-with-this-process.ts'
 import { eventually } from './eventually.ts'
 import { createTestDatabase } from './test-database.ts'
 
@@ -226,12 +227,14 @@ export function spawnGateway(
   args: readonly string[],
   env: Record<string, string>,
 ): { child: ChildProcess; output: () => string } {
-  const { PATH = '', HOME = '' } = process.env
+  const { PATH = '', HOME = '', SLUICE_UWS_BUILD = '' } = process.env
   const child = spawn(process.execPath, [MAIN, ...args], {
-    env: { PATH, HOME, ...env },
+    env: { PATH, HOME, SLUICE_UWS_BUILD, ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
     cwd: tmpdir(),
   })
+  // Its own processes end with it.
+  endWithThisProcess(child, 'KILL')
   let text = ''
   const collect = (chunk: Buffer): void => {
     text += chunk.toString()

@@ -6,16 +6,19 @@ import { fileURLToPath } from 'node:url'
 import type { TestProject } from 'vitest/node'
 import { watchOperations } from './operations-seen.ts'
 
+const BUILD = fileURLToPath(new URL('../../src/build.mjs', import.meta.url))
+const TEMPLATE = fileURLToPath(new URL('../../dist/store/pglite-template.tar.gz', import.meta.url))
+
 declare module 'vitest' {
   interface ProvidedContext {
     /** Of a database of its own on the Postgres of this run. */
     postgresUrl: string
-    /** An embedded database with the schema and nothing in it, to be copied: making one takes seconds. */
+    /** An embedded database with the schema and nothing in it, to be copied. */
     pgliteTemplate: string
   }
 }
 
-/** Builds `dist` and starts Postgres once per run; a run that names only unit tests needs neither and gets neither. */
+/** Builds `dist` where `src` has changed, and starts Postgres once per run; a run that names only unit tests needs neither and gets neither. */
 export default async function setup(project: TestProject): Promise<(() => Promise<void>) | undefined> {
   // Projects inherit this setup from the root, and what the root provides.
   if (!project.isRootProject()) return undefined
@@ -36,19 +39,16 @@ export default async function setup(project: TestProject): Promise<(() => Promis
   }
 }
 
+/** A copy of the one that the build has made. */
 async function makeTemplate(): Promise<string> {
   const directory = mkdtempSync(join(tmpdir(), 'sluice-template-'))
   const { openPglite } = await import('../../src/store/pglite-database.ts')
-  const { migrate } = await import('../../src/store/migrate.ts')
-  const database = await openPglite(join(directory, 'database'))
-  await migrate(database)
+  const database = await openPglite(join(directory, 'database'), { template: TEMPLATE })
   await database.close()
   return directory
 }
 
 function build(): void {
-  const compiler = fileURLToPath(new URL('../../node_modules/typescript/bin/tsc', import.meta.url))
-  const config = fileURLToPath(new URL('../../tsconfig.build.json', import.meta.url))
-  const { status, stdout } = spawnSync(process.execPath, [compiler, '-p', config], { encoding: 'utf8' })
-  if (status !== 0) throw new Error(`the build failed:\n${stdout}`)
+  const { status, stdout, stderr } = spawnSync(process.execPath, [BUILD], { encoding: 'utf8' })
+  if (status !== 0) throw new Error(`the build failed:\n${stdout}\n${stderr}`)
 }

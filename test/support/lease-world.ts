@@ -13,6 +13,11 @@ interface Event {
 }
 
 const TICK_MS = 50
+/** Ticks while nothing but time passes, and for how long they come at the closer distance. */
+const REST_TICK_MS = { first: 1_000, later: 60_000 } as const
+const FIRST_REST_MS = 300_000
+/** Microtasks between two events: a request that passes a dozen limits at once needs some for each. */
+const TURNS = 40
 const NO_BUDGETS: BudgetTruth = { read: () => Promise.resolve(new Map()) }
 const LEASE_KEEP_MS = 20_000
 
@@ -44,6 +49,8 @@ export interface LeaseWorldOptions {
   readonly random: () => number
   readonly startMs?: number
   readonly delayMs?: () => number
+  /** How long a front may take to find a new control process, milliseconds; by default half a second. */
+  readonly greetMs?: number
   /** The lane to a Redis that all machines share; without it there is one machine with an authority of its own. */
   readonly lane?: LeaseLane
   /** How far the clocks of machines are apart, at most. */
@@ -75,6 +82,7 @@ export class LeaseWorld {
   readonly #running = new Set<Promise<void>>()
   readonly #prefix: string
   #order = 0
+  #tickMs = TICK_MS
 
   constructor(options: LeaseWorldOptions) {
     this.#options = options
@@ -115,10 +123,23 @@ export class LeaseWorld {
       this.nowMs = event.atMs
       event.run()
       // Promises resolved by the event go on before the next one.
-      for (let i = 0; i < 4; i++) await Promise.resolve()
+      for (let i = 0; i < TURNS; i++) await Promise.resolve()
       while (this.#running.size > 0) await Promise.all(this.#running)
     }
     this.nowMs = endMs
+  }
+
+  /** As `run`, with fewer ticks, so that days pass quickly; the last second is as any other. */
+  async rest(forMs: number): Promise<void> {
+    const lastMs = Math.min(forMs, REST_TICK_MS.first)
+    const firstMs = Math.min(forMs - lastMs, FIRST_REST_MS)
+    this.#tickMs = REST_TICK_MS.first
+    await this.run(firstMs)
+    const laterMs = Math.max(0, forMs - firstMs - lastMs - REST_TICK_MS.later)
+    this.#tickMs = REST_TICK_MS.later
+    await this.run(laterMs)
+    this.#tickMs = TICK_MS
+    await this.run(forMs - firstMs - laterMs)
   }
 
   /** All authorities are there and serve. */
@@ -134,7 +155,7 @@ export class LeaseWorld {
     this.after(awayMs, () => {
       const authority = this.#startAuthority(node, true)
       for (const front of node.fronts) {
-        this.after(this.#random() * 500, () => {
+        this.after(this.#random() * (this.#options.greetMs ?? 500), () => {
           this.#greet(front)
         })
       }
@@ -214,7 +235,7 @@ export class LeaseWorld {
       const tick = (): void => {
         if (node.restarts !== restarts) return
         authority.tick()
-        this.after(TICK_MS, tick)
+        this.after(this.#tickMs, tick)
       }
       this.after(this.#random() * TICK_MS, tick)
     }
@@ -345,7 +366,7 @@ export class LeaseWorld {
     const tick = (): void => {
       if (front.book !== book) return
       book.tick()
-      this.after(TICK_MS, tick)
+      this.after(this.#tickMs, tick)
     }
     this.after(this.#random() * TICK_MS, tick)
   }

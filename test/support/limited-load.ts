@@ -13,17 +13,23 @@ export interface LimitedLoadOptions {
 /** Ids of the requests that were admitted, and how many were refused. */
 export interface LimitedOutcome {
   readonly admitted: string[]
+  /** What the answers to them said that they used. */
+  usedTokens: number
   refused: number
   /** Answers that are neither. */
   readonly others: string[]
 }
 
 /** Clients that ask again and again until they are stopped, waiting as long as a refusal tells them but for the bound. */
-export function startLimitedLoad(options: LimitedLoadOptions): { stop: () => Promise<LimitedOutcome> } {
+export function startLimitedLoad(options: LimitedLoadOptions): {
+  /** So far. */
+  readonly outcome: LimitedOutcome
+  readonly stop: () => Promise<LimitedOutcome>
+} {
   const dispatcher = new Agent({ connections: options.clients, pipelining: 1 })
   const stopping = new AbortController()
   setMaxListeners(options.clients, stopping.signal)
-  const outcome: LimitedOutcome = { admitted: [], refused: 0, others: [] }
+  const outcome: LimitedOutcome = { admitted: [], usedTokens: 0, refused: 0, others: [] }
   const body = JSON.stringify(options.body)
 
   const client = async (): Promise<void> => {
@@ -35,8 +41,10 @@ export function startLimitedLoad(options: LimitedLoadOptions): { stop: () => Pro
         body,
       })
       const text = await answer.body.text()
-      if (answer.statusCode === 200) outcome.admitted.push(String(answer.headers['x-request-id']))
-      else if (answer.statusCode === 429) {
+      if (answer.statusCode === 200) {
+        outcome.admitted.push(String(answer.headers['x-request-id']))
+        outcome.usedTokens += (JSON.parse(text) as { usage: { total_tokens: number } }).usage.total_tokens
+      } else if (answer.statusCode === 429) {
         outcome.refused += 1
         await pause(Math.min(options.maxWaitMs, Number(answer.headers['retry-after']) * 1000), stopping.signal)
       } else outcome.others.push(`${answer.statusCode} ${text}`)
@@ -44,6 +52,7 @@ export function startLimitedLoad(options: LimitedLoadOptions): { stop: () => Pro
   }
   const clients = Array.from({ length: options.clients }, client)
   return {
+    outcome,
     stop: async () => {
       stopping.abort()
       await Promise.all(clients)

@@ -13,12 +13,12 @@ import {
   rmSync,
   symlinkSync,
 } from 'node:fs'
-import type { Socket } from 'node:net'
 import { tmpdir } from 'node:os'
 import { basename, dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { setTimeout as sleep } from 'node:timers/promises'
 import pg from 'pg'
+import { endWithThisProcess } from './end-with-this-process.ts'
 import { freePort } from './free-port.ts'
 
 export interface TestPostgres {
@@ -142,7 +142,7 @@ class Server {
       child.once('error', () => resolve())
     })
     this.#child = child
-    endWithThisProcess(child, this.#root)
+    endWithThisProcess(child, 'QUIT', this.#root)
   }
 
   async #isReady(deadline: number): Promise<boolean> {
@@ -157,27 +157,6 @@ class Server {
     }
     return false
   }
-}
-
-/**
- * A run that is killed can stop nothing itself. The watchdog reads a pipe that only this process holds: when it breaks, the
- * server is ended and its directory deleted.
- */
-function endWithThisProcess(child: ChildProcess, root: string): void {
-  if (child.pid === undefined) return
-  const script = 'cat > /dev/null; kill -CONT "$0"; kill -QUIT "$0"; sleep 1; rm -rf -- "$1"'
-  const watchdog = spawn('/bin/sh', ['-c', script, String(child.pid), root], {
-    detached: true,
-    stdio: ['pipe', 'ignore', 'ignore'],
-  })
-  watchdog.on('error', () => undefined)
-  watchdog.stdin.on('error', () => undefined)
-  watchdog.unref()
-  ;(watchdog.stdin as Socket).unref()
-  child.once('exit', () => {
-    // Its whole group: the shell and the reader of the pipe.
-    if (watchdog.pid !== undefined && watchdog.exitCode === null) process.kill(-watchdog.pid, 'SIGKILL')
-  })
 }
 
 async function runStatement(url: string, sql: string): Promise<void> {

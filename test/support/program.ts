@@ -7,7 +7,7 @@ import { eventually } from './eventually.ts'
 import { createTestDatabase } from './test-database.ts'
 
 const MAIN = fileURLToPath(new URL('../../dist/main.js', import.meta.url))
-const READY = /^Sluice is ready at (\S+)$/m
+const READY = /^Sluice is ready at (\S+)/m
 
 /** The gateway as its operator sees it: arguments, environment, working directory, what it says and how it ends. */
 export interface Program {
@@ -26,6 +26,10 @@ export interface Program {
 }
 
 const running = new Set<Program>()
+
+process.once('exit', () => {
+  for (const program of running) program.signal('SIGTERM')
+})
 
 /** Ends whatever a test left running; for `afterEach`. */
 export async function stopPrograms(): Promise<void> {
@@ -64,12 +68,7 @@ export function runProgram(cwd: string, env: Record<string, string>, args: reado
     },
   }
   running.add(program)
-  const killed = (): void => void child.kill('SIGTERM')
-  process.once('exit', killed)
-  void ended.then(() => {
-    running.delete(program)
-    process.removeListener('exit', killed)
-  })
+  void ended.then(() => running.delete(program))
   return program
 }
 

@@ -78,7 +78,7 @@ export function withSecondAnswer(good: GoodAnswer): string {
 }
 
 export function asEventStream(): string {
-  return httpAnswer({ contentType: 'text/event-stream', body: 'data: {"choices":[]}\n\ndata: [DONE]\n\n' })
+  return httpAnswer({ contentType: 'text/event-stream', body: 'data: {"choices":[]}\n\n' })
 }
 
 function chunk(text: string): string {

@@ -8,7 +8,12 @@ export interface SharedRedis {
   stop(): Promise<void>
 }
 
-export const REDIS_KINDS: ReadonlyArray<{ readonly kind: string; readonly start: () => Promise<SharedRedis> }> = [
+export interface RedisKind {
+  readonly kind: string
+  readonly start: () => Promise<SharedRedis>
+}
+
+export const REDIS_KINDS: readonly RedisKind[] = [
   {
     kind: 'one Redis',
     start: async () => {

@@ -5,6 +5,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Redis } from 'ioredis'
+import { endWithThisProcess } from './end-with-this-process.ts'
 import { eventually } from './eventually.ts'
 import { freePort } from './free-port.ts'
 import { TestRedis } from './redis.ts'
@@ -102,10 +103,6 @@ async function startSentinel(directory: string, masterPort: number): Promise<{ p
   ]
   writeFileSync(file, `${settings.join('\n')}\n`)
   const child = spawn('redis-server', [file, '--sentinel'], { stdio: 'ignore' })
-  const end = (): void => {
-    child.kill('SIGKILL')
-  }
-  process.once('exit', end)
-  child.once('exit', () => process.off('exit', end))
+  endWithThisProcess(child, 'KILL', directory)
   return { port, child }
 }

@@ -4,6 +4,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Redis } from 'ioredis'
+import { endWithThisProcess } from './end-with-this-process.ts'
 import { eventually } from './eventually.ts'
 import { freePort } from './free-port.ts'
 
@@ -38,11 +39,7 @@ export class TestRedis {
   async restart(): Promise<void> {
     const child = spawn('redis-server', this.#arguments, { stdio: 'ignore' })
     let missing: Error | null = null
-    const end = (): void => {
-      child.kill('SIGKILL')
-    }
-    process.once('exit', end)
-    child.once('exit', () => process.off('exit', end))
+    endWithThisProcess(child, 'KILL', this.#directory)
     this.#exited = new Promise((resolve) => {
       child.once('exit', () => {
         resolve()

@@ -5,8 +5,8 @@ import type { RawPost } from './raw-client.ts'
 import { loadFixtures } from './recorded-fixtures.ts'
 import type { RecordedFixture } from './recorded-fixtures.ts'
 
-/** How the upstream cuts its answer into writes: not at all, behind every byte, behind 1 to 64 bytes by a seed. */
-export const SPLITS = ['whole', 'bytes', 'seeded'] as const
+/** How the upstream cuts its answer into writes: behind 1 to 64 bytes by a seed, not at all, behind every byte. */
+export const SPLITS = ['seeded', 'whole', 'bytes'] as const
 export type Split = (typeof SPLITS)[number]
 
 /** One fixture played once, at an upstream of its own: what one case does to a key never shows in another. */
@@ -38,15 +38,15 @@ export const REPLACED_REQUESTS: Readonly<Record<string, string>> = {
 }
 
 /**
- * Every fixture with every split, as its request was recorded; and every chat stream once more with a client that wants
+ * Every fixture with each of these splits, as its request was recorded; and every chat stream once more with a client that wants
  * usage where the recorded one did not, and the other way around.
  */
-export function replayCases(seed: number): ReplayCase[] {
+export function replayCases(seed: number, splits: readonly Split[]): ReplayCase[] {
   const cases: ReplayCase[] = []
   for (const fixture of loadFixtures()) {
     const recorded = fixture.id in REPLACED_REQUESTS ? null : fixture.request
     const asRecorded = recorded ?? minimalRequest(fixture)
-    for (const split of SPLITS) cases.push(replayCase(cases.length, fixture, split, asRecorded, seed))
+    for (const split of splits) cases.push(replayCase(cases.length, fixture, split, asRecorded, seed))
     if (fixture.kind === 'stream' && fixture.protocol === 'openai-chat') {
       cases.push(replayCase(cases.length, fixture, 'seeded', withUsageFlipped(asRecorded), seed))
     }

@@ -13,6 +13,8 @@ export interface Expected {
   readonly kind: 'body' | 'broken' | 'error'
   readonly status: number
   readonly body: Buffer
+  /** Ahead of its last event the stream has one of the gateway's with the usage that it counted. */
+  readonly hasOwnUsage?: boolean
   /** The provider's words that the error must tell; null where it must not. */
   readonly message: string | null
   /** Null: nothing is known of it but that it was not exact. */
@@ -45,6 +47,7 @@ function expectedStream({ protocol, response }: RecordedFixture, wantsUsage: boo
       body: Buffer.concat([bytes, Buffer.from(end)]),
       message: null,
       usage,
+      hasOwnUsage: protocol === 'openai-chat' && wantsUsage && usage === null,
       settlement: usage === null ? 'observed' : 'exact',
       observedTokens,
     }
@@ -80,8 +83,14 @@ function expectedBody({ protocol, operation, response }: RecordedFixture): Expec
   }
 }
 
-/** A 400 is the client's affair and told in the provider's words; anything else is ours. */
+/** Words of providers for a model that they do not have. */
+const NO_MODEL = /"model_not_found"|"DeploymentNotFound"|"invalid_model"|is not a valid model ID"/
+
+/** A 400 is the client's affair and told in the provider's words, and so is a model that nobody has; anything else is ours. */
 function expectedError(status: number, response: Buffer): Expected {
+  if (status === 404 || (status === 400 && NO_MODEL.test(response.toString()))) {
+    return { ...expectedError(500, response), status: 404 }
+  }
   return {
     kind: 'error',
     status: status === 400 ? 400 : 503,

@@ -12,11 +12,11 @@ const FIRST_EVENT = /^data: \{"id":"chatcmpl-([^"]+)","object":"chat\.completion
 
 export const LONG_PROMPT_TOKENS = 7
 
-/** A text of which the simulator makes about 1 500 events: one in twelve 64 KiB long, some 2 KiB, the rest words. */
-export function longText(seed: number): string {
+/** A text of which the simulator makes about so many events: one in twelve 64 KiB long, some 2 KiB, the rest words. */
+export function longText(seed: number, events: number): string {
   const random = new SeededRandom(seed)
   const words: string[] = []
-  while (words.length < 1500) {
+  while (words.length < events) {
     const kind = random.between(0, 11)
     const length = kind === 0 ? LARGE : kind < 4 ? random.between(1_000, 3_000) : random.between(1, 20)
     words.push(random.pick(['x', 'é', 'Q', '7']).repeat(kind === 0 ? LARGE : length))

@@ -1,4 +1,6 @@
+import { FAILURE_RULES } from '../../src/gateway/failure-rules.ts'
 import { ERROR_CODES } from '../../src/core/errors.ts'
+import { toldCode } from './upstream-fault.ts'
 import type { Expectation, FaultGroup, UpstreamFault } from './upstream-fault.ts'
 
 const INTRODUCTION = `# What comes of an upstream's faults
@@ -17,9 +19,26 @@ Made of \`test/fault/upstream-fault-table.ts\`, which the gateway is held to in 
 - No answer shows the upstream's host, credentials or accounts.
 `
 
+const RULES = `## What an upstream says, whatever its status
+
+Made of \`src/gateway/failure-rules.ts\`. \`UPSTREAM_AUTH\`: the key is taken out and another one is tried; no client reads why.
+\`UPSTREAM_NOT_FOUND\`: another key is tried; when all say so, the client gets 404 \`MODEL_NOT_FOUND\`.
+\`CONTEXT_LENGTH_EXCEEDED\`: clients of chat and responses read the code \`context_length_exceeded\`, clients of messages a text
+that begins \`prompt is too long\`.
+`
+
 /** The table as a page, not yet formatted. */
 export function renderFaultPage(groups: readonly FaultGroup[]): string {
-  return `${INTRODUCTION}\n${groups.map(section).join('\n')}`
+  return `${INTRODUCTION}\n${groups.map(section).join('\n')}\n${rules()}`
+}
+
+function rules(): string {
+  const head = '| provider | status | says | is |\n| --- | --- | --- | --- |'
+  const lines = FAILURE_RULES.map(({ provider, when: { status, word, message }, is }) => {
+    const says = [word === undefined ? [] : `\`${word}\``, message === undefined ? [] : `\`${String(message)}\``].flat()
+    return `| ${provider} | ${status?.join(', ') ?? 'any'} | ${says.join(' and ').replaceAll('|', '\\|')} | \`${is}\` |`
+  })
+  return `${RULES}\n${head}\n${lines.join('\n')}\n`
 }
 
 function section({ title, faults }: FaultGroup): string {
@@ -45,7 +64,7 @@ function textOf(expected: Expectation | null): string {
     case undefined:
       return '—'
     case 'refused':
-      return `${ERROR_CODES[expected.code].status} \`${expected.code}\``
+      return `${ERROR_CODES[toldCode(expected)].status} \`${toldCode(expected)}\``
     case 'broken':
       return `200, then \`${expected.code}\``
     case 'whole':

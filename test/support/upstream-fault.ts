@@ -18,11 +18,22 @@ export type KeyAfter =
 /** What the client gets, and what is booked. */
 export type Expectation =
   /** An error answer; nothing had gone downstream. Nothing is booked. */
-  | { readonly kind: 'refused'; readonly code: ErrorCode; readonly key: KeyAfter; readonly retryAfter?: number }
+  | {
+      readonly kind: 'refused'
+      readonly code: ErrorCode
+      readonly key: KeyAfter
+      readonly retryAfter?: number
+      /** What chat clients read as the code. */ readonly clientCode?: string
+    }
   /** 200, what came until then, and an error event as the last one. What passed is booked as observed. */
   | { readonly kind: 'broken'; readonly code: ErrorCode }
   /** A good answer. */
   | { readonly kind: 'whole'; readonly settlement: Settlement; readonly tokens?: readonly [number, number] }
+
+/** What the client reads when all upstreams that were asked say so. */
+export function toldCode({ code }: Extract<Expectation, { kind: 'refused' }>): ErrorCode {
+  return code === 'UPSTREAM_NOT_FOUND' ? 'MODEL_NOT_FOUND' : code
+}
 
 export type FaultSource =
   | { readonly kind: 'simulator'; readonly behaviour: Behaviour }

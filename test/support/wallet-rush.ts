@@ -72,7 +72,7 @@ export async function expectExactWallets(
     async () => {
       expect(await gateways[0]?.logRows({ status: '200' })).toHaveLength(enterprises.length * AFFORDABLE)
     },
-    { timeoutMs: 60_000 },
+    { timeoutMs: 60_000, everyMs: 250 },
   )
   await Promise.all(gateways.map((gateway) => gateway.end('SIGTERM')))
   const balances = await store.use((database) =>
@@ -95,20 +95,19 @@ async function rush(
     max_tokens: TOKENS,
     messages: [{ role: 'user', content: `hello [[sim {"tokens":${TOKENS},"ttftMs":200}]]` }],
   })
-  const answers = await Promise.all(
-    Array.from({ length: RUSH }, async (_, index) => {
-      const answer = await request(`${urls[index % urls.length] ?? ''}/v1/chat/completions`, {
-        dispatcher,
-        method: 'POST',
-        headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
-        body,
-      })
-      const text = await answer.body.text()
-      if (answer.statusCode === 200) return 'admitted'
-      const { error } = JSON.parse(text) as { error: { type: string; code: string; message: string } }
-      return `${answer.statusCode} ${error.type} ${error.code} ${error.message}`
-    }),
-  )
+  const ask = async (url: string): Promise<string> => {
+    const answer = await request(`${url}/v1/chat/completions`, {
+      dispatcher,
+      method: 'POST',
+      headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
+      body,
+    })
+    const text = await answer.body.text()
+    if (answer.statusCode === 200) return 'admitted'
+    const { error } = JSON.parse(text) as { error: { type: string; code: string; message: string } }
+    return `${answer.statusCode} ${error.type} ${error.code} ${error.message}`
+  }
+  const answers = await Promise.all(Array.from({ length: RUSH }, (_, index) => ask(urls[index % urls.length] ?? '')))
   await dispatcher.close()
   return {
     admitted: answers.filter((answer) => answer === 'admitted').length,

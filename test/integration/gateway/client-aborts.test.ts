@@ -3,19 +3,21 @@ import type { Behaviour } from '../../../src/simulator/behaviour.ts'
 import type { RequestRecord } from '../../../src/simulator/ledger.ts'
 import type { Simulator } from '../../../src/simulator/simulator.ts'
 import { startSimulator } from '../../../src/simulator/simulator.ts'
+import { dose } from '../../support/dose.ts'
 import { eventually } from '../../support/eventually.ts'
 import type { LogRow, TestGateway } from '../../support/gateway.ts'
 import { startGateway } from '../../support/gateway.ts'
-import { LoopLag } from '../../support/loop-lag.ts'
 import { RawClient, inLanes, postBytes } from '../../support/raw-client.ts'
 import type { RawPost } from '../../support/raw-client.ts'
 import { SeededRandom } from '../../support/seeded-random.ts'
 import { steeredRequest } from '../../support/steered-request.ts'
 
 const SEED = 20_260_503
-const ABORTS = 400
+/** A multiple of the stages. */
+const ABORTS = dose('SLUICE_TEST_ABORTS', { short: 120, long: 400 })
 const LANES = 8
-const P99_MS = 100
+/** Requests that go the same way behind a client that has left: by the answer to the last, its upstream has been stopped. */
+const FENCES = 3
 const SLOTS = 64
 const ENDLESS_TOKENS = 10_000_000
 
@@ -40,7 +42,8 @@ interface Leaving {
   readonly reset: boolean
   /** Bytes of the body to read before leaving. */
   readonly bytes: number
-  leftAt: number
+  /** Its upstream had been stopped when the fences were answered. */
+  stoppedInTime: boolean
 }
 
 let simulator: Simulator
@@ -55,7 +58,7 @@ const leavings = Array.from({ length: ABORTS }, (_, n): Leaving => ({
   // A reset takes with it what the gateway has not read yet: half a request would never have been there.
   reset: random.next() < 0.5 && n % STAGES.length !== 0,
   bytes: random.between(1_000, 20_000),
-  leftAt: 0,
+  stoppedInTime: false,
 }))
 let rows: ReadonlyMap<string, readonly LogRow[]> = new Map()
 let records: ReadonlyMap<string, readonly RequestRecord[]> = new Map()
@@ -68,6 +71,7 @@ beforeAll(async () => {
     upstreams: [
       { dialect: 'openai-chat', baseUrl, models: ['openai-chat'], keys: keys('chat-key') },
       { dialect: 'openai-chat', baseUrl, models: ['endless'], keys: keys('endless-key') },
+      { dialect: 'openai-chat', baseUrl, models: ['fence'], keys: keys('fence-key') },
       { dialect: 'anthropic-messages', baseUrl, models: ['anthropic-messages'], keys: keys('messages-key') },
     ],
   })
@@ -80,16 +84,14 @@ afterAll(async () => {
   await simulator.close()
 })
 
-it('stops the upstream within 100 ms of the client leaving, at whatever stage', { timeout: 300_000 }, async () => {
-  const front = gateway.children().find(({ kind }) => kind === 'front')
-  const lag = new LoopLag(front?.pid ?? 0)
+it('stops the upstream before it serves the next, at whatever stage', { timeout: 300_000 }, async () => {
   const stalled = (leaving: Leaving): boolean => leaving.stage === STALLED_STAGE
   await inLanes(
     leavings.filter((leaving) => !stalled(leaving)),
     LANES,
     leave,
   )
-  // They fill the kernel's buffers as fast as it goes, which is not to be measured with the others.
+  // They fill the kernel's buffers as fast as it goes.
   await inLanes(leavings.filter(stalled), 2, leave)
   await eventually(
     () => {
@@ -98,10 +100,7 @@ it('stops the upstream within 100 ms of the client leaving, at whatever stage', 
     { timeoutMs: 30_000 },
   )
 
-  lag.stop()
   records = grouped(simulator.ledger.records(), userOf)
-  const raw: number[] = []
-  const delays: number[] = []
   for (const leaving of leavings) {
     const [record, ...more] = records.get(userName(leaving)) ?? []
     expect(more, leaving.stage).toEqual([])
@@ -110,29 +109,15 @@ it('stops the upstream within 100 ms of the client leaving, at whatever stage', 
       continue
     }
     expect(record, leaving.stage).toMatchObject({ outcome: 'aborted' })
-    const seenAt = record?.abortSeenAt ?? Infinity
-    raw.push(seenAt - leaving.leftAt)
-    // What a busy machine adds is not the gateway's.
-    delays.push(seenAt - leaving.leftAt - lag.within(leaving.leftAt, seenAt))
   }
-  const at = (all: readonly number[], share: number): number =>
-    [...all].sort((a, b) => a - b)[Math.ceil(all.length * share) - 1] ?? Infinity
-  const figures = (all: readonly number[]): string =>
-    [0.5, 0.99, 1].map((share) => Math.round(at(all, share))).join(', ')
-  console.log(
-    `client aborts: ${delays.length} upstreams stopped, p50, p99, max after ${figures(delays)} ms; with what the machine ` +
-      `kept the two processes waiting for: ${figures(raw)} ms`,
-  )
-  expect(delays.length).toBe((ABORTS * (STAGES.length - 1)) / STAGES.length)
-  expect(at(delays, 0.99)).toBeLessThanOrEqual(P99_MS)
-  // However busy the machine: a delay of the gateway's own would be there every time.
-  expect(at(raw, 0.5)).toBeLessThanOrEqual(P99_MS)
+  const late = leavings.filter(({ stoppedInTime }) => !stoppedInTime).map(({ stage }) => stage)
+  expect(late).toEqual([])
 })
 
 it('records each of them once, as left by the client', { timeout: 60_000 }, async () => {
   rows = await eventually(
     async () => {
-      const all = await gateway.logRows()
+      const all = (await gateway.logRows()).filter(({ model }) => model !== 'fence')
       expect(all.length).toBeGreaterThanOrEqual(ABORTS)
       return grouped(all, (row) => row.client_request_id ?? '')
     },
@@ -170,7 +155,9 @@ it('never books many more tokens than the upstream produced', () => {
 })
 
 it('has every slot back: as many requests as there are slots are served at once', { timeout: 60_000 }, async () => {
-  expect(await capacity()).toEqual(healthBefore)
+  await eventually(async () => {
+    expect(await capacity()).toEqual(healthBefore)
+  })
   simulator.reset()
   const statuses: number[] = []
   await inLanes(
@@ -205,9 +192,21 @@ async function leave(leaving: Leaving): Promise<void> {
     client.send(bytes)
     await arrived(client, leaving)
   }
-  leaving.leftAt = Date.now()
   if (leaving.reset) client.reset()
   else client.close()
+  if (leaving.stage === 'half of the body sent') leaving.stoppedInTime = true
+  else leaving.stoppedInTime = await stoppedBehindFences(leaving)
+}
+
+async function stoppedBehindFences(leaving: Leaving): Promise<boolean> {
+  const client = await RawClient.connect(gateway.port)
+  for (let fence = 0; fence < FENCES; fence++) {
+    const body = JSON.stringify({ model: 'fence', messages: [{ role: 'user', content: 'hello' }] })
+    const headers = { authorization: `Bearer ${gateway.apiKey}`, 'content-type': 'application/json' }
+    expect((await client.post({ path: '/v1/chat/completions', headers, body })).status).toBe(200)
+  }
+  client.close()
+  return simulator.ledger.records().some((record) => record.user === userName(leaving))
 }
 
 const BEHAVIOURS: Readonly<Record<Stage, Behaviour>> = {

@@ -89,7 +89,7 @@ const WRONG: Readonly<Record<string, Wrong>> = {
 }
 
 describe('a wrong configuration is one clear line, an exit code, and nothing else', () => {
-  it.each(Object.entries(WRONG))('%s', async (_name, { yaml, env, args, exitCode = 1, says }) => {
+  it.concurrent.each(Object.entries(WRONG))('%s', async (_name, { yaml, env, args, exitCode = 1, says }) => {
     const cwd = newDirectory()
     if (yaml !== undefined) writeFileSync(join(cwd, 'sluice.yaml'), yaml)
     const program = runProgram(cwd, { PORT: '0', ...env }, args)
@@ -121,7 +121,14 @@ it('reads sluice.yaml of its directory, and the environment beats it', async () 
     join(cwd, 'sluice.yaml'),
     `server: {host: 127.0.0.1, port: 1, fronts: 5}\ndata_dir: ./elsewhere\nkeys: [{name: mine, key: '\${MY_KEY}'}]\n`,
   )
-  const env = { HOST: '127.0.0.2', PORT: '0', SLUICE_DATA_DIR: './here', SLUICE__SERVER__FRONTS: '2', MY_KEY: key }
+  const env = {
+    HOST: '127.0.0.2',
+    PORT: '0',
+    SLUICE_DATA_DIR: './here',
+    SLUICE__SERVER__DRAIN_ANNOUNCE_MS: '0',
+    SLUICE__SERVER__FRONTS: '2',
+    MY_KEY: key,
+  }
   copyMadeDatabase(join(cwd, 'here'))
   const program = runProgram(cwd, { ...env, ...(await databaseEnv()) })
   try {
@@ -143,7 +150,10 @@ it('makes upstreams of the credentials in the environment, and says none of them
   const simulator = await startSimulator()
   const credentials = { OPENAI_API_KEY: 'sk-proj-canary-openai', ANTHROPIC_API_KEY: 'sk-ant-canary-anthropic' }
   const key = generateApiKey()
-  writeFileSync(join(cwd, 'sluice.yaml'), `log: {level: debug, file: all.log}\nkeys: [{name: mine, key: ${key}}]\n`)
+  writeFileSync(
+    join(cwd, 'sluice.yaml'),
+    `log: {level: debug, file: all.log}\nserver: {drain_announce_ms: 0}\nkeys: [{name: mine, key: ${key}}]\n`,
+  )
   copyMadeDatabase(join(cwd, 'data'))
   const program = runProgram(cwd, {
     ...credentials,

@@ -206,3 +206,10 @@ it('answers 404 and 405 in the contract’s shape where there is no route', asyn
   expectChatError(await call(gateway, { path: '/v1/models', body: {} }), wrongMethod)
   expectMessagesError(await call(gateway, { path: '/v1/messages' }), wrongMethod)
 })
+
+it('says on the management plane, too, how to authenticate and what a path takes', async () => {
+  const unknown = await call(gateway, { path: '/v1/admin/users', headers: { authorization: 'Bearer x' } })
+  expect([unknown.status, unknown.headers.get('www-authenticate')]).toEqual([401, 'Bearer realm="Sluice"'])
+  const wrong = await call(gateway, { path: '/v1/admin/users', method: 'DELETE' })
+  expect([wrong.status, wrong.headers.get('allow')?.split(', ').sort()]).toEqual([405, ['GET', 'POST']])
+})

@@ -44,7 +44,6 @@ const STREAMED: ReadonlyArray<readonly [string, Behaviour]> = [
   ['truncated-json', { fault: 'truncated-json', after: 0 }],
   ['garbage-event', { fault: 'garbage-event', after: 0 }],
   ['close-mid-stream', { fault: 'close-mid-stream', after: 0 }],
-  ['bare-json', { fault: 'bare-json' }],
 ]
 
 interface Case {

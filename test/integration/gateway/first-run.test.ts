@@ -23,8 +23,8 @@ let url: string
 let made: FirstRun
 
 beforeAll(async () => {
-  // No configuration but a port that nobody else has.
-  env = { PORT: '0', ...(await databaseEnv()) }
+  // No configuration but a port that nobody else has, and no load balancer to give notice to.
+  env = { PORT: '0', SLUICE__SERVER__DRAIN_ANNOUNCE_MS: '0', ...(await databaseEnv()) }
   program = runProgram(cwd, env)
   url = await program.ready()
   made = JSON.parse(readFileSync(file, 'utf8')) as FirstRun

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { Simulator } from '../../../src/simulator/simulator.ts'
 import { startSimulator } from '../../../src/simulator/simulator.ts'
 import { eventually } from '../../support/eventually.ts'
-import type { TestGateway } from '../../support/gateway.ts'
+import type { LogRow, TestGateway } from '../../support/gateway.ts'
 import { startGateway } from '../../support/gateway.ts'
 import type { WireAnswer } from '../../support/wire-client.ts'
 import { WireClient, requestText } from '../../support/wire-client.ts'
@@ -28,7 +28,7 @@ afterAll(async () => {
 })
 
 describe('a body that is too large', () => {
-  it('is 413 when its length says so, before a byte of it has come', async () => {
+  it.concurrent('is 413 when its length says so, before a byte of it has come', async () => {
     const client = await WireClient.connect(gateway.port)
     client.send(head([`Content-Length: ${MAX_BODY + 1}`]))
     const answers = await client.waitForClose()
@@ -37,13 +37,16 @@ describe('a body that is too large', () => {
     expect(answers[0]?.headers.get('connection')).toEqual(['close'])
   })
 
-  it.each([20_000_000, 1_000_000_000_000, 999_999_999_999_999])('is 413 for a length of %i', async (length) => {
-    const client = await WireClient.connect(gateway.port)
-    const answers = await client.send(head([`Content-Length: ${length}`])).waitForClose()
-    expect(answers.map(({ status }) => status)).toEqual([413])
-  })
+  it.concurrent.each([20_000_000, 1_000_000_000_000, 999_999_999_999_999])(
+    'is 413 for a length of %i',
+    async (length) => {
+      const client = await WireClient.connect(gateway.port)
+      const answers = await client.send(head([`Content-Length: ${length}`])).waitForClose()
+      expect(answers.map(({ status }) => status)).toEqual([413])
+    },
+  )
 
-  it('is 413 when chunks add up to it', async () => {
+  it.concurrent('is 413 when chunks add up to it', async () => {
     const client = await WireClient.connect(gateway.port)
     client.send(head(['Transfer-Encoding: chunked']))
     const piece = 'x'.repeat(16_384)
@@ -52,7 +55,7 @@ describe('a body that is too large', () => {
     expect(answers.map(({ status }) => status)).toEqual([413])
   })
 
-  it('passes at the very bound', async () => {
+  it.concurrent('passes at the very bound', async () => {
     const body = chatBody('x'.repeat(MAX_BODY - chatBody('').length))
     expect(body).toHaveLength(MAX_BODY)
     const client = await WireClient.connect(gateway.port)
@@ -67,18 +70,19 @@ describe('a body that is too large', () => {
 })
 
 describe('a body that does not come', () => {
-  it('is 408 after its time, and the end of the connection', async () => {
+  it.concurrent('is 408 after its time, and the end of the connection', async () => {
     const client = await WireClient.connect(gateway.port)
-    const startMs = Date.now()
     client.send(head(['Content-Length: 100']) + '{"model":')
     const answers = await client.waitForClose()
     expect(answers.map(({ status }) => status)).toEqual([408])
     expect(errorOf(answers[0])).toMatchObject({ code: 'BODY_TIMEOUT' })
-    expect(Date.now() - startMs).toBeGreaterThanOrEqual(BODY_TIMEOUT_MS - 100)
-    expect(await rowOf(answers[0])).toMatchObject({ status: 408, error_code: 'BODY_TIMEOUT', attempts: 0 })
+    const row = await rowOf(answers[0])
+    expect(row).toMatchObject({ status: 408, error_code: 'BODY_TIMEOUT', attempts: 0 })
+    // The coarse clock may be ahead.
+    expect(row.total_us).toBeGreaterThanOrEqual((BODY_TIMEOUT_MS - 100) * 1_000)
   })
 
-  it('is 408 also when a byte comes now and then', async () => {
+  it.concurrent('is 408 also when a byte comes now and then', async () => {
     const client = await WireClient.connect(gateway.port)
     client.send(head(['Content-Length: 100000']).replace('100000', '1000'))
     const drip = setInterval(() => client.send(' '), 100)
@@ -87,7 +91,7 @@ describe('a body that does not come', () => {
     expect(answers.map(({ status }) => status)).toEqual([408])
   })
 
-  it('is 408 for chunks too', async () => {
+  it.concurrent('is 408 for chunks too', async () => {
     const client = await WireClient.connect(gateway.port)
     const answers = await client.send(`${head(['Transfer-Encoding: chunked'])}5\r\nhello\r\n`).waitForClose()
     expect(answers.map(({ status }) => status)).toEqual([408])
@@ -205,6 +209,6 @@ function errorOf(answer: WireAnswer | undefined): unknown {
   return (JSON.parse(answer?.body.toString() ?? '') as { error: unknown }).error
 }
 
-function rowOf(answer: WireAnswer | undefined): Promise<unknown> {
+function rowOf(answer: WireAnswer | undefined): Promise<LogRow> {
   return gateway.logRow(answer?.headers.get('x-request-id')?.[0] ?? '')
 }

@@ -104,7 +104,7 @@ describe('the end of a connection', () => {
     expect(simulator.requests().some((request) => request.body.includes('smuggled'))).toBe(false)
   })
 
-  it('comes without a request when none begins or none is whole', async () => {
+  it.concurrent('comes without a request when none begins or none is whole', async () => {
     const clients = await Promise.all(
       ['', 'GET /health/live HTTP/1.1\r\nHost: a\r\nX: 1'].map(async (bytes) => {
         const client = await WireClient.connect(gateway.port)
@@ -114,7 +114,7 @@ describe('the end of a connection', () => {
     for (const client of clients) expect(await client.waitForClose()).toEqual([])
   })
 
-  it('comes to a head that is sent a few bytes at a time', async () => {
+  it.concurrent('comes to a head that is sent a few bytes at a time', async () => {
     const client = await WireClient.connect(gateway.port)
     client.send('GET /health/live HTTP/1.1\r\nHost: a\r\n')
     const drip = setInterval(() => {

@@ -42,6 +42,8 @@ beforeAll(async () => {
     keys: Object.values(KEYS),
     config: { server: { trusted_proxies: ['127.0.0.1/32'] } },
   })
+  // Tests that run at the same time share it.
+  await gateway.adminToken()
 })
 
 afterAll(async () => {
@@ -52,7 +54,7 @@ afterAll(async () => {
 const bearer = (key: string): CallHeaders => ({ authorization: `Bearer ${key}` })
 
 describe('takes a key', () => {
-  it.each([
+  it.concurrent.each([
     ['as a bearer token', (key: string) => ({ authorization: `Bearer ${key}` })],
     ['as a bearer token, whatever the case of the scheme', (key: string) => ({ authorization: `bEARER  ${key}` })],
     ['as X-API-Key', (key: string) => ({ authorization: null, 'x-api-key': key })],
@@ -75,7 +77,7 @@ describe('takes a key', () => {
 const mistyped = (key: string): string => key.slice(0, 10) + (key[10] === 'A' ? 'B' : 'A') + key.slice(11)
 
 describe('answers 401 in both dialects, and asks no upstream, for', () => {
-  it.each<readonly [name: string, headers: () => CallHeaders, code: string]>([
+  it.concurrent.each<readonly [name: string, headers: () => CallHeaders, code: string]>([
     ['no key', () => ({ authorization: null }), 'KEY_MISSING'],
     ['an empty bearer token', () => ({ authorization: 'Bearer ' }), 'KEY_MISSING'],
     ['a password', () => ({ authorization: 'Basic eDp5' }), 'KEY_MISSING'],
@@ -108,14 +110,14 @@ describe('answers 401 in both dialects, and asks no upstream, for', () => {
   })
 })
 
-it('never repeats a presented key in an answer or in its own output', async () => {
+it.concurrent('never repeats a presented key in an answer or in its own output', async () => {
   const answer = await chat(gateway, {}, bearer(UNKNOWN))
   expect(answer.text).not.toContain(UNKNOWN)
   expect(gateway.output).not.toContain(UNKNOWN)
   expect(gateway.output).not.toContain(gateway.apiKey)
 })
 
-it('takes a key that has not expired yet, and logs keys masked', async () => {
+it.concurrent('takes a key that has not expired yet, and logs keys masked', async () => {
   const answer = await chat(gateway, {}, bearer(KEYS.lasting.key))
   expect(answer.status).toBe(200)
   const row = await expectRow(gateway, answer, { status: 200 })
@@ -124,7 +126,7 @@ it('takes a key that has not expired yet, and logs keys masked', async () => {
   expect(JSON.stringify(row)).not.toContain(key)
 })
 
-it('answers 403 to a key that may not use the model, in both dialects', async () => {
+it.concurrent('answers 403 to a key that may not use the model, in both dialects', async () => {
   const headers = bearer(KEYS.oneModel.key)
   const mark = uniqueMark()
   expect((await chat(gateway, {}, headers)).status).toBe(200)
@@ -144,7 +146,7 @@ it('answers 403 to a key that may not use the model, in both dialects', async ()
   await expectRow(gateway, inChat, { ...row, settlement: 'none' })
 })
 
-it('answers 403 to a key from an address it may not be used from', async () => {
+it.concurrent('answers 403 to a key from an address it may not be used from', async () => {
   const denied = bearer(KEYS.elsewhere.key)
   const inChat = await chat(gateway, {}, denied)
   expectChatError(inChat, { status: 403, type: 'access_denied', code: 'ADDRESS_DENIED' })
@@ -153,7 +155,7 @@ it('answers 403 to a key from an address it may not be used from', async () => {
   await expectRow(gateway, inChat, { status: 403, error_code: 'ADDRESS_DENIED', client_address: '127.0.0.1' })
 })
 
-it('believes a trusted proxy about the address, and no hop before it', async () => {
+it.concurrent('believes a trusted proxy about the address, and no hop before it', async () => {
   const from = (chain: string): CallHeaders => ({ ...bearer(KEYS.elsewhere.key), 'x-forwarded-for': chain })
   const inside = await chat(gateway, {}, from('203.0.113.7'))
   expect(inside.status).toBe(200)
@@ -162,7 +164,7 @@ it('believes a trusted proxy about the address, and no hop before it', async () 
   expectChatError(claimed, { status: 403, type: 'access_denied', code: 'ADDRESS_DENIED' })
 })
 
-it('answers 403 to clients that a key is not for', async () => {
+it.concurrent('answers 403 to clients that a key is not for', async () => {
   const as = (userAgent: string): CallHeaders => ({ ...bearer(KEYS.oneClient.key), 'user-agent': userAgent })
   expect((await chat(gateway, {}, as('claude-cli/2.0 (external)'))).status).toBe(200)
   expect((await messages(gateway, {}, as('aider/0.80'))).status).toBe(200)

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import type { Simulator } from '../../../src/simulator/simulator.ts'
 import { startSimulator } from '../../../src/simulator/simulator.ts'
+import { dose } from '../../support/dose.ts'
 import { eventually } from '../../support/eventually.ts'
 import type { TestGateway } from '../../support/gateway.ts'
 import { startGateway } from '../../support/gateway.ts'
@@ -11,7 +12,7 @@ const KEYS = 10
 const SLOTS = 3
 const FRONTS = 4
 const CLIENTS = 200
-const REQUESTS = 3_000
+const REQUESTS = dose('SLUICE_TEST_SLOT_REQUESTS', { short: 600, long: 3_000 })
 
 let simulator: Simulator
 let gateway: TestGateway

@@ -10,7 +10,7 @@ import { requestText, WireClient } from '../../support/wire-client.ts'
 
 const SLOW = 300
 const DRIP_MS = 500
-/** What a slow connection may take of a front. */
+/** What a slow connection may take of a front; both kinds come at the same time. */
 const BYTES_EACH = 200 * 1024
 
 let simulator: Simulator
@@ -20,7 +20,7 @@ beforeAll(async () => {
   simulator = await startSimulator()
   gateway = await startGateway({
     upstreams: [{ dialect: 'openai-chat', baseUrl: `${simulator.origin}/v1`, models: ['m'] }],
-    config: { server: { body_timeout_ms: 5_000 } },
+    config: { server: { body_timeout_ms: 3_000 } },
   })
 })
 
@@ -29,7 +29,7 @@ afterAll(async () => {
   await simulator.close()
 })
 
-it.each([
+it.concurrent.each([
   ['heads', (): string => requestText('GET /health/live HTTP/1.1', ['Host: a', `X: ${'x'.repeat(1_000)}`])],
   [
     'bodies',
@@ -55,16 +55,17 @@ it.each([
       sent += 1
     }, DRIP_MS)
     try {
+      // Answered while slow ones were still there.
       let served = 0
       await eventually(
         async () => {
           expect((await chat(gateway)).status).toBe(200)
-          served += 1
+          if (clients.some(({ closed }) => !closed)) served += 1
           expect(clients.filter(({ closed }) => !closed).length).toBe(0)
         },
         { timeoutMs: 70_000, everyMs: 250 },
       )
-      expect(served).toBeGreaterThan(4)
+      expect(served).toBeGreaterThan(0)
       for (const { answers } of clients) {
         expect(answers.length).toBeLessThanOrEqual(1)
         expect(answers.every(({ status }) => status === 408 || status === 431)).toBe(true)

@@ -9,6 +9,7 @@ import { startSimulator } from '../../../src/simulator/simulator.ts'
 import type { TestGateway } from '../../support/gateway.ts'
 import { startGateway } from '../../support/gateway.ts'
 import { killChild, recovered } from '../../support/nemesis.ts'
+import { copyMadeDatabase } from '../../support/program.ts'
 
 const FRONTS = 3
 const PATH = '/v1/video/generations'
@@ -31,6 +32,7 @@ const start = (): Promise<TestGateway> =>
 beforeAll(async () => {
   simulator = await startSimulator()
   dataDir = mkdtempSync(join(tmpdir(), 'sluice-test-'))
+  copyMadeDatabase(dataDir)
   gateway = await start()
 })
 

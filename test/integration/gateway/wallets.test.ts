@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, it } from 'vitest'
 import type { Simulator } from '../../../src/simulator/simulator.ts'
 import { startSimulator } from '../../../src/simulator/simulator.ts'
+import { dose } from '../../support/dose.ts'
 import type { TestGateway } from '../../support/gateway.ts'
 import { startGateway } from '../../support/gateway.ts'
 import { TenantStore } from '../../support/tenant-store.ts'
@@ -12,7 +13,7 @@ import {
   rushKeys,
 } from '../../support/wallet-rush.ts'
 
-const ROUNDS = 20
+const ROUNDS = dose('SLUICE_TEST_WALLETS', { short: 3, long: 20 })
 const enterprises = prepaidEnterprises(ROUNDS)
 
 let store: TenantStore
@@ -38,7 +39,7 @@ afterAll(async () => {
 })
 
 it(
-  'admits exactly 100 of 1 000 concurrent requests to a wallet for 100, twenty times, and the books agree',
+  'admits exactly 100 of 1 000 concurrent requests to a wallet for 100, again and again, and the books agree',
   { timeout: 600_000 },
   async () => {
     await expectExactWallets([gateway], store, enterprises)

@@ -1,5 +1,5 @@
 import { createServer } from 'node:net'
-import type { AddressInfo, Server } from 'node:net'
+import type { AddressInfo, Socket } from 'node:net'
 import { SMTPServer } from 'smtp-server'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { eventually } from '../../support/eventually.ts'
@@ -17,8 +17,15 @@ interface Received {
 }
 
 const received: Received[] = []
-/** Takes connections and says nothing. */
-const silent = createServer()
+/** What becomes of connections to the mail server: it serves them, or says nothing. */
+let isSilent = false
+const held = new Set<Socket>()
+/** In front of the mail server. */
+const entrance = createServer((socket) => {
+  held.add(socket)
+  socket.on('close', () => held.delete(socket)).on('error', () => undefined)
+  if (!isSilent) smtp.server.emit('connection', socket)
+})
 const smtp = new SMTPServer({
   authOptional: false,
   disabledCommands: ['STARTTLS'],
@@ -44,26 +51,34 @@ let admin: ManagementClient
 let enterpriseId: string
 
 beforeAll(async () => {
-  await new Promise<void>((resolve) => smtp.listen(0, '127.0.0.1', () => resolve()))
-  await new Promise<void>((resolve) => silent.listen(0, '127.0.0.1', () => resolve()))
-  gateway = await startWith(`smtp://us%40er:p%25ss@127.0.0.1:${portOf(smtp.server)}`)
-  ;({ admin, enterpriseId } = await enterpriseIn(gateway, 'Acme\r\nBcc: evil@example.com'))
+  await new Promise<void>((resolve) => entrance.listen(0, '127.0.0.1', resolve))
+  const { port } = entrance.address() as AddressInfo
+  gateway = await startGateway({
+    config: {
+      mail: {
+        smtp: { url: `smtp://us%40er:p%25ss@127.0.0.1:${port}`, from: 'sluice@example.com', require_tls: false },
+      },
+    },
+  })
+  admin = await ManagementClient.ofAdmin(gateway)
+  const { json } = await admin.expect('adminCreateEnterprise', 201, { body: { name: 'Acme\r\nBcc: evil@example.com' } })
+  enterpriseId = String(json['id'])
 })
 
 afterAll(async () => {
   await gateway.stop()
-  await new Promise<void>((resolve) => smtp.close(() => resolve()))
-  silent.close()
+  await goDown()
 })
 
-const portOf = (server: Server): number => (server.address() as AddressInfo).port
-const startWith = (url: string): Promise<TestGateway> =>
-  startGateway({ config: { mail: { smtp: { url, from: 'sluice@example.com', require_tls: false } } } })
+async function fallSilent(): Promise<void> {
+  isSilent = true
+}
 
-async function enterpriseIn(of: TestGateway, name: string): Promise<{ admin: ManagementClient; enterpriseId: string }> {
-  const client = await ManagementClient.ofAdmin(of)
-  const { json } = await client.expect('adminCreateEnterprise', 201, { body: { name } })
-  return { admin: client, enterpriseId: String(json['id']) }
+async function goDown(): Promise<void> {
+  if (!entrance.listening) return
+  const closed = new Promise((resolve) => entrance.close(resolve))
+  for (const socket of held) socket.destroy()
+  await closed
 }
 
 it('mails an invitation to the one who is invited, once, and tells the token to who invites', async () => {
@@ -90,23 +105,21 @@ it('mails an invitation to the one who is invited, once, and tells the token to 
 })
 
 it.each([
-  ['is down', (): string => 'smtp://127.0.0.1:9'],
-  ['says nothing', (): string => `smtp://127.0.0.1:${portOf(silent)}`],
-])('invites all the same when the mail server %s', async (_, url) => {
-  const other = await startWith(url())
-  try {
-    const made = await enterpriseIn(other, 'Acme')
-    for (let index = 0; index < 5; index++) {
-      const { json } = await made.admin.expect('invite', 201, {
-        params: { id: made.enterpriseId },
-        body: { email: `a${index}@example.com`, role: 'employee' },
-      })
-      expect(json['token']).toMatch(/^[\w-]{32}$/)
-    }
-    await eventually(() => {
-      expect(other.output).toContain('a letter could not be sent')
-    }, PATIENCE)
-  } finally {
-    await other.stop()
+  ['says nothing', '10000 ms', fallSilent],
+  ['is down', 'ECONNREFUSED', goDown],
+])('invites all the same when the mail server %s', async (name, reason, begin) => {
+  await begin()
+  const known = gateway.output.length
+  for (let index = 0; index < 5; index++) {
+    const { json } = await admin.expect('invite', 201, {
+      params: { id: enterpriseId },
+      body: { email: `${name.replace(' ', '-')}-${index}@example.com`, role: 'employee' },
+    })
+    expect(json['token']).toMatch(/^[\w-]{32}$/)
   }
+  await eventually(() => {
+    const told = gateway.output.slice(known)
+    expect(told).toContain('a letter could not be sent')
+    expect(told).toContain(reason)
+  }, PATIENCE)
 })

@@ -3,13 +3,14 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import pg from 'pg'
-import { afterAll, afterEach, beforeAll, expect, inject, it } from 'vitest'
+import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest'
 import type { Simulator } from '../../../src/simulator/simulator.ts'
 import { startSimulator } from '../../../src/simulator/simulator.ts'
 import { eventually } from '../../support/eventually.ts'
 import type { GatewayOptions, TestGateway } from '../../support/gateway.ts'
 import { startGateway } from '../../support/gateway.ts'
 import { ManagementClient } from '../../support/management-client.ts'
+import { copyMadeDatabase } from '../../support/program.ts'
 import { createTestDatabase } from '../../support/test-database.ts'
 
 const CREDENTIAL = 'a-credential-that-nobody-else-may-read'
@@ -23,13 +24,9 @@ beforeAll(async () => {
   simulator = await startSimulator()
 })
 
-afterEach(async () => {
-  await Promise.all([...running].map((gateway) => gateway.stop()))
-  running.clear()
-  for (const directory of directories.splice(0)) rmSync(directory, { recursive: true, force: true })
-})
-
 afterAll(async () => {
+  await Promise.all([...running].map((gateway) => gateway.stop()))
+  for (const directory of directories) rmSync(directory, { recursive: true, force: true })
   await simulator.close()
 })
 
@@ -103,89 +100,96 @@ async function databaseText(gateway: TestGateway): Promise<string> {
   }
 }
 
-it('keeps what was made over a restart; secrets are in clear neither in the database nor in the log', async () => {
-  const dataDir = directory()
-  const logFile = join(dataDir, 'gateway.log')
-  const config = { log: { level: 'debug', file: logFile } }
-  const first = await start({ dataDir, config })
-  const admin = await ManagementClient.ofAdmin(first)
-  await admin.expect('adminCreateUpstream', 201, { body: upstream('kept') })
-  await admin.expect('adminUpdateModel', 200, {
-    params: { id: 'model-of-kept' },
-    body: { prices: { input: 1, output: 2 }, aliases: ['also-kept'] },
-  })
-  await statusBecomes(first, 'model-of-kept', 200)
-  await admin.expect('adminTestUpstream', 200, { params: { id: 'kept' }, body: {} })
-  const { json: before } = await admin.expect('adminGetUpstream', 200, { params: { id: 'kept' } })
-  await stop(first)
+describe('what was made', () => {
+  const logFile = (): string => join(dataDir, 'gateway.log')
+  const config = (): Record<string, unknown> => ({ log: { level: 'debug', file: logFile() } })
+  let dataDir: string
+  let first: TestGateway
+  let second: TestGateway
+  /** Of the first gateway: an upstream as it told it, and all that was written by its end. */
+  let before: unknown
+  let places: readonly string[]
 
-  const inClear = [CREDENTIAL, HEADER]
-  const places = [await databaseText(first), readFileSync(logFile, 'latin1'), first.output]
-  for (const text of places) for (const secret of inClear) expect(text.includes(secret)).toBe(false)
-  expect(places[0]).toContain('model-of-kept')
+  beforeAll(async () => {
+    dataDir = directory()
+    copyMadeDatabase(dataDir)
+    first = await start({ dataDir, config: config() })
+    const admin = await ManagementClient.ofAdmin(first)
+    const { headers: _, ...plain } = upstream('sealed') as { headers: object }
+    for (const body of [upstream('kept'), plain, upstream('with-headers'), upstream('both')])
+      await admin.expect('adminCreateUpstream', 201, { body })
+    await admin.expect('adminUpdateModel', 200, {
+      params: { id: 'model-of-kept' },
+      body: { prices: { input: 1, output: 2 }, aliases: ['also-kept'] },
+    })
+    for (const id of ['kept', 'sealed', 'both']) await statusBecomes(first, `model-of-${id}`, 200)
+    await admin.expect('adminTestUpstream', 200, { params: { id: 'kept' }, body: {} })
+    before = (await admin.expect('adminGetUpstream', 200, { params: { id: 'kept' } })).json
+    await stop(first)
+    places = [await databaseText(first), readFileSync(logFile(), 'latin1'), first.output]
 
-  const second = await start({ dataDir, config, ...stored(first) })
-  await statusBecomes(second, 'also-kept', 200)
-  expect(simulator.requests().at(-1)).toMatchObject({ credential: CREDENTIAL, headers: { 'x-tenant': HEADER } })
-  const again = await ManagementClient.ofAdmin(second)
-  expect((await again.expect('adminGetUpstream', 200, { params: { id: 'kept' } })).json).toEqual(before)
-}, 120_000)
+    second = await start({
+      dataDir,
+      config: config(),
+      upstreams: [
+        { id: 'filed', dialect: 'openai-chat', baseUrl: `${simulator.origin}/v1`, models: ['m'] },
+        { id: 'both', dialect: 'openai-chat', baseUrl: `${simulator.origin}/v1`, models: ['of-file'] },
+      ],
+      ...stored(first),
+    })
+  }, 180_000)
 
-it('goes on without a credential that was sealed with another secret, and says so', async () => {
-  const dataDir = directory()
-  const first = await start({ dataDir })
-  const admin = await ManagementClient.ofAdmin(first)
-  const { headers: _, ...plain } = upstream('sealed') as { headers: object }
-  await admin.expect('adminCreateUpstream', 201, { body: plain })
-  await admin.expect('adminCreateUpstream', 201, { body: upstream('with-headers') })
-  await statusBecomes(first, 'model-of-sealed', 200)
-  await stop(first)
+  it('is kept over a restart; secrets are in clear neither in the database nor in the log', async () => {
+    for (const text of places) for (const secret of [CREDENTIAL, HEADER]) expect(text.includes(secret)).toBe(false)
+    expect(places[0]).toContain('model-of-kept')
+    await statusBecomes(second, 'also-kept', 200)
+    expect(simulator.requests().at(-1)).toMatchObject({ credential: CREDENTIAL, headers: { 'x-tenant': HEADER } })
+    const admin = await ManagementClient.ofAdmin(second)
+    expect((await admin.expect('adminGetUpstream', 200, { params: { id: 'kept' } })).json).toEqual(before)
+  }, 120_000)
 
-  const env = { SLUICE_SECRET_KEY_HASH: randomBytes(32).toString('base64') }
-  const second = await start({ dataDir, env, ...stored(first) })
-  const again = await ManagementClient.ofAdmin(second)
-  const { json } = await again.expect('adminListUpstreams', 200)
-  expect(json['data']).toMatchObject([
-    { id: 'filed' },
-    { id: 'sealed', state: 'active', keys: [{ id: 'sealed-key', state: 'unreadable', credential_masked: '…read' }] },
-    { id: 'with-headers', state: 'invalid', keys: [{ state: 'unreadable' }] },
-  ])
-  expect(second.output).toContain('sealed with another secret')
-  await statusBecomes(second, 'm', 200)
-  await statusBecomes(second, 'model-of-sealed', 404)
+  it('gives way to what the configuration file says under the same ids', async () => {
+    await statusBecomes(second, 'of-file', 200)
+    await statusBecomes(second, 'model-of-both', 404)
+    const admin = await ManagementClient.ofAdmin(second)
+    expect(await listed(admin, ['both'])).toMatchObject([
+      { id: 'both', source: 'file', state: 'active' },
+      { id: 'both', source: 'stored', state: 'shadowed' },
+    ])
+    await admin.expect('adminUpdateUpstream', 409, { params: { id: 'both' }, body: {} })
+    await admin.expect('adminDeleteUpstream', 204, { params: { id: 'both' } })
+    await admin.expect('adminDeleteUpstream', 409, { params: { id: 'both' } })
+  }, 120_000)
 
-  const params = { id: 'sealed', keyId: 'sealed-key' }
-  await again.expect('adminUpdateUpstreamKey', 200, { params, body: { name: 'still unreadable' } })
-  const mended = await again.expect('adminUpdateUpstreamKey', 200, { params, body: { credential: 'another-one' } })
-  expect(mended.json).toMatchObject({ state: 'active', name: 'still unreadable' })
-  await statusBecomes(second, 'model-of-sealed', 200)
-  const withHeaders = { id: 'with-headers' }
-  await again.expect('adminUpdateUpstream', 400, { params: withHeaders, body: { name: 'x' } })
-  await again.expect('adminUpdateUpstream', 200, { params: withHeaders, body: { headers: null } })
-}, 120_000)
+  it('goes on without a credential that was sealed with another secret, and says so', async () => {
+    await stop(second)
+    const env = { SLUICE_SECRET_KEY_HASH: randomBytes(32).toString('base64') }
+    const third = await start({ dataDir, env, ...stored(first) })
+    const admin = await ManagementClient.ofAdmin(third)
+    expect(await listed(admin, ['filed', 'sealed', 'with-headers'])).toMatchObject([
+      { id: 'filed' },
+      { id: 'sealed', state: 'active', keys: [{ id: 'sealed-key', state: 'unreadable', credential_masked: '…read' }] },
+      { id: 'with-headers', state: 'invalid', keys: [{ state: 'unreadable' }] },
+    ])
+    expect(third.output).toContain('sealed with another secret')
+    await statusBecomes(third, 'm', 200)
+    await statusBecomes(third, 'model-of-sealed', 404)
 
-it('gives way to what the configuration file says under the same ids', async () => {
-  const dataDir = directory()
-  const first = await start({ dataDir })
-  const admin = await ManagementClient.ofAdmin(first)
-  await admin.expect('adminCreateUpstream', 201, { body: upstream('both') })
-  await statusBecomes(first, 'model-of-both', 200)
-  await stop(first)
+    const params = { id: 'sealed', keyId: 'sealed-key' }
+    await admin.expect('adminUpdateUpstreamKey', 200, { params, body: { name: 'still unreadable' } })
+    const mended = await admin.expect('adminUpdateUpstreamKey', 200, { params, body: { credential: 'another-one' } })
+    expect(mended.json).toMatchObject({ state: 'active', name: 'still unreadable' })
+    await statusBecomes(third, 'model-of-sealed', 200)
+    const withHeaders = { id: 'with-headers' }
+    await admin.expect('adminUpdateUpstream', 400, { params: withHeaders, body: { name: 'x' } })
+    await admin.expect('adminUpdateUpstream', 200, { params: withHeaders, body: { headers: null } })
+  }, 120_000)
+})
 
-  const filed = { id: 'both', dialect: 'openai-chat', baseUrl: `${simulator.origin}/v1`, models: ['of-file'] } as const
-  const second = await start({ dataDir, upstreams: [filed], ...stored(first) })
-  await statusBecomes(second, 'of-file', 200)
-  await statusBecomes(second, 'model-of-both', 404)
-  const again = await ManagementClient.ofAdmin(second)
-  const { json } = await again.expect('adminListUpstreams', 200)
-  expect(json['data']).toMatchObject([
-    { id: 'both', source: 'file', state: 'active' },
-    { id: 'both', source: 'stored', state: 'shadowed' },
-  ])
-  await again.expect('adminUpdateUpstream', 409, { params: { id: 'both' }, body: {} })
-  await again.expect('adminDeleteUpstream', 204, { params: { id: 'both' } })
-  await again.expect('adminDeleteUpstream', 409, { params: { id: 'both' } })
-}, 120_000)
+async function listed(admin: ManagementClient, ids: readonly string[]): Promise<unknown[]> {
+  const { json } = await admin.expect('adminListUpstreams', 200)
+  return (json['data'] as Array<{ id: string }>).filter(({ id }) => ids.includes(id))
+}
 
 it.runIf(inject('database') === 'postgres')(
   'is the same for all gateways of one database, soon after it was changed at one',

@@ -1,8 +1,8 @@
-import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { cpSync, existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { PGlite } from '@electric-sql/pglite'
-import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import { afterEach, beforeEach, describe, expect, inject, it, vi } from 'vitest'
 import { BinaryRows } from '../../../src/store/binary-copy.ts'
 import type { Database } from '../../../src/store/database.ts'
 import { openPglite } from '../../../src/store/pglite-database.ts'
@@ -36,7 +36,7 @@ describe('PGlite in a directory', () => {
   }, 120_000)
 
   it('keeps no write-ahead log of rows that are long in their tables', async () => {
-    const directory = join(root, 'database')
+    const directory = madeDatabase(root)
     const database = await openPglite(directory, { checkpointBytes: 8 * MIB })
     await database.script('CREATE TABLE copied (value text)')
     for (let i = 0; i < 160; i++) await copyMebibyte(database)
@@ -50,7 +50,7 @@ describe('PGlite in a directory', () => {
   it('tells of checkpoints that fail, takes no more than four times the rows, and goes on once one succeeds', async () => {
     const faults: Error[] = []
     const onFault = (fault: Error): void => void faults.push(fault)
-    const database = await openPglite(join(root, 'database'), { checkpointBytes: 2 * MIB, onFault })
+    const database = await openPglite(madeDatabase(root), { checkpointBytes: 2 * MIB, onFault })
     await database.script('CREATE TABLE copied (value text)')
     const { exec } = PGlite.prototype
     const spy = vi.spyOn(PGlite.prototype, 'exec').mockImplementation(function (this: PGlite, sql, options) {
@@ -71,6 +71,11 @@ describe('PGlite in a directory', () => {
     await database.close()
   }, 120_000)
 })
+
+function madeDatabase(root: string): string {
+  cpSync(inject('pgliteTemplate'), root, { recursive: true })
+  return join(root, 'database')
+}
 
 async function copyMebibyte(database: Database): Promise<void> {
   const rows = new BinaryRows(MIB)

@@ -5,11 +5,17 @@ import { ledgerContract } from '../../contract/ledger.ts'
 import { settlerContract } from '../../contract/settler.ts'
 import { storeContract } from '../../contract/store.ts'
 import { videoJobsContract } from '../../contract/video-jobs.ts'
+import { oneDatabase } from '../../support/one-database.ts'
+import { dose } from '../../support/dose.ts'
+
+const RECORDS = dose('SLUICE_TEST_RECORDS', { short: 5_000, long: 50_000 })
 
 describe('PGlite', () => {
-  databaseContract(openMemoryPglite)
-  storeContract(openMemoryPglite)
-  videoJobsContract(openMemoryPglite)
-  ledgerContract(openMemoryPglite)
-  settlerContract(openMemoryPglite)
+  const open = oneDatabase(openMemoryPglite)
+
+  databaseContract(open)
+  storeContract(open)
+  videoJobsContract(open)
+  ledgerContract(open)
+  settlerContract(open, RECORDS)
 })

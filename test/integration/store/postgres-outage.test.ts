@@ -6,8 +6,11 @@ import { migrate } from '../../../src/store/migrate.ts'
 import { openPostgres } from '../../../src/store/postgres-database.ts'
 import { aBegin, anEnd } from '../../contract/journal-records.ts'
 import { TestJournal } from '../../contract/test-journal.ts'
+import { dose } from '../../support/dose.ts'
 import type { TestPostgres } from '../../support/postgres.ts'
 import { startPostgres } from '../../support/postgres.ts'
+
+const KILLS = dose('SLUICE_TEST_POSTGRES_KILLS', { short: 3, long: 16 })
 
 describe('when Postgres goes away', () => {
   let postgres: TestPostgres
@@ -93,7 +96,7 @@ describe('when Postgres goes away', () => {
     settler.start()
     const settled = () => counted(database)
     let written = 0
-    for (let kill = 0; kill < 8; kill++) {
+    for (let kill = 0; kill < KILLS; kill++) {
       for (let i = 0; i < 1_000; i++) writer.write(aBegin(`r${written}`), anEnd(`r${written++}`))
       const before = await settled().catch(() => 0)
       await expect.poll(settled, { interval: 1, timeout: 10_000 }).toBeGreaterThan(before)

@@ -6,8 +6,11 @@ import { ledgerContract } from '../../contract/ledger.ts'
 import { settlerContract } from '../../contract/settler.ts'
 import { storeContract } from '../../contract/store.ts'
 import { videoJobsContract } from '../../contract/video-jobs.ts'
+import { dose } from '../../support/dose.ts'
 import type { TestPostgres } from '../../support/postgres.ts'
 import { startPostgres } from '../../support/postgres.ts'
+
+const RECORDS = dose('SLUICE_TEST_RECORDS', { short: 5_000, long: 50_000 })
 
 let postgres: TestPostgres
 
@@ -21,7 +24,7 @@ describe('Postgres', () => {
   storeContract(open)
   videoJobsContract(open)
   ledgerContract(open)
-  settlerContract(open)
+  settlerContract(open, RECORDS)
 })
 
 async function open(): Promise<Database> {

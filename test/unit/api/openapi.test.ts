@@ -1,12 +1,20 @@
 import { createConfig, lintFromString } from '@redocly/openapi-core'
+import { Compile } from 'typebox/compile'
 import { expect, it } from 'vitest'
+import { aiEndpoints } from '../../../src/api/ai-endpoints.ts'
+import { exampleBody } from '../../../src/api/code-samples.ts'
 import { openApiDocument } from '../../../src/api/openapi.ts'
 import type { OperationSpec } from '../../../src/api/operation.ts'
 import { OPERATIONS } from '../../../src/api/operations/index.ts'
 import { ENTERPRISE_ACTIONS } from '../../../src/api/roles.ts'
 
+interface CodeSample {
+  lang: string
+  source: string
+}
+
 const document = JSON.parse(JSON.stringify(openApiDocument('1.2.3', 'anthropic'))) as {
-  paths: Record<string, Record<string, { operationId: string; security: unknown[] }>>
+  paths: Record<string, Record<string, { operationId: string; security: unknown[]; 'x-codeSamples': CodeSample[] }>>
 }
 
 const AI_PATHS = [
@@ -51,4 +59,33 @@ it('names the enterprise in the path of whatever is done in one', () => {
   const within = specs.filter(({ access }) => Object.hasOwn(ENTERPRISE_ACTIONS, access))
   expect(within.length).toBeGreaterThan(20)
   for (const { path } of within) expect(path).toMatch(/^\/v1\/enterprise\/\{id\}/)
+})
+
+it('shows a call of every operation in three languages, with the credential that it takes', () => {
+  for (const [path, operations] of Object.entries(document.paths)) {
+    for (const { operationId, security, 'x-codeSamples': samples } of Object.values(operations)) {
+      expect(
+        samples.map(({ lang }) => lang),
+        operationId,
+      ).toEqual(['shell', 'javascript', 'python'])
+      const shown = JSON.stringify(security).includes('session') ? 'SLUICE_TOKEN' : 'SLUICE_KEY'
+      for (const { source } of samples) {
+        expect(source, operationId).toContain(path)
+        if (security.length === 0) expect(source, operationId).not.toMatch(/SLUICE_(KEY|TOKEN)/)
+        else expect(source, operationId).toContain(shown)
+      }
+    }
+  }
+})
+
+it('shows bodies that the operations take', () => {
+  const specs: ReadonlyArray<readonly [string, OperationSpec]> = Object.entries(OPERATIONS)
+  const calls = [...specs.map(([name, { body }]) => ({ name, body })), ...aiEndpoints('anthropic')].flatMap(
+    ({ name, body }) => (body === undefined ? [] : [{ name, body }]),
+  )
+  expect(calls.length).toBeGreaterThan(30)
+  for (const call of calls) {
+    const [, errors] = Compile(call.body).Errors(exampleBody(call)) as unknown as [boolean, unknown[]]
+    expect(errors ?? [], call.name).toEqual([])
+  }
 })

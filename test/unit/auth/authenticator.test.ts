@@ -45,6 +45,7 @@ describe('Authenticator', () => {
     const authenticator = authenticatorWith(secretKey)
     expect(authenticator.authenticate(request(bearer), NOW).key.id).toBe('key')
     expect(authenticator.authenticate(request({ 'x-api-key': secretKey }), NOW).key.id).toBe('key')
+    expect(authenticator.authenticate(request({ 'api-key': secretKey }), NOW).key.id).toBe('key')
     expect(authenticator.authenticate(request({ authorization: `bearer  ${secretKey}` }), NOW).key.id).toBe('key')
   })
 

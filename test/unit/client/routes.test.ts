@@ -7,7 +7,7 @@ import { OPERATIONS } from '../../../src/api/operations/index.ts'
 
 const FILE = fileURLToPath(new URL('../../../src/client/routes.ts', import.meta.url))
 
-/** After a change of operations: `npx vitest run --project parts test/unit/client/routes.test.ts -u` writes the file. */
+/** After a change of operations: `npx vitest run --project units test/unit/client/routes.test.ts -u` writes the file. */
 it('src/client/routes.ts has a route for every operation and endpoint, and no other', async () => {
   const rows = Object.entries(OPERATIONS).map(([name, spec]) => `${name}: ${JSON.stringify(routeOf(spec))},`)
   const ai = AI_ENDPOINTS.map(

@@ -1,8 +1,8 @@
-import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { ConfigError } from '../../../src/config/config-error.ts'
 import { configSchema } from '../../../src/config/schema.ts'
 import { read, readError, type Setting } from './load.ts'
+import fc from '../../support/fast-check.ts'
 
 const SECTIONS = Object.keys(configSchema.properties).join(', ')
 

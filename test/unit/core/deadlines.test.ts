@@ -1,6 +1,6 @@
-import fc from 'fast-check'
 import { expect, it } from 'vitest'
 import { Deadline, DeadlineClock } from '../../../src/core/deadlines.ts'
+import fc from '../../support/fast-check.ts'
 
 function steppedClock(): { clock: DeadlineClock; to: (ms: number) => void } {
   let nowMs = 1_000

@@ -1,6 +1,6 @@
-import fc from 'fast-check'
 import { expect, it } from 'vitest'
 import { isTimeZone, monthAt } from '../../../src/core/month.ts'
+import fc from '../../support/fast-check.ts'
 
 it.each([
   ['UTC', '2026-11-21T12:00:00Z', '2026-11', '2026-11-01T00:00:00.000Z', '2026-12-01T00:00:00.000Z'],

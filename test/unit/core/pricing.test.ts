@@ -1,8 +1,8 @@
-import fc from 'fast-check'
 import { expect, it } from 'vitest'
 import type { ModelPrices, TokenPrices } from '../../../src/core/model-facts.ts'
 import type { Usage } from '../../../src/core/usage.ts'
 import { costMicro } from '../../../src/core/pricing.ts'
+import fc from '../../support/fast-check.ts'
 
 const FREE: TokenPrices = { input: 0, output: 0, cachedInput: 0, cacheWrite: 0 }
 const prices = (members: Partial<ModelPrices>): ModelPrices => ({ ...FREE, longPrompts: [], ...members })

@@ -1,6 +1,6 @@
-import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { SlidingWindow } from '../../../src/core/sliding-window.ts'
+import fc from '../../support/fast-check.ts'
 
 const START_MS = 1_700_000_000_000
 

@@ -1,6 +1,6 @@
-import fc from 'fast-check'
 import { expect, it } from 'vitest'
 import { Turns } from '../../../src/core/turns.ts'
+import fc from '../../support/fast-check.ts'
 
 it('runs so many at a time, in the order of coming, whatever becomes of them', async () => {
   await fc.assert(

@@ -1,6 +1,6 @@
-import fc from 'fast-check'
 import { expect, it } from 'vitest'
 import { BodyMemory, joinBody, portable, transfersOf } from '../../../src/core/uncounted-memory.ts'
+import fc from '../../support/fast-check.ts'
 
 const pieces = fc.array(fc.uint8Array({ maxLength: 40_000 }), { maxLength: 6 })
 

@@ -1,10 +1,10 @@
-import fc from 'fast-check'
 import { Compile } from 'typebox/compile'
 import { describe, expect, it } from 'vitest'
 import { Embeddings } from '../../../src/api/embeddings.ts'
 import type { AnswerRequest } from '../../../src/core/dialect.ts'
 import { dialectOf } from '../../../src/dialects/index.ts'
 import { createValidator } from '../../../src/validation/validate.ts'
+import fc from '../../support/fast-check.ts'
 import { loadEndpointFixtures } from '../../support/recorded-fixtures.ts'
 
 const dialect = dialectOf('openai-embeddings')

@@ -1,9 +1,9 @@
-import fc from 'fast-check'
 import { expect, it } from 'vitest'
 import { knownProvider } from '../../../src/config/providers/known.ts'
 import type { HostQuirks } from '../../../src/core/host-quirks.ts'
 import { dialectOf } from '../../../src/dialects/index.ts'
 import { createValidator } from '../../../src/validation/validate.ts'
+import fc from '../../support/fast-check.ts'
 import { loadFixtures } from '../../support/recorded-fixtures.ts'
 
 const dialect = dialectOf('openai-chat')

@@ -1,7 +1,7 @@
-import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import type { EventVerdict, StreamInspector } from '../../../src/core/dialect.ts'
 import { openaiChat } from '../../../src/dialects/openai-chat/index.ts'
+import fc from '../../support/fast-check.ts'
 
 function inspectAll(
   events: readonly string[],
@@ -103,7 +103,7 @@ describe('chat stream inspector', () => {
     for (const [failing, message, type] of failures) {
       const { verdicts, inspector } = inspectAll([chunk({}, 'stop'), failing, 'data: [DONE]\n\n'])
       expect(verdicts, failing).toEqual(['forward', 'error', 'error'])
-      expect(inspector.failure, failing).toEqual({ message, type })
+      expect(inspector.failure, failing).toMatchObject({ message, type })
       expect(inspector.finished).toBe(false)
     }
   })

@@ -1,8 +1,8 @@
-import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import type { DialectName } from '../../../src/core/endpoint.ts'
 import type { MemberSpan, RequestBody } from '../../../src/core/request-body.ts'
 import { dialectOf } from '../../../src/dialects/index.ts'
+import fc from '../../support/fast-check.ts'
 import { loadFixtures } from '../../support/recorded-fixtures.ts'
 
 interface Piece {

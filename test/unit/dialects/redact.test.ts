@@ -1,7 +1,7 @@
-import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { redactUpstreamText } from '../../../src/dialects/redact.ts'
 import { dialectOf } from '../../../src/dialects/index.ts'
+import fc from '../../support/fast-check.ts'
 import { loadFixtures } from '../../support/recorded-fixtures.ts'
 
 const redact = (text: string, secrets: string[] = []): string => redactUpstreamText(text, secrets)

@@ -1,6 +1,6 @@
-import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { TextTemplate } from '../../../src/dialects/text-template.ts'
+import fc from '../../support/fast-check.ts'
 import { chatStream, collect, answerOf, decodeStream, finishChunk } from '../../support/translation.ts'
 
 const MARKER = Buffer.from('"content":"')

@@ -1,8 +1,8 @@
-import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { MessageUsage } from '../../../src/dialects/anthropic-messages/usage.ts'
 import { readChatUsage } from '../../../src/dialects/openai-chat/usage.ts'
 import { tokenCount } from '../../../src/dialects/token-count.ts'
+import fc from '../../support/fast-check.ts'
 
 describe('tokenCount', () => {
   it.each([

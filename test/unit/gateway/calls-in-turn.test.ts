@@ -1,8 +1,8 @@
-import fc from 'fast-check'
 import { expect, it } from 'vitest'
 import { GatewayError } from '../../../src/core/errors.ts'
 import { sendInTurn } from '../../../src/gateway/calls-in-turn.ts'
 import type { UpstreamCall, UpstreamListener, UpstreamRequest } from '../../../src/upstream/upstream-client.ts'
+import fc from '../../support/fast-check.ts'
 
 type Play = { readonly status: number; readonly body: string } | { readonly breaks: string }
 

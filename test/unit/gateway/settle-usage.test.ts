@@ -1,8 +1,8 @@
-import fc from 'fast-check'
 import { expect, it } from 'vitest'
 import { ENDPOINTS } from '../../../src/core/endpoint.ts'
 import { settleUsage } from '../../../src/gateway/settle-usage.ts'
 import { makeContext } from './context.ts'
+import fc from '../../support/fast-check.ts'
 
 const TOLD = { promptTokens: 10, completionTokens: 5, cachedTokens: 4, cacheWriteTokens: 1, reasoningTokens: 2 }
 const ZERO = { promptTokens: 0, completionTokens: 0, cachedTokens: 0, cacheWriteTokens: 0, reasoningTokens: 0 }

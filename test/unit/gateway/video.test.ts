@@ -1,4 +1,3 @@
-import fc from 'fast-check'
 import { beforeEach, describe, expect, it } from 'vitest'
 import { DeadlineClock } from '../../../src/core/deadlines.ts'
 import { GatewayError } from '../../../src/core/errors.ts'
@@ -17,6 +16,7 @@ import { SharedJobBook } from '../../../src/gateway/video/shared-job-book.ts'
 import { WaitingClient } from '../../../src/gateway/video/waiting-client.ts'
 import { FakeExchange } from '../../support/fake-exchange.ts'
 import { makeContext } from './context.ts'
+import fc from '../../support/fast-check.ts'
 
 const JOB: VideoJob = {
   providerId: 'p',

@@ -1,7 +1,7 @@
-import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import type { AttemptOutcome, Slot } from '../../../src/core/deployment.ts'
 import { WaitingSlot } from '../../../src/scheduling/waiting-slot.ts'
+import fc from '../../support/fast-check.ts'
 import { LentSlots } from '../../support/lent-slots.ts'
 import { keysOf, SchedulingWorld, settled, upstreamKey, Waiting } from '../../support/scheduling-world.ts'
 

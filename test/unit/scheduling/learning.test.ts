@@ -189,6 +189,8 @@ describe('a key whose credential is refused', () => {
     const world = oneKey()
     world.call({ kind: 'unauthorised' })
     expect(world.news).toMatchObject([{ kind: 'disabled', untilMs: world.nowMs + 60_000 }])
+    const { message } = world.scheduler.noRoom(world.request().route)
+    expect(message).toBe('No upstream key of this model is usable at the moment.')
     world.pass(59_999)
     expect(world.hasRoom()).toBe(false)
     world.pass(1)

@@ -1,6 +1,6 @@
-import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import type { Slot } from '../../../src/core/deployment.ts'
+import fc from '../../support/fast-check.ts'
 import { LocalSlots } from '../../support/local-slots.ts'
 import { WaitingSlot } from '../../../src/scheduling/waiting-slot.ts'
 import { keysOf, provider, SchedulingWorld, snapshotOf, target, upstreamKey } from '../../support/scheduling-world.ts'

@@ -1,7 +1,7 @@
-import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import type { CopiedHeaders } from '../../../src/server/framing-guard.ts'
 import { copyHeaders, isMethod, wantsClose } from '../../../src/server/framing-guard.ts'
+import fc from '../../support/fast-check.ts'
 
 type Field = readonly [name: string, value: string]
 

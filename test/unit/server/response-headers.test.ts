@@ -1,6 +1,6 @@
-import fc from 'fast-check'
 import { expect, it } from 'vitest'
 import { isHeaderName, safeHeaderValue, statusLine } from '../../../src/server/response-headers.ts'
+import fc from '../../support/fast-check.ts'
 
 // eslint-disable-next-line no-control-regex -- what a value must not hold
 const CONTROL = /[\x00-\x08\x0a-\x1f\x7f]/

@@ -1,4 +1,3 @@
-import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { rowOfEnd } from '../../../src/settlement/rows.ts'
 import { EndTranscriber } from '../../../src/settlement/transcribe-end.ts'
@@ -8,6 +7,7 @@ import { FRAME_HEADER_BYTES } from '../../../src/wire/journal-frames.ts'
 import { decodeRecord } from '../../../src/wire/journal-record.ts'
 import { anEnd, aBegin, endRecords } from '../../contract/journal-records.ts'
 import { framesOf } from '../../contract/test-journal.ts'
+import fc from '../../support/fast-check.ts'
 
 const NODE = 'node-1'
 

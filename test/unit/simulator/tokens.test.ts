@@ -1,6 +1,6 @@
-import fc from 'fast-check'
 import { expect, it } from 'vitest'
 import { countTokens, splitTokens, VocabularyPieces } from '../../../src/simulator/tokens.ts'
+import fc from '../../support/fast-check.ts'
 
 it('counts words, marks and wide characters, but no white space', () => {
   expect(countTokens('')).toBe(0)

@@ -1,7 +1,7 @@
-import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { attemptsJson } from '../../../src/store/attempts-json.ts'
 import { attemptRecords } from '../../contract/journal-records.ts'
+import fc from '../../support/fast-check.ts'
 
 describe('attempts as JSON', () => {
   it('are what JSON.stringify makes of them, byte for byte', () => {

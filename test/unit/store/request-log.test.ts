@@ -1,8 +1,8 @@
-import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { newRequestId, timeOfRequestId } from '../../../src/core/request-id.ts'
 import { decodeLogCursor, encodeLogCursor } from '../../../src/store/request-log.ts'
 import { containsPattern, storableText } from '../../../src/store/text.ts'
+import fc from '../../support/fast-check.ts'
 
 describe('a log cursor', () => {
   it('gives back the row it was made of', () => {

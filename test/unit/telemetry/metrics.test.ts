@@ -1,4 +1,3 @@
-import fc from 'fast-check'
 import { Counter, Histogram, Registry } from 'prom-client'
 import { expect, it } from 'vitest'
 import { METRIC_FAMILIES } from '../../../src/telemetry/metric-families.ts'
@@ -7,6 +6,7 @@ import { Metrics } from '../../../src/telemetry/metrics.ts'
 import type { MetricReport } from '../../../src/telemetry/metrics.ts'
 import { renderMetrics } from '../../../src/telemetry/prometheus-text.ts'
 import { FrameDecoder, createFrameEncoder } from '../../../src/wire/link-frames.ts'
+import fc from '../../support/fast-check.ts'
 import { parsePrometheusText, sumOf } from '../../support/prometheus-text.ts'
 
 const label = fc.string({

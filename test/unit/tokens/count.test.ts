@@ -1,4 +1,3 @@
-import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { imageBlock } from '../../../src/core/content.ts'
 import { clientCodec } from '../../../src/dialects/codecs.ts'
@@ -8,6 +7,7 @@ import { imageCost } from '../../../src/tokens/image-cost.ts'
 import { imageSize } from '../../../src/tokens/image-size.ts'
 import { TextCounter } from '../../../src/tokens/text-counter.ts'
 import { countTextTokens } from '../../../src/tokens/tokenizer.ts'
+import fc from '../../support/fast-check.ts'
 
 const PNG = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=='
 

@@ -1,6 +1,6 @@
-import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { findJsonFault } from '../../../src/validation/json-error.ts'
+import fc from '../../support/fast-check.ts'
 
 function parses(text: string): boolean {
   try {

@@ -1,8 +1,8 @@
-import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { scanJson } from '../../../src/validation/json-scan.ts'
 import type { JsonScan } from '../../../src/validation/json-scan.ts'
 import { refusal } from './refusal.ts'
+import fc from '../../support/fast-check.ts'
 
 const limits = { maxDepth: 64, maxElements: 1_000_000 }
 const scan = (text: string | Buffer): JsonScan => scanJson(Buffer.from(text), limits)

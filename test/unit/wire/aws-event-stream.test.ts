@@ -1,6 +1,6 @@
-import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { AwsFrameError, AwsFrameSplitter, readAwsFrame, writeAwsFrame } from '../../../src/wire/aws-event-stream.ts'
+import fc from '../../support/fast-check.ts'
 import { loadCloudFixtures } from '../../support/recorded-fixtures.ts'
 
 const HEADERS = { ':event-type': 'messageStop', ':content-type': 'application/json', ':message-type': 'event' }

@@ -1,6 +1,6 @@
-import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { crc32c } from '../../../src/wire/crc32c.ts'
+import fc from '../../support/fast-check.ts'
 
 describe('crc32c', () => {
   it('gives the checksums of RFC 3720, B.4', () => {

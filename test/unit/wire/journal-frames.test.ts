@@ -1,4 +1,3 @@
-import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { newRequestId } from '../../../src/core/request-id.ts'
 import type { JournalRecord } from '../../../src/core/request-record.ts'
@@ -14,6 +13,7 @@ import {
 import { decodeRecord, idOfBegin, packValue, unpackValue } from '../../../src/wire/journal-record.ts'
 import { aBegin, anEnd, journalRecords } from '../../contract/journal-records.ts'
 import { frameAround, framesOf } from '../../contract/test-journal.ts'
+import fc from '../../support/fast-check.ts'
 
 describe('journal frames', () => {
   it('give back any records as they were written', () => {

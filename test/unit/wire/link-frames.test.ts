@@ -1,6 +1,6 @@
-import fc from 'fast-check'
 import { expect, it } from 'vitest'
 import { FrameDecoder, createFrameEncoder } from '../../../src/wire/link-frames.ts'
+import fc from '../../support/fast-check.ts'
 
 const value = fc.oneof(
   fc.string(),

@@ -1,4 +1,3 @@
-import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import type { AnswerOptions } from '../../../../src/core/codec.ts'
 import { thinkingBlock, toolCallBlock } from '../../../../src/core/content.ts'
@@ -7,6 +6,7 @@ import { upstreamCodec } from '../../../../src/dialects/codecs.ts'
 import { responsesCodec } from '../../../../src/dialects/openai-responses/codec.ts'
 import { readOutput } from '../../../../src/dialects/openai-responses/parse-input.ts'
 import { seal, unseal } from '../../../../src/dialects/openai-responses/reasoning-seal.ts'
+import fc from '../../../support/fast-check.ts'
 import type { Json } from '../../../support/plain-json.ts'
 import { OPTIONS } from '../../../support/translation.ts'
 

@@ -1,5 +1,5 @@
-import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
+import fc from '../../../support/fast-check.ts'
 import type { Json } from '../../../support/plain-json.ts'
 import { checkChatGrammar, checkMessagesGrammar } from '../../../support/request-grammar.ts'
 import {

@@ -1,0 +1,47 @@
+import type { AddressInfo } from 'node:net'
+import { afterAll, beforeAll, expect, it, vi } from 'vitest'
+import { askChat } from '../../support/program.ts'
+import { listen, locksIn, Starts } from '../../support/starts.ts'
+
+const starts = new Starts()
+vi.setConfig({ testTimeout: 240_000, hookTimeout: 240_000 })
+let one: string
+
+beforeAll(async () => {
+  one = await starts.start(starts.directory()).ready()
+})
+
+afterAll(() => starts.remove())
+
+it('takes a free port for 0, another one each time', async () => {
+  const other = await starts.start(starts.directory()).ready()
+  expect(one).toMatch(/^http:\/\/127\.0\.0\.1:[1-9]\d+$/)
+  expect(new URL(one).port).not.toBe(new URL(other).port)
+  expect((await askChat(one, starts.key, 'sim-gpt')).status).toBe(200)
+  expect((await askChat(other, starts.key, 'sim-gpt')).status).toBe(200)
+})
+
+it('says that a port is in use, and leaves the one who has it alone', async () => {
+  const holder = await listen()
+  const { port } = holder.address() as AddressInfo
+  const directory = starts.directory()
+  const program = starts.start(directory, { PORT: String(port) })
+  expect(await program.ended).toBe(1)
+  expect(program.stderr()).toBe(
+    `sluice: port ${port} on 127.0.0.1 is in use; set PORT to another one or stop the program that has it\n`,
+  )
+  expect(program.stdout()).toBe('')
+  expect(holder.listening).toBe(true)
+  // Nothing is left behind that would keep the next one out.
+  expect(locksIn(directory)).toEqual([])
+  await new Promise((resolve) => holder.close(resolve))
+  const url = await starts.start(directory, { PORT: String(port) }).ready()
+  expect(new URL(url).port).toBe(String(port))
+})
+
+it('does not share the port of another gateway', async () => {
+  const second = starts.start(starts.directory(), { PORT: new URL(one).port })
+  expect(await second.ended).toBe(1)
+  expect(second.stderr()).toMatch(/^sluice: port \d+ on 127\.0\.0\.1 is in use; .*\n$/)
+  expect((await askChat(one, starts.key, 'sim-gpt')).status).toBe(200)
+})

@@ -1,0 +1,39 @@
+import { createServer } from 'node:net'
+import { expect, it } from 'vitest'
+import { loadUws } from '../../../src/server/uws.ts'
+import type { Uws } from '../../../src/server/uws.ts'
+import { claimPort } from '../../../src/supervisor/listen-port.ts'
+
+const HOST = '127.0.0.1'
+const { uws } = loadUws(undefined)
+
+it('holds the port that it finds: fronts can listen there, nobody else can', async () => {
+  const held = await claimPort(HOST, 0)
+  await expect(listens(held.port)).rejects.toMatchObject({ code: 'EADDRINUSE' })
+  const fronts = [uws.App(), uws.App()]
+  expect(await Promise.all(fronts.map((front) => frontListens(front, held.port)))).toEqual([true, true])
+  await held.release()
+  await expect(listens(held.port)).rejects.toMatchObject({ code: 'EADDRINUSE' })
+  for (const front of fronts) front.close()
+  await listens(held.port)
+})
+
+it('finds another one while one is held', async () => {
+  const held = await Promise.all(Array.from({ length: 20 }, () => claimPort(HOST, 0)))
+  expect(new Set(held.map(({ port }) => port)).size).toBe(held.length)
+  await Promise.all(held.map(({ release }) => release()))
+})
+
+function listens(port: number): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const server = createServer()
+    server.once('error', reject)
+    server.listen({ host: HOST, port, exclusive: true }, () => server.close(() => resolve()))
+  })
+}
+
+function frontListens(app: ReturnType<Uws['App']>, port: number): Promise<boolean> {
+  return new Promise((resolve) => {
+    app.listen(HOST, port, (socket) => resolve(socket !== false))
+  })
+}

@@ -1,0 +1,169 @@
+import { spawn, spawnSync } from 'node:child_process'
+import { once } from 'node:events'
+import {
+  cpSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  readdirSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
+import { tmpdir } from 'node:os'
+import { dirname, join, resolve } from 'node:path'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { eventually } from '../../support/eventually.ts'
+
+/** As on Node 20. */
+const WITHOUT_STRIPPING = 'import m from "node:module"; delete m.stripTypeScriptTypes; m.syncBuiltinESMExports()'
+let root: string
+
+beforeEach(() => {
+  root = mkdtempSync(join(tmpdir(), 'sluice-build-'))
+  for (const file of ['src/build.mjs', 'tsconfig.json', 'tsconfig.build.json', 'package-lock.json', 'package.json']) {
+    cpSync(resolve(file), join(root, file))
+  }
+  symlinkSync(resolve('node_modules'), join(root, 'node_modules'))
+  write('src/store/pglite-template.ts', "export const makeTemplate = async (): Promise<string> => 'template 1'\n")
+  write(
+    'src/main.ts',
+    "import { greet, type Name } from './greet.ts'\nconst name: Name = 'all'\nconsole.log(greet(name))\n",
+  )
+  write('src/greet.ts', 'export type Name = string\nexport const greet = (name: Name): string => `hello ${name}`\n')
+})
+
+afterEach(() => rmSync(root, { recursive: true, force: true }))
+
+describe.each([
+  ['Node strips types', []],
+  ['Node strips no types', ['--import', `data:text/javascript,${WITHOUT_STRIPPING}`]],
+])('where %s', (_, options) => {
+  it('makes a program that runs, and a template', () => {
+    expect(build(options)).toEqual({ status: 0, stderr: '' })
+    expect(run()).toBe('hello all\n')
+    expect(template()).toBe('template 1')
+  })
+
+  it('leaves the build before as it was when the source is no program, and names the file', () => {
+    build(options)
+    write('src/greet.ts', 'export const greet = (\n')
+    const { status, stderr } = build(options)
+    expect(status).toBe(1)
+    expect(stderr).toMatch(/^src\/greet.ts\b/)
+    expect(run()).toBe('hello all\n')
+    expect(scratch()).toEqual([])
+  })
+})
+
+it('adds declarations for a package, and refuses what has the wrong type', () => {
+  expect(build([], ['--declarations']).status).toBe(0)
+  expect(readFileSync(join(root, 'dist/greet.d.ts'), 'utf8')).toContain('type Name = string')
+  expect(run()).toBe('hello all\n')
+  const made = statSync(join(root, 'dist')).ino
+  // What a start would make has nothing that is missing here.
+  expect(build().status).toBe(0)
+  expect(statSync(join(root, 'dist')).ino).toBe(made)
+  write('src/greet.ts', 'export type Name = string\nexport const greet = (name: Name): string => 7\n')
+  expect(build([], ['--declarations']).status).toBe(1)
+  expect(statSync(join(root, 'dist')).ino).toBe(made)
+})
+
+it('does nothing while nothing changed, whatever the times of files', () => {
+  build()
+  const made = statSync(join(root, 'dist')).ino
+  write('src/greet.ts', readFileSync(join(root, 'src/greet.ts'), 'utf8'))
+  build()
+  expect(statSync(join(root, 'dist')).ino).toBe(made)
+})
+
+it.each(['src/greet.ts', 'package-lock.json', 'tsconfig.json'])('makes a new one when %s changes', (file) => {
+  build()
+  const made = statSync(join(root, 'dist')).ino
+  write(file, `${readFileSync(join(root, file), 'utf8')}\n`)
+  build()
+  expect(statSync(join(root, 'dist')).ino).not.toBe(made)
+})
+
+it('forgets files that are gone', () => {
+  write('src/gone.ts', 'export {}\n')
+  build()
+  rmSync(join(root, 'src/gone.ts'))
+  build()
+  expect(existsSync(join(root, 'dist/gone.js'))).toBe(false)
+})
+
+it('makes the template anew when what it is made of changes, and only then', () => {
+  build()
+  write('src/store/pglite-template.ts', "export const makeTemplate = async (): Promise<string> => 'template 2'\n")
+  rmSync(join(root, 'dist/store/pglite-template.tar.gz'))
+  write('dist/store/pglite-template.tar.gz', 'of the build before')
+  write('src/greet.ts', 'export type Name = string\nexport const greet = (name: Name): string => `bye ${name}`\n')
+  build()
+  expect(run()).toBe('bye all\n')
+  expect(template()).toBe('template 2')
+  write('dist/store/pglite-template.tar.gz', 'of the build before')
+  write('src/greet.ts', 'export type Name = string\nexport const greet = (name: Name): string => `so ${name}`\n')
+  build()
+  expect(template()).toBe('of the build before')
+})
+
+it('leaves the build before as it was when one is killed, and the next one removes what is left', async () => {
+  build()
+  write(
+    'src/store/pglite-template.ts',
+    "export const makeTemplate = (): Promise<string> => { console.log('making'); setInterval(() => undefined, 1e6); return new Promise(() => undefined) }\n",
+  )
+  write('src/greet.ts', 'export type Name = string\nexport const greet = (name: Name): string => `bye ${name}`\n')
+  const child = spawn(process.execPath, [join(root, 'src/build.mjs')], { stdio: ['ignore', 'pipe', 'inherit'] })
+  await once(child.stdout, 'data')
+  child.kill('SIGKILL')
+  await once(child, 'exit')
+  expect(run()).toBe('hello all\n')
+  expect(scratch()).toHaveLength(1)
+
+  write('src/store/pglite-template.ts', "export const makeTemplate = async (): Promise<string> => 'template 3'\n")
+  build()
+  expect(run()).toBe('bye all\n')
+  expect(scratch()).toEqual([])
+})
+
+it('lets several at once have one result', async () => {
+  const children = Array.from({ length: 3 }, () =>
+    spawn(process.execPath, [join(root, 'src/build.mjs')], { stdio: ['ignore', 'inherit', 'inherit'] }),
+  )
+  await eventually(() => {
+    expect(children.map(({ exitCode }) => exitCode)).toEqual([0, 0, 0])
+  })
+  expect(run()).toBe('hello all\n')
+  expect(scratch()).toEqual([])
+})
+
+function write(file: string, text: string): void {
+  mkdirSync(dirname(join(root, file)), { recursive: true })
+  writeFileSync(join(root, file), text)
+}
+
+function build(
+  options: readonly string[] = [],
+  more: readonly string[] = [],
+): { status: number | null; stderr: string } {
+  const { status, stderr } = spawnSync(process.execPath, [...options, join(root, 'src/build.mjs'), ...more], {
+    encoding: 'utf8',
+  })
+  return { status, stderr }
+}
+
+function run(): string {
+  return spawnSync(process.execPath, [join(root, 'dist/main.js')], { encoding: 'utf8' }).stdout
+}
+
+function template(): string {
+  return readFileSync(join(root, 'dist/store/pglite-template.tar.gz'), 'utf8')
+}
+
+function scratch(): string[] {
+  return readdirSync(join(root, '.tmp'))
+}

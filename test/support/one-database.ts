@@ -1,0 +1,18 @@
+import { afterAll, beforeAll } from 'vitest'
+import type { Database } from '../../src/store/database.ts'
+
+/**
+ * One database for all suites of a file, empty for each: making one takes seconds. To be called outside of tests; what it
+ * returns gives the database to one suite after the other, whose `close` does nothing.
+ */
+export function oneDatabase(open: () => Promise<Database>): () => Promise<Database> {
+  let database: Database
+  beforeAll(async () => {
+    database = await open()
+  }, 60_000)
+  afterAll(() => database.close())
+  return async () => {
+    await database.script('DROP SCHEMA public CASCADE; CREATE SCHEMA public')
+    return { ...database, close: () => Promise.resolve() }
+  }
+}

@@ -1,0 +1,354 @@
+import { setTimeout as pace } from 'node:timers/promises'
+import { expect } from 'vitest'
+import type { RecordedAnswer } from '../../src/simulator/recorded.ts'
+import type { Simulator } from '../../src/simulator/simulator.ts'
+import { startSimulator } from '../../src/simulator/simulator.ts'
+import { eventually } from './eventually.ts'
+import { ExpectedBytes } from './expected-bytes.ts'
+import type { TestGateway } from './gateway.ts'
+import { startGateway } from './gateway.ts'
+import { BrokenOffError, RawClient, inLanes } from './raw-client.ts'
+import type { RawAnswer } from './raw-client.ts'
+import { SeededRandom } from './seeded-random.ts'
+import { serverPatience } from './server-patience.ts'
+import {
+  LONG_PROMPT_TOKENS,
+  LongStreamCheck,
+  WOVEN_USAGE,
+  longText,
+  longTextTokens,
+  plainBody,
+  plainStream,
+  wovenAnswer,
+} from './slow-streams.ts'
+
+const SEED = 20_260_502
+/** One stream in so many is longer than what the kernel takes for a reader that does not read. */
+const LONG_EVERY = 10
+const LONG_MODEL = 'long'
+/** Looks at an upstream between which it writes nothing until it counts as held back. */
+const STILL_LOOKS = 3
+const LOOK_EVERY_MS = 100
+/** Well before the gateway cuts a reader. */
+const STILL_WITHIN_MS = 8_000
+/** A stream that nobody could read to its end. */
+const ENDLESS_TOKENS = 100_000_000
+
+/** When a reader stops reading. */
+interface Schedule {
+  readonly readBytes: number
+  readonly firstPauseAtBytes: number
+  /** Ends the first pause. */
+  readonly firstPause: () => Promise<void>
+  readonly bytesBetweenPauses: () => number
+  /** How slow the reader is afterwards; nothing waits for it. */
+  readonly paceMs: () => number
+}
+
+interface Read {
+  readonly kind: 'long' | 'woven'
+  readonly answer: RawAnswer
+  readonly bodyBytes: number
+}
+
+export interface SlowReadersOptions {
+  readonly streams: number
+  /** Readers at a time. */
+  readonly lanes: number
+  /** Of each long stream; 100 are about a megabyte. */
+  readonly events: number
+}
+
+/** A gateway whose clients read slowly, or not at all. */
+export class SlowReaders {
+  readonly #simulator: Simulator
+  readonly #gateway: TestGateway
+  readonly #options: SlowReadersOptions
+  readonly #tokens: readonly string[]
+  readonly #reads: Read[] = []
+  readonly #ids = new Set<string>()
+  #pauses = 0
+  #heldBack = 0
+
+  private constructor(parts: {
+    simulator: Simulator
+    gateway: TestGateway
+    options: SlowReadersOptions
+    tokens: readonly string[]
+  }) {
+    this.#simulator = parts.simulator
+    this.#gateway = parts.gateway
+    this.#options = parts.options
+    this.#tokens = parts.tokens
+  }
+
+  static async start(options: SlowReadersOptions): Promise<SlowReaders> {
+    const text = longText(SEED, options.events)
+    const simulator = await startSimulator()
+    const baseUrl = `${simulator.origin}/v1`
+    // An upstream for every long stream: what it has written can be told from what the others have.
+    const long = Array.from({ length: options.streams / LONG_EVERY }, (_, n) => longName(n * LONG_EVERY))
+    for (const name of long) simulator.configureKey(name, { text, promptTokens: LONG_PROMPT_TOKENS })
+    const gateway = await startGateway({
+      upstreams: [
+        {
+          dialect: 'openai-chat',
+          baseUrl,
+          models: ['woven'],
+          keys: [{ credential: 'woven', max_concurrency: 10_000 }],
+        },
+        ...long.map((name) => ({
+          id: name,
+          dialect: 'openai-chat' as const,
+          baseUrl,
+          models: [],
+          keys: [{ credential: name }],
+          more: { models: [{ id: name, upstream_model: LONG_MODEL }] },
+        })),
+      ],
+    })
+    console.log(`slow readers: seed ${SEED}`)
+    return new SlowReaders({ simulator, gateway, options, tokens: longTextTokens(text) })
+  }
+
+  async stop(): Promise<void> {
+    await this.#gateway.stop()
+    await this.#simulator.close()
+  }
+
+  /** Every reader gets every byte, in well-formed chunks. */
+  async expectEveryByte(): Promise<void> {
+    const { streams, lanes } = this.#options
+    await inLanes(
+      Array.from({ length: streams }, (_, n) => n),
+      lanes,
+      async (n, lane) => {
+        this.#reads.push(n % LONG_EVERY === 0 ? await this.#readLong(n) : await this.#readWoven(n, lane))
+      },
+    )
+
+    const reads = this.#reads
+    const bytes = reads.reduce((sum, read) => sum + read.bodyBytes, 0)
+    const chunks = reads.reduce((sum, read) => sum + read.answer.chunks, 0)
+    console.log(
+      `slow readers: ${bytes} bytes in ${chunks} chunks, ${this.#pauses} pauses, ${this.#heldBack} upstreams held back`,
+    )
+    expect(reads.length).toBe(streams)
+    expect(reads.every(({ answer }) => answer.status === 200)).toBe(true)
+    expect(this.#ids.size).toBe(streams / LONG_EVERY)
+    // Otherwise nobody was slow enough for the gateway to notice. The kernel may take all of some, by the memory that it has.
+    expect(this.#heldBack).toBeGreaterThan(0)
+  }
+
+  /** The log has every one of those answers as whole. */
+  async expectRows(): Promise<void> {
+    const completion_tokens = this.#tokens.length
+    await eventually(
+      async () => {
+        const rows = new Map((await this.#gateway.logRows()).map((row) => [row.id, row]))
+        for (const { kind, answer } of this.#reads) {
+          const usage = kind === 'woven' ? WOVEN_USAGE : { prompt_tokens: LONG_PROMPT_TOKENS, completion_tokens }
+          const wanted = { status: 200, settlement: 'exact', aborted: false, error_code: null, ...usage }
+          expect(rows.get(answer.requestId)).toMatchObject(wanted)
+        }
+      },
+      { timeoutMs: 50_000, everyMs: 500 },
+    )
+  }
+
+  /**
+   * Readers of answers of these sizes stop at the first bytes, until the server has lost patience with a client that began to
+   * wait when they did. They get every byte all the same.
+   */
+  async expectPatience(sizes: {
+    readonly streams: readonly number[]
+    readonly whole: readonly number[]
+  }): Promise<void> {
+    const answers = [
+      ...sizes.streams.map((size) => ({ size, stream: true })),
+      ...sizes.whole.map((size) => ({ size, stream: false })),
+    ]
+    await inLanes(
+      answers.map((answer, n) => ({ ...answer, id: `stopped-${n}` })),
+      answers.length,
+      async ({ size, stream, id }) => {
+        const answer: RecordedAnswer = {
+          id,
+          status: 200,
+          headers: { 'content-type': stream ? 'text/event-stream' : 'application/json' },
+          body: stream ? plainStream(size) : plainBody(size),
+          splits: null,
+        }
+        this.#simulator.record(answer)
+        const client = await RawClient.connect(this.#gateway.port, { readBytes: 1_024 })
+        const resumed = stopOnce(client, () => serverPatience(this.#gateway.port))
+        const body = requestOf('woven', `[[sim {"recorded":"${id}"}]]`, id, stream)
+        const { body: got } = await client.post({ path: '/v1/chat/completions', headers: this.#headers(), body })
+        client.close()
+        await resumed
+        expect(got.equals(answer.body), `${size} bytes`).toBe(true)
+      },
+    )
+  }
+
+  /** A reader that never reads on is cut, later than the server would, and is billed what it was sent. */
+  async expectCut(): Promise<void> {
+    const user = 'never-reads-on'
+    const client = await RawClient.connect(this.#gateway.port, { readBytes: 1_024 })
+    const cut = (): boolean => this.#simulator.ledger.records().some((record) => record.user === user)
+    const stopped = new Promise<void>((resolve) => {
+      client.onRead(() => {
+        if (client.bodyBytes === 0) return
+        client.pause()
+        resolve()
+      })
+    })
+    const body = requestOf('woven', `[[sim {"tokens":${ENDLESS_TOKENS}}]]`, user)
+    const answer = client
+      .post({ path: '/v1/chat/completions', headers: this.#headers(), body }, () => undefined)
+      .catch((cause: unknown) => cause)
+    await stopped
+    await serverPatience(this.#gateway.port)
+    expect(cut()).toBe(false)
+    await eventually(() => expect(cut()).toBe(true), { timeoutMs: 60_000 })
+    expect(this.#simulator.ledger.records().find((record) => record.user === user)?.outcome).toBe('aborted')
+
+    // Who reads on finds what the kernel kept, and then the end of the connection instead of the answer's.
+    client.onRead(() => undefined)
+    client.resume()
+    expect(await answer).toBeInstanceOf(BrokenOffError)
+    const row = await this.#gateway.logRow(client.head?.headers.get('x-request-id') ?? '')
+    expect(row).toMatchObject({ status: 200, aborted: true, stream: true, settlement: 'observed', attempts: 1 })
+    expect(row.completion_tokens).toBeGreaterThan(0)
+  }
+
+  async #readLong(n: number): Promise<Read> {
+    const random = new SeededRandom(SEED + n)
+    const check = new LongStreamCheck(this.#tokens, LONG_MODEL)
+    const user = `slow-${n}`
+    const schedule: Schedule = {
+      readBytes: random.pick([4_096, 16_384, 65_536]),
+      firstPauseAtBytes: random.between(1, 300_000),
+      firstPause: async () => {
+        const isStill = await this.#still(longName(n))
+        if (isStill && !this.#simulator.ledger.records().some((record) => record.user === user)) this.#heldBack++
+      },
+      bytesBetweenPauses: () => random.between(200_000, 900_000),
+      paceMs: () => random.between(20, 250),
+    }
+    const read = await this.#readSlowly('long', schedule, requestOf(longName(n), 'go', user), check)
+    if (check.id !== null) this.#ids.add(check.id)
+    return read
+  }
+
+  async #readWoven(n: number, lane: number): Promise<Read> {
+    const random = new SeededRandom(SEED + n)
+    const answer = wovenAnswer(`woven-${lane}`, SEED + n)
+    this.#simulator.record(answer)
+    let whole: Buffer | null = answer.body
+    const check = new ExpectedBytes(() => {
+      const next = whole
+      whole = null
+      return next
+    })
+    const paceMs = (): number => random.between(5, 200)
+    const schedule: Schedule = {
+      readBytes: random.pick([256, 1_024, 4_096, 16_384]),
+      firstPauseAtBytes: random.between(1, 50_000),
+      firstPause: () => pace(paceMs()),
+      bytesBetweenPauses: () => random.between(20_000, 200_000),
+      paceMs,
+    }
+    const body = requestOf('woven', `[[sim {"recorded":"woven-${lane}"}]]`, `slow-${n}`)
+    return this.#readSlowly('woven', schedule, body, check)
+  }
+
+  async #readSlowly(
+    kind: Read['kind'],
+    schedule: Schedule,
+    body: string,
+    check: { take(bytes: Buffer): void; end(): void },
+  ): Promise<Read> {
+    const client = await RawClient.connect(this.#gateway.port, { readBytes: schedule.readBytes })
+    let pauseAt = schedule.firstPauseAtBytes
+    let paused = 0
+    let failure: unknown = null
+    client.onRead(() => {
+      if (client.bodyBytes < pauseAt) return
+      pauseAt = client.bodyBytes + schedule.bytesBetweenPauses()
+      client.pause()
+      const over = paused++ === 0 ? schedule.firstPause() : pace(schedule.paceMs())
+      over.then(
+        () => {
+          client.resume()
+        },
+        (cause: unknown) => {
+          failure = cause
+          client.close()
+        },
+      )
+    })
+    const request = { path: '/v1/chat/completions', headers: this.#headers(), body }
+    const answer = await client
+      .post(request, (piece) => {
+        check.take(piece)
+      })
+      .catch((cause: unknown) => {
+        throw failure ?? cause
+      })
+    check.end()
+    const { bodyBytes } = client
+    client.close()
+    this.#pauses += paused
+    return { kind, answer, bodyBytes }
+  }
+
+  /**
+   * Waits until the upstream with this credential writes nothing more, because it may not or because it has ended. False when a busy
+   * machine has kept it writing for so long that the reader must go on lest it be cut.
+   */
+  #still(credential: string): Promise<boolean> {
+    let before = -1
+    let looks = 0
+    return eventually(
+      () => {
+        const { bytesWritten } = this.#simulator.ledger.of(credential)
+        looks = bytesWritten === before ? looks + 1 : 0
+        before = bytesWritten
+        expect(looks).toBe(STILL_LOOKS)
+        return true
+      },
+      { everyMs: LOOK_EVERY_MS, timeoutMs: STILL_WITHIN_MS },
+    ).catch(() => false)
+  }
+
+  #headers(): Record<string, string> {
+    return { authorization: `Bearer ${this.#gateway.apiKey}`, 'content-type': 'application/json' }
+  }
+}
+
+/** Stops reading at the first bytes of the answer until `until` resolves. */
+function stopOnce(client: RawClient, until: () => Promise<void>): Promise<void> {
+  return new Promise((resolve, reject) => {
+    let stopped = false
+    client.onRead(() => {
+      if (stopped || client.bodyBytes === 0) return
+      stopped = true
+      client.pause()
+      until()
+        .finally(() => {
+          client.resume()
+        })
+        .then(resolve, reject)
+    })
+  })
+}
+
+function longName(n: number): string {
+  return `long-${n}`
+}
+
+function requestOf(model: string, content: string, user: string, stream = true): string {
+  const stream_options = stream ? { include_usage: true } : null
+  return JSON.stringify({ model, user, stream, stream_options, messages: [{ role: 'user', content }] })
+}

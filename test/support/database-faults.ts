@@ -71,9 +71,16 @@ export function databaseFaults(postgres: TestPostgres, adminUrl: string): Databa
     {
       name: 'locked',
       begin: async () => {
-        locker = new pg.Client({ connectionString: adminUrl })
-        await locker.connect()
-        await locker.query('BEGIN; LOCK TABLE request_log, journal_offsets IN ACCESS EXCLUSIVE MODE')
+        const client = new pg.Client({ connectionString: adminUrl })
+        await client.connect()
+        try {
+          // In the order in which the settler takes them: the other way round, the two can wait for each other.
+          await client.query('BEGIN; LOCK TABLE journal_offsets, request_log IN ACCESS EXCLUSIVE MODE')
+        } catch (cause) {
+          await client.end()
+          throw cause
+        }
+        locker = client
       },
       end: async () => {
         await locker?.end()

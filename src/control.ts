@@ -29,6 +29,7 @@ import { InProcessAuthority } from './leases/in-process-authority.ts'
 import type { StoreHealth } from './core/health.ts'
 import { ControlLink } from './link/control-link.ts'
 import type { ControlToFront } from './link/messages.ts'
+import { SnapshotFile } from './link/snapshot-file.ts'
 import { RefusalLog } from './management/audit.ts'
 import { Changes } from './management/changes.ts'
 import { Guard } from './management/guard.ts'
@@ -263,6 +264,7 @@ async function runControl(setup: ControlSetup): Promise<void> {
     },
     onFault,
   })
+  const snapshotFile = new SnapshotFile(setup.socketPath, secrets.keyHash)
   const publisher = new SnapshotPublisher({
     database,
     book,
@@ -273,6 +275,7 @@ async function runControl(setup: ControlSetup): Promise<void> {
     publish: (snapshot) => {
       prices.update(snapshot)
       link.broadcast({ type: 'snapshot', snapshot })
+      snapshotFile.keep(snapshot, onFault)
     },
     onFault,
   })

@@ -33,6 +33,7 @@ import { degradedModes } from './limits/degraded-modes.ts'
 import { LeaseBook } from './limits/lease-book.ts'
 import { LeasedSlots } from './limits/leased-slots.ts'
 import { FrontLink } from './link/front-link.ts'
+import { SnapshotFile } from './link/snapshot-file.ts'
 import { LoopSampler } from './overload/loop-sampler.ts'
 import { Overload } from './overload/overload.ts'
 import { Resources } from './overload/resources.ts'
@@ -56,6 +57,9 @@ import { WorkerPool } from './workers/pool.ts'
 /** How long requests that were cut by the end of a drain may take to be recorded. */
 const LAST_RECORDS_MS = 2_000
 const REPORT_EVERY_MS = 1_000
+
+/** A front that starts anew waits this long for the control process before it goes by the last snapshot there was. */
+const SNAPSHOT_PATIENCE_MS = 500
 
 /** How long the control process may take over a job; then the front goes by what it knows itself. */
 const JOB_PATIENCE_MS = 10_000
@@ -247,22 +251,23 @@ async function runFront(setup: FrontSetup): Promise<void> {
     logger: logger.child('gateway'),
   })
 
+  const applySnapshot = (next: Snapshot): void => {
+    // A control process that was started anew may know less than the one before, but never an older state.
+    snapshot = next
+    snapshotAtMs = clock.now()
+    requestMetrics.update(next)
+    authenticator.update(next)
+    prices.update(next)
+    scheduler.update(next)
+    models.update(next)
+    jobReader.update(next)
+    if (next.version > 0) onFirstSnapshot?.()
+  }
   const link: FrontLink = new FrontLink({
     socketPath: setup.socketPath,
     front: name,
     deadlines,
-    onSnapshot: (next) => {
-      // A control process that was started anew may know less than the one before, but never an older state.
-      snapshot = next
-      snapshotAtMs = clock.now()
-      requestMetrics.update(next)
-      authenticator.update(next)
-      prices.update(next)
-      scheduler.update(next)
-      models.update(next)
-      jobReader.update(next)
-      if (next.version > 0) onFirstSnapshot?.()
-    },
+    onSnapshot: applySnapshot,
     onHealth: (news) => {
       health.update(news)
     },
@@ -299,10 +304,21 @@ async function runFront(setup: FrontSetup): Promise<void> {
       logger.error({ err: cause }, 'a handler failed')
     },
   })
+  const applyKeptSnapshot = async (): Promise<void> => {
+    await elapsed(SNAPSHOT_PATIENCE_MS)
+    const kept = snapshot === null ? await new SnapshotFile(setup.socketPath, secrets.keyHash).last() : null
+    if (kept === null || snapshot !== null) return
+    logger.warn(
+      { snapshotVersion: kept.version },
+      'the control process is away; the front starts with the last configuration',
+    )
+    applySnapshot(kept)
+  }
   // Before it knows the keys it could only refuse what the other fronts can serve: they share the port.
   await new Promise<void>((resolve) => {
     onFirstSnapshot = resolve
     link.start()
+    if (setup.isRestart) void applyKeptSnapshot()
   })
   logger.debug({ sinceStartMs: Math.round(performance.now()) }, 'the configuration has come')
   await server.listen(config.server.host, setup.port)

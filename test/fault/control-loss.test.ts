@@ -77,6 +77,37 @@ it(
   120_000,
 )
 
+it('serves from fronts that start while the control process is killed as often as it comes', async () => {
+  let isOver = false
+  const killing = eventually(
+    () => {
+      for (const { kind, pid } of gateway.children()) if (kind === 'control') process.kill(pid, 'SIGKILL')
+      if (!isOver) throw new Error('the test goes on')
+    },
+    { timeoutMs: 60_000 },
+  )
+  const fronts = gateway.children().filter(({ kind }) => kind === 'front')
+  await Promise.all(fronts.map(({ pid }) => killChild(gateway, 'front', pid)))
+  try {
+    const answers = await eventually(() => Promise.all(Array.from({ length: 12 }, () => chat())))
+    expect(answers).toEqual(answers.map(() => 200))
+  } finally {
+    isOver = true
+    await killing
+  }
+  await recovered(gateway, FRONTS)
+}, 120_000)
+
+async function chat(): Promise<number> {
+  const response = await fetch(`${gateway.url}/v1/chat/completions`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${gateway.apiKey}`, 'content-type': 'application/json' },
+    body: JSON.stringify({ model: 'm', messages: [{ role: 'user', content: 'hi' }] }),
+  })
+  await response.arrayBuffer()
+  return response.status
+}
+
 function startLoad(name: string): Load {
   return new Load({
     url: gateway.url,

@@ -19,6 +19,7 @@ const DOSED_GATEWAYS = [
   'test/fault/chaos.test.ts',
   'test/fault/control-loss.test.ts',
   'test/fault/database-outages.test.ts',
+  'test/fault/drain.test.ts',
   'test/fault/kill-matrix.test.ts',
   'test/fault/kills.test.ts',
   'test/fault/login-storm.test.ts',
@@ -47,6 +48,7 @@ export const DOSED = [...DOSED_GATEWAYS, ...DOSED_PARTS]
 /** Gateway tests that need a Postgres: the embedded database cannot show what they prove. */
 const POSTGRES_ONLY = [
   'test/fault/database-outages.test.ts',
+  'test/fault/redis-failover.long.test.ts',
   'test/fault/redis-loss.test.ts',
   'test/integration/gateway/limits-over-machines.long.test.ts',
   'test/integration/gateway/limits-over-machines.test.ts',

@@ -1,8 +1,7 @@
-import { afterAll, afterEach, beforeAll, describe, expect, inject, it } from 'vitest'
+import { afterAll, afterEach, beforeAll, describe, inject, it } from 'vitest'
 import { dose } from '../support/dose.ts'
 import type { Outage } from '../support/redis-outage.ts'
 import { OutageWorld } from '../support/redis-outage.ts'
-import { TestSentinels } from '../support/redis-sentinels.ts'
 import { TestRedis } from '../support/redis.ts'
 
 /** Ten seconds are what is promised. */
@@ -33,33 +32,5 @@ describe.runIf(inject('database') === 'postgres')('Redis is', () => {
 
   it.each(outages)('$name for seconds: no request fails, and limits hold', { timeout: 240_000 }, async (outage) => {
     await world.rideOut(outage, OUTAGE_MS)
-  })
-})
-
-describe.runIf(inject('database') === 'postgres')('the master that sentinels know is', () => {
-  let sentinels: TestSentinels
-  let world: OutageWorld
-
-  beforeAll(async () => {
-    sentinels = await TestSentinels.start()
-    world = await OutageWorld.start(sentinels.settings, ['killed'])
-  })
-
-  afterAll(async () => {
-    await world.stop()
-    await sentinels.stop()
-  })
-
-  it('killed: its replica takes over, no request fails, and limits hold', { timeout: 240_000 }, async () => {
-    await world.rideOut(
-      {
-        name: 'killed',
-        begin: () => sentinels.master.kill('SIGKILL'),
-        end: () => sentinels.failedOver(),
-      },
-      OUTAGE_MS,
-    )
-    const connections = await sentinels.replica.command((redis) => redis.client('LIST'))
-    expect(String(connections)).toContain('cmd=evalsha')
   })
 })

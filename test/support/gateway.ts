@@ -10,6 +10,7 @@ import { inject } from 'vitest'
 import { generateApiKey } from '../../src/core/api-key.ts'
 import { endWithThisProcess } from './end-with-this-process.ts'
 import { eventually } from './eventually.ts'
+import { QUICK_START } from './quick-start.ts'
 import { createTestDatabase } from './test-database.ts'
 
 const MAIN = fileURLToPath(new URL('../../dist/main.js', import.meta.url))
@@ -228,7 +229,7 @@ export function spawnGateway(
   env: Record<string, string>,
 ): { child: ChildProcess; output: () => string } {
   const { PATH = '', HOME = '', SLUICE_UWS_BUILD = '' } = process.env
-  const child = spawn(process.execPath, [MAIN, ...args], {
+  const child = spawn(process.execPath, [...QUICK_START, MAIN, ...args], {
     env: { PATH, HOME, SLUICE_UWS_BUILD, ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
     cwd: tmpdir(),

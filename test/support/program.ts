@@ -4,6 +4,7 @@ import { cpSync, mkdirSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { inject } from 'vitest'
 import { eventually } from './eventually.ts'
+import { QUICK_START } from './quick-start.ts'
 import { createTestDatabase } from './test-database.ts'
 
 const MAIN = fileURLToPath(new URL('../../dist/main.js', import.meta.url))
@@ -39,7 +40,7 @@ export async function stopPrograms(): Promise<void> {
 /** Starts the program in `cwd`; its environment holds nothing but `env` and a PATH. */
 export function runProgram(cwd: string, env: Record<string, string>, args: readonly string[] = []): Program {
   const { PATH = '' } = process.env
-  const child = spawn(process.execPath, [MAIN, ...args], {
+  const child = spawn(process.execPath, [...QUICK_START, MAIN, ...args], {
     cwd,
     env: { PATH, ...env },
     stdio: ['ignore', 'pipe', 'pipe'],

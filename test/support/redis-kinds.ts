@@ -13,19 +13,20 @@ export interface RedisKind {
   readonly start: () => Promise<SharedRedis>
 }
 
-export const REDIS_KINDS: readonly RedisKind[] = [
-  {
-    kind: 'one Redis',
-    start: async () => {
-      const redis = await TestRedis.start()
-      return { settings: { url: redis.url }, stop: () => redis.stop() }
-    },
+export const ONE_REDIS: RedisKind = {
+  kind: 'one Redis',
+  start: async () => {
+    const redis = await TestRedis.start()
+    return { settings: { url: redis.url }, stop: () => redis.stop() }
   },
-  {
-    kind: 'a Redis Cluster of three masters',
-    start: async () => {
-      const cluster = await TestRedisCluster.start()
-      return { settings: { cluster: cluster.addresses }, stop: () => cluster.stop() }
-    },
+}
+
+export const REDIS_CLUSTER: RedisKind = {
+  kind: 'a Redis Cluster of three masters',
+  start: async () => {
+    const cluster = await TestRedisCluster.start()
+    return { settings: { cluster: cluster.addresses }, stop: () => cluster.stop() }
   },
-]
+}
+
+export const REDIS_KINDS: readonly RedisKind[] = [ONE_REDIS, REDIS_CLUSTER]

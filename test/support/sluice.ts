@@ -1,6 +1,7 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { fileURLToPath } from 'node:url'
+import { QUICK_START } from './quick-start.ts'
 
 const SLUICE = fileURLToPath(new URL('../../dist/cli/sluice.js', import.meta.url))
 const DEADLINE_MS = 60_000
@@ -26,7 +27,7 @@ export async function sluice(
   { env = {}, cwd, input = '', program = SLUICE }: SluiceOptions,
 ): Promise<Said> {
   const { PATH = '', HOME = '' } = process.env
-  const child = spawn(process.execPath, [program, ...args], { cwd, env: { PATH, HOME, ...env } })
+  const child = spawn(process.execPath, [...QUICK_START, program, ...args], { cwd, env: { PATH, HOME, ...env } })
   let stdout = ''
   let stderr = ''
   child.stdout.on('data', (chunk: Buffer) => (stdout += chunk.toString()))

@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, inject, it } from 'vitest'
 import { LimitedMachines } from '../../support/limits-over-machines.ts'
-import { REDIS_KINDS } from '../../support/redis-kinds.ts'
+import { REDIS_CLUSTER } from '../../support/redis-kinds.ts'
 
-describe.runIf(inject('database') === 'postgres').each(REDIS_KINDS)('two machines with $kind', (kind) => {
+describe.runIf(inject('database') === 'postgres').each([REDIS_CLUSTER])('two machines with $kind', (kind) => {
   let machines: LimitedMachines
 
   beforeAll(async () => {

@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, inject, it } from 'vitest'
-import { REDIS_KINDS } from '../../support/redis-kinds.ts'
+import { ONE_REDIS } from '../../support/redis-kinds.ts'
 import { WalletMachines } from '../../support/wallets-over-machines.ts'
 
-describe.runIf(inject('database') === 'postgres').each(REDIS_KINDS)('two machines with $kind', (kind) => {
+describe.runIf(inject('database') === 'postgres').each([ONE_REDIS])('two machines with $kind', (kind) => {
   let machines: WalletMachines
 
   beforeAll(async () => {

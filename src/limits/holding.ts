@@ -19,7 +19,9 @@ export interface Desk {
   readonly connected: boolean
   /** Until then it is better to wait for the authority than to do without, Unix milliseconds. */
   readonly aloneAtMs: number
-  /** An authority over several machines speaks: what it does not grant is with others, or about to be. */
+  /** The authority is one over several machines. */
+  readonly isShared: boolean
+  /** It speaks: what it does not grant is with others, or about to be. */
   readonly othersDecide: boolean
   /** An authority that was away for all is there again and hears what is held: until it grants, shares hold as they did before. */
   readonly goesOnAlone: boolean
@@ -68,11 +70,20 @@ const BUDGET_PATIENCE_MS = 30_000
  * answers, and half a slice is left when the next one is asked for.
  */
 const BUSY_MS = 1_000
-/** After this long without an ask nothing is known of the rate any more. */
-const QUIET_MS = 5_000
+/**
+ * The same while an authority over several machines grants: half a slice lasts until a control process that ended is there again. What
+ * others need of it they get: it is recalled.
+ */
+const SHARED_BUSY_MS = 4_000
+/** After so many times as long without an ask nothing is known of the rate any more. */
+const QUIET = 5
+/** And a slice is for so many at least, half of which stays where nothing is used for a while. */
+const SHARED_SLICE = 8
 const MOST_AHEAD = 65_536
 /** How many slices of a budget are leased at once: they should last while a control process starts anew. */
 const BUDGET_SLICES = 16
+/** A holding that rested for so long is forgotten. */
+const FORGET_MS = 2 * WINDOW_SECONDS * 1000
 const BUDGET_IDLE_MS = 24 * 3_600_000
 /** When to come back to a limit that admits nothing without its authority. */
 const CLOSED_RETRY_MS = 1_000
@@ -166,8 +177,8 @@ export class Holding {
     if (this.#asking || this.#free >= need || !this.#desk.connected) return
     const nowMs = this.#desk.clock.now()
     const sinceMs = nowMs - this.#askedMs
-    if (sinceMs < BUSY_MS) this.#ahead = Math.min(this.#ahead * 2, MOST_AHEAD)
-    else if (sinceMs > QUIET_MS) this.#ahead = 1
+    if (sinceMs < this.#busyMs) this.#ahead = Math.min(this.#ahead * 2, MOST_AHEAD)
+    else if (sinceMs > QUIET * this.#busyMs) this.#ahead = 1
     this.#unit = Math.max(need, this.#waitingNeed())
     this.ask(need - this.free, this.#unit * this.#slice, false)
   }
@@ -270,6 +281,13 @@ export class Holding {
     if (this.#free > 0) this.#giveBack(this.#free)
   }
 
+  /** Nothing was used for a while: hands back what is free, but for what a next request should find while a control process starts anew. */
+  returnIdle(nowMs: number): void {
+    const isForgottenSoon = nowMs - this.lastUsedMs > FORGET_MS
+    const spare = this.#desk.isShared && !isForgottenSoon ? (this.#unit * SHARED_SLICE) / 2 : 0
+    if (this.#free > spare) this.#giveBack(this.#free - spare)
+  }
+
   /** Lets those go whose patience is over; false when nobody waits any more. */
   tick(nowMs: number): boolean {
     for (let first = this.#waiters[0]; first !== undefined && first.deadlineMs <= nowMs; first = this.#waiters[0]) {
@@ -340,30 +358,37 @@ export class Holding {
       !this.#asking &&
       this.#use?.hasCharges !== true &&
       this.#waiters.length === 0 &&
-      nowMs - this.lastUsedMs > (this.kind === 'budget' ? BUDGET_IDLE_MS : 2 * WINDOW_SECONDS * 1000)
+      nowMs - this.lastUsedMs > (this.kind === 'budget' ? BUDGET_IDLE_MS : FORGET_MS)
     )
   }
 
   #draw(need: number, nowMs: number): void {
     this.#free -= need
-    if (this.kind === 'places') {
-      this.#inUse += 1
-      return
-    }
-    this.#charge(cellOf(nowMs), need, 0)
+    if (this.#use === null) this.#inUse += 1
+    else this.#charge(cellOf(nowMs), need, 0)
     // Before it runs out: who comes next should not have to wait.
-    if (this.#ahead > 1 && this.#free < (need * this.#slice) / 2) this.#askAhead(need, nowMs)
+    if (this.#isAskedAhead && this.#free < (need * this.#slice) / 2) this.#askAhead(need, nowMs)
   }
 
   /** How many times the need is leased at once. */
   get #slice(): number {
-    return this.kind === 'budget' && this.#ahead > 1 ? this.#ahead * BUDGET_SLICES : this.#ahead
+    if (this.kind === 'budget') return this.#ahead > 1 ? this.#ahead * BUDGET_SLICES : this.#ahead
+    return this.#desk.isShared && !this.isPermanent ? Math.max(this.#ahead, SHARED_SLICE) : this.#ahead
+  }
+
+  get #isAskedAhead(): boolean {
+    if (this.#use === null) return this.#desk.isShared && !this.isPermanent
+    return this.#slice > 1
+  }
+
+  get #busyMs(): number {
+    return this.#desk.isShared ? SHARED_BUSY_MS : BUSY_MS
   }
 
   #askAhead(need: number, nowMs: number): void {
     if (this.#asking || !this.#desk.connected) return
     if (this.#refusal !== null && nowMs < this.#refusal.untilMs) return
-    if (nowMs - this.#askedMs < BUSY_MS) this.#ahead = Math.min(this.#ahead * 2, MOST_AHEAD)
+    if (nowMs - this.#askedMs < this.#busyMs) this.#ahead = Math.min(this.#ahead * 2, MOST_AHEAD)
     this.#unit = need
     this.ask(0, need * this.#slice, false)
   }

@@ -100,10 +100,13 @@ export class LeaseBook implements Desk {
     return this.#connected
   }
 
+  get isShared(): boolean {
+    return this.#options.leaseKeepMs !== null
+  }
+
   get othersDecide(): boolean {
-    const isShared = this.#options.leaseKeepMs !== null
     const nowMs = this.clock.now()
-    return isShared && this.#connected && nowMs >= this.#settledAtMs && nowMs - this.#heardMs < HEARD_MS
+    return this.isShared && this.#connected && nowMs >= this.#settledAtMs && nowMs - this.#heardMs < HEARD_MS
   }
 
   get goesOnAlone(): boolean {
@@ -142,7 +145,7 @@ export class LeaseBook implements Desk {
     const remembers = epoch === this.#epoch
     if (this.#epoch !== null) this.#settledAtMs = nowMs + SETTLE_MS
     // Of a control process that starts anew the other machines have not noticed: they go on and may take all that is left.
-    const wasAwayForAll = this.#epoch !== null && this.#aloneAtMs === -Infinity && this.#options.leaseKeepMs !== null
+    const wasAwayForAll = this.#epoch !== null && this.#aloneAtMs === -Infinity && this.isShared
     this.#goesOnUntilMs = wasAwayForAll ? nowMs + SETTLE_MS : -Infinity
     if (this.#aloneAtMs > -Infinity) this.#aloneAtMs = nowMs + SETTLE_MS
     this.#epoch = epoch
@@ -166,8 +169,7 @@ export class LeaseBook implements Desk {
    * meanwhile and may take all that is left: this process uses what it holds, and waits for more.
    */
   unlinked(): void {
-    const isShared = this.#options.leaseKeepMs !== null
-    this.#lose(isShared ? this.clock.now() + RESTART_MS : -Infinity)
+    this.#lose(this.isShared ? this.clock.now() + RESTART_MS : -Infinity)
   }
 
   /** The authority is away: this process goes on alone. */
@@ -224,7 +226,7 @@ export class LeaseBook implements Desk {
     for (const [id, holding] of this.#holdings) {
       if (holding.isPermanent) continue
       if (holding.isIdle(nowMs)) this.#forget(id, holding)
-      else if (nowMs - holding.lastUsedMs > IDLE_MS && this.#connected) holding.returnFree()
+      else if (nowMs - holding.lastUsedMs > IDLE_MS && this.#connected) holding.returnIdle(nowMs)
     }
   }
 

@@ -108,7 +108,8 @@ class Serving {
     const tried = new Set<string>()
     const untilMs = this.#waitLeftMs - maxWaitMs
     while (tried.size < Math.min(maxAttempts, route.length)) {
-      const isRetry = this.#ctx.attempts.length > 0
+      // A dead key is out after its refusal: what it refused until then multiplies nothing.
+      const isRetry = this.#ctx.attempts.length > 0 && this.#last?.code !== 'UPSTREAM_AUTH'
       if (isRetry && !retryBudget.take()) {
         this.#overBudget = true
         return false

@@ -34,6 +34,8 @@ export interface AttemptOptions extends CallWords {
   /** For keys that are no credential by themselves. */
   readonly tokens: GoogleTokens
   readonly maxAnswerBytes: number
+  /** Of one model. */
+  readonly maxAttempts: number
 }
 
 /** Served: the answer is settled, good or bad. Failed: nothing has gone downstream, another key may be tried. */
@@ -56,7 +58,7 @@ export class Attempt implements UpstreamListener, AttemptControl {
   readonly #slot: Slot
   readonly #dialect: Dialect
   readonly #options: AttemptOptions
-  readonly #startUs: number
+  #startUs: number
   readonly #deadline: Deadline
   #resolve: ((result: AttemptResult) => void) | null = null
   #call: UpstreamCall | null = null
@@ -215,6 +217,14 @@ export class Attempt implements UpstreamListener, AttemptControl {
     this.#release()
   }
 
+  onStale(error: GatewayError): boolean {
+    if (this.#ctx.attempts.length + 1 >= this.#options.maxAttempts) return false
+    this.#record(error)
+    this.#startUs = this.#options.clock.monotonicUs()
+    this.#ctx.waitingSinceUs = this.#startUs
+    return true
+  }
+
   pause(): void {
     this.#call?.pause()
   }
@@ -279,6 +289,11 @@ export class Attempt implements UpstreamListener, AttemptControl {
     const resolve = this.#resolve
     if (resolve === null) return
     this.#resolve = null
+    this.#record(error)
+    resolve(result)
+  }
+
+  #record(error: GatewayError | null): void {
     const nowUs = this.#options.clock.monotonicUs()
     const durationUs = nowUs - this.#startUs
     this.#ctx.waitedUs += durationUs
@@ -294,7 +309,6 @@ export class Attempt implements UpstreamListener, AttemptControl {
       choice: this.#slot.choice,
       dropped: this.#ctx.dropped,
     })
-    resolve(result)
   }
 
   /** The answer is whole, the call may not be over yet: its connection is worth a moment, its slot is not free. */

@@ -108,6 +108,10 @@ class CallsInTurn implements UpstreamCall, UpstreamListener {
     } else this.#deliver()
   }
 
+  onStale(error: GatewayError): boolean {
+    return !this.#isOver && this.#listener.onStale?.(error) !== false
+  }
+
   onError(error: GatewayError): void {
     if (this.#isOver) return
     this.#isOver = true

@@ -18,8 +18,6 @@ export interface ServeParts extends AttemptOptions {
   readonly scheduler: Scheduler
   readonly retryBudget: RetryBudget
   readonly dialectOf: (name: BodyDialectName) => Dialect
-  /** Of one model. */
-  readonly maxAttempts: number
   /** In the queue, all attempts of a request together. */
   readonly maxQueueWaitMs: number
   /** False: the process has enough to do, nothing new is to wait for long. */
@@ -106,10 +104,12 @@ class Serving {
   async #serveBy(route: Route, maxWaitMs: number): Promise<boolean> {
     const { retryBudget, maxAttempts } = this.#parts
     const tried = new Set<string>()
+    const { attempts } = this.#ctx
+    const before = attempts.length
     const untilMs = this.#waitLeftMs - maxWaitMs
-    while (tried.size < Math.min(maxAttempts, route.length)) {
+    while (attempts.length - before < maxAttempts && tried.size < route.length) {
       // A dead key is out after its refusal: what it refused until then multiplies nothing.
-      const isRetry = this.#ctx.attempts.length > 0 && this.#last?.code !== 'UPSTREAM_AUTH'
+      const isRetry = attempts.length > 0 && this.#last?.code !== 'UPSTREAM_AUTH'
       if (isRetry && !retryBudget.take()) {
         this.#overBudget = true
         return false

@@ -109,6 +109,7 @@ export class UpstreamTrials {
       services,
       vendor: this.#vendor,
       maxAnswerBytes: MAX_ANSWER_BYTES,
+      maxAttempts: 2,
       readAnswer: ({ dialect, body, translation, reading }, bytes) => {
         if (translation !== null) return translator.answer(translation, bytes)
         return reading === null ? dialect.readAnswer(bytes, body) : services.answer(reading, bytes)

@@ -27,6 +27,11 @@ export interface UpstreamListener {
   /** The bytes are valid until this returns. */
   onData(chunk: Buffer): void
   onEnd(): void
+  /**
+   * The connection that the request left on had been closed while it rested: the server has done nothing. True: the request is sent
+   * again, on a new connection, which happens once at most. False: the error is told to `onError`. Without this listener it is sent again.
+   */
+  onStale?(error: GatewayError): boolean
   /** UPSTREAM_UNREACHABLE, UPSTREAM_TIMEOUT or UPSTREAM_TRUNCATED. */
   onError(error: GatewayError): void
 }

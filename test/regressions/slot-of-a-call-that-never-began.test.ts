@@ -49,6 +49,7 @@ it('gives the slot back and fails the attempt when the call cannot be sent', asy
     services: noServices,
     readAnswer: () => ({ usage: null, observedTextBytes: 0, failure: null, body: null }),
     maxAnswerBytes: 1,
+    maxAttempts: 3,
     vendor: 'anthropic',
   })
   const result = await attempt.run()

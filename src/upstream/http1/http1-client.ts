@@ -15,6 +15,12 @@ import type { Applicant } from './connection-pool.ts'
 import { HttpFault } from './http-fault.ts'
 import { serializeRequest } from './serialize-request.ts'
 
+/**
+ * A connection that breaks so soon after a request left on it was closed while it rested: the farthest servers are half as far away.
+ * One that breaks later may have broken while the server was at work.
+ */
+const STALE_MS = 250
+
 export interface Http1ClientOptions {
   readonly deadlines: DeadlineClock
   readonly connectionsPerOrigin: number
@@ -75,6 +81,7 @@ class Http1Call implements UpstreamCall, Applicant, Exchange {
   #isOver = false
   #isPaused = false
   #isResent = false
+  #sentAtMs = 0
 
   constructor(request: UpstreamRequest, listener: UpstreamListener, pool: ConnectionPool, deadlines: DeadlineClock) {
     this.bytes = serializeRequest(request)
@@ -97,6 +104,7 @@ class Http1Call implements UpstreamCall, Applicant, Exchange {
 
   serve(connection: Connection): void {
     this.#connection = connection
+    this.#sentAtMs = this.#deadlines.nowMs
     this.#isConnecting = !connection.isReused
     this.#expectWithin(this.#isConnecting ? this.#request.timeouts.connectMs : this.#request.timeouts.firstByteMs)
     connection.send(this)
@@ -131,15 +139,15 @@ class Http1Call implements UpstreamCall, Applicant, Exchange {
    */
   onFailure(error: Error, hasBegun: boolean): void {
     if (this.#isOver) return
-    const mayResend = this.#request.once !== true && !this.#isResent
-    if (!hasBegun && mayResend && this.#connection?.isReused === true) {
+    const failure = this.#failureOf(error)
+    if (!hasBegun && this.#isStale && this.#listener.onStale?.(failure) !== false) {
       this.#isResent = true
       this.#connection = null
       this.#pool.request(this, { isFresh: true })
       return
     }
     this.#finish()
-    this.#listener.onError(this.#failureOf(error))
+    this.#listener.onError(failure)
   }
 
   pause(): void {
@@ -160,6 +168,11 @@ class Http1Call implements UpstreamCall, Applicant, Exchange {
     if (this.#isOver) return
     this.#finish()
     this.#hangUp()
+  }
+
+  get #isStale(): boolean {
+    const mayResend = this.#request.once !== true && !this.#isResent && this.#connection?.isReused === true
+    return mayResend && this.#deadlines.nowMs - this.#sentAtMs <= STALE_MS
   }
 
   #expire(): void {

@@ -1,3 +1,4 @@
+import type { Socket } from 'node:net'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { Behaviour } from '../../../src/simulator/behaviour.ts'
 import type { Simulator } from '../../../src/simulator/simulator.ts'
@@ -7,10 +8,13 @@ import { call, eventsOf, expectNothingLeaked, HELLO, HELLO_MESSAGES, jsonOf } fr
 import { eventually } from '../../support/eventually.ts'
 import type { LogRow, TestGateway, TestUpstream } from '../../support/gateway.ts'
 import { startGateway } from '../../support/gateway.ts'
+import { RawUpstream } from '../../support/raw-upstream.ts'
 
 /** The first key has nearly all of the weight; the second is what is left when the first has failed. */
 const FIRST_WEIGHT = 1_000
 const SECOND_WEIGHT = 1e-9
+/** Faults that leave no byte of an answer, at once. */
+const CLOSING: ReadonlySet<string> = new Set(['accept-close', 'reset-before-headers'])
 /** Cases under way at a time. */
 const SIDE_BY_SIDE = 12
 
@@ -72,24 +76,23 @@ const cases: Case[] = (['openai-chat', 'anthropic-messages'] as const).flatMap((
 )
 
 let simulator: Simulator
+let closing: RawUpstream
+/** What it does with a request. */
+let play: (socket: Socket) => void = answerWhole
 let gateway: TestGateway
 /** Each case has an upstream of its own: they run side by side, and their rows are read in one go. */
 const outcomes = new Map<string, Outcome>()
 
 beforeAll(async () => {
   simulator = await startSimulator()
+  closing = await RawUpstream.start((socket) => {
+    play(socket)
+  })
   gateway = await startGateway({
-    upstreams: cases.map(({ id, dialect, behaviour }) => ({
-      id,
-      dialect,
-      baseUrl: `${simulator.origin}/v1`,
-      models: [id],
-      keys: [
-        { id: `${id}-first`, credential: `upstream-credential-first-${id}`, weight: FIRST_WEIGHT },
-        { id: `${id}-second`, credential: `upstream-credential-second-${id}`, weight: SECOND_WEIGHT },
-      ],
-      more: behaviour.fault?.startsWith('hang') === true ? { timeouts: { first_byte_ms: 5_000, idle_ms: 5_000 } } : {},
-    })),
+    upstreams: [
+      { id: 'closing', dialect: 'openai-chat', baseUrl: `${closing.origin}/v1`, models: ['closing'] },
+      ...cases.map(upstreamOf),
+    ],
     // Here every request needs a second attempt.
     config: { upstream: { retry_budget_percent: 100 } },
   })
@@ -114,8 +117,28 @@ beforeAll(async () => {
 
 afterAll(async () => {
   await gateway.stop()
-  await simulator.close()
+  await Promise.all([simulator.close(), closing.close()])
 })
+
+function upstreamOf({ id, dialect, behaviour }: Case): TestUpstream {
+  return {
+    id,
+    dialect,
+    baseUrl: `${simulator.origin}/v1`,
+    models: [id],
+    keys: [
+      { id: `${id}-first`, credential: `upstream-credential-first-${id}`, weight: FIRST_WEIGHT },
+      { id: `${id}-second`, credential: `upstream-credential-second-${id}`, weight: SECOND_WEIGHT },
+    ],
+    more: behaviour.fault?.startsWith('hang') === true ? { timeouts: { first_byte_ms: 5_000, idle_ms: 5_000 } } : {},
+  }
+}
+
+function answerWhole(socket: Socket): void {
+  const choices = [{ index: 0, message: { role: 'assistant', content: 'hi' }, finish_reason: 'stop' }]
+  const body = JSON.stringify({ choices, usage: { prompt_tokens: 1, completion_tokens: 1 } })
+  socket.write(`HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n${body}`)
+}
 
 function ask({ id, dialect, stream }: Case): Promise<Answer> {
   const chat = dialect === 'openai-chat'
@@ -166,7 +189,6 @@ describe('goes to the next key, and bills the one answer, after', () => {
       status: 200,
       error_type: null,
       error_code: null,
-      attempts: 2,
       upstream_key_id: `${test.id}-second`,
       settlement: 'exact',
       prompt_tokens: second.promptTokens,
@@ -174,6 +196,8 @@ describe('goes to the next key, and bills the one answer, after', () => {
       stream: test.stream,
       aborted: false,
     })
+    // On a connection that was kept, one that closes looks like one that had been closed: it is asked once more.
+    expect(CLOSING.has(test.behaviour.fault ?? '') ? [2, 3] : [2]).toContain(row?.attempts)
   })
 })
 
@@ -187,6 +211,33 @@ it('tells in the detail of the log what became of each attempt', async () => {
       { upstreamKeyId: `${test.id}-first`, status: 429, outcome: 'UPSTREAM_RATE_LIMITED' },
       { upstreamKeyId: `${test.id}-second`, status: 200, outcome: 'ok' },
     ],
+  })
+})
+
+describe('a kept connection that breaks before the first byte of an answer', () => {
+  const askClosing = async (): Promise<{ status: number; heard: number; outcomes: unknown[] }> => {
+    const before = closing.requests.length
+    const answer = await call(gateway, { path: '/v1/chat/completions', body: { ...HELLO, model: 'closing' } })
+    const row = await gateway.logRow(answer.id)
+    const headers = { authorization: `Bearer ${await gateway.adminToken()}` }
+    const detail = jsonOf(await call(gateway, { path: `/v1/admin/logs/${row.id}`, headers }))
+    const outcomes = (detail['attempts'] as Array<{ outcome: unknown }>).map(({ outcome }) => outcome)
+    return { status: answer.status, heard: closing.requests.length - before, outcomes }
+  }
+  const breakAfter = (ms: number) => (socket: Socket) => {
+    play = answerWhole
+    setTimeout(() => socket.resetAndDestroy(), ms)
+  }
+
+  it('at once had been closed while it rested: the second attempt stands in the log', async () => {
+    expect(await askClosing()).toEqual({ status: 200, heard: 1, outcomes: ['ok'] })
+    play = breakAfter(0)
+    expect(await askClosing()).toEqual({ status: 200, heard: 2, outcomes: ['UPSTREAM_UNREACHABLE', 'ok'] })
+  })
+
+  it('later may have carried it to an upstream at work: nothing is sent a second time on that key', async () => {
+    play = breakAfter(1_200)
+    expect(await askClosing()).toEqual({ status: 503, heard: 1, outcomes: ['UPSTREAM_UNREACHABLE'] })
   })
 })
 

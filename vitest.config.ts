@@ -29,7 +29,14 @@ export default defineConfig(({ mode }) => {
   const tier: Tier = mode === 'long' ? 'long' : 'short'
   const { units, parts, pglite, postgres } = filesOf(tier)
   // Tests of one file that say that they are concurrent wait for timers of the gateway, not for the processor.
-  const gateway = { pool: 'forks' as const, testTimeout: 60_000, hookTimeout: 90_000, maxConcurrency: 64 }
+  // They start processes of their own, and share nothing in the worker's but modules.
+  const gateway = {
+    pool: 'forks' as const,
+    isolate: false,
+    testTimeout: 60_000,
+    hookTimeout: 90_000,
+    maxConcurrency: 64,
+  }
   return {
     test: {
       globalSetup: ['test/support/global-setup.ts'],

@@ -29,6 +29,7 @@ const DOSED_GATEWAYS = [
   'test/integration/gateway/slots-over-fronts.test.ts',
   'test/integration/gateway/startup.test.ts',
   'test/integration/gateway/wallets.test.ts',
+  'test/integration/management/exports.test.ts',
   'test/integration/management/naughty-strings.test.ts',
 ]
 

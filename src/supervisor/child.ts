@@ -60,6 +60,9 @@ function leave(code: number): void {
   if (leaving) return
   leaving = true
   process.exitCode = code
-  if (process.connected) process.disconnect()
-  setImmediate(() => process.exit(code))
+  setImmediate(() => {
+    // Not while Node hands over messages that came before anybody listened: it would miss its channel.
+    if (process.connected) process.disconnect()
+    setImmediate(() => process.exit(code))
+  })
 }

@@ -7,6 +7,7 @@ import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest'
 import { openPglite } from '../../../src/store/pglite-database.ts'
 import { openPostgres } from '../../../src/store/postgres-database.ts'
 import { DAY_MS, LogPartitions } from '../../../src/store/partitions.ts'
+import { dose } from '../../support/dose.ts'
 import { eventually } from '../../support/eventually.ts'
 import type { TestGateway } from '../../support/gateway.ts'
 import { startGateway } from '../../support/gateway.ts'
@@ -14,7 +15,7 @@ import { ManagementClient } from '../../support/management-client.ts'
 import { residentBytes } from '../../support/process-memory.ts'
 import { createTestDatabase } from '../../support/test-database.ts'
 
-const ROWS = 20_000
+const ROWS = dose('SLUICE_TEST_EXPORT_ROWS', { short: 8_000, long: 20_000 })
 const PATIENCE = { timeoutMs: 60_000 }
 const TIMEOUT_MS = 300_000
 

@@ -3,6 +3,7 @@ import type { IncomingMessage, Server, ServerResponse } from 'node:http'
 import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { GatewayError } from '../core/errors.ts'
+import { GrowingBody } from '../core/growing-body.ts'
 import { newRequestId } from '../core/request-id.ts'
 import type { ManagementRequest, ManagementResponse } from '../management/web.ts'
 import { listening } from './listening.ts'
@@ -107,16 +108,14 @@ export class ManagementListener {
 
   async #bodyOf(incoming: IncomingMessage): Promise<Buffer> {
     const { maxBodyBytes } = this.#options
-    const pieces: Buffer[] = []
-    let bytes = 0
+    const body = new GrowingBody()
     // What refuses the rest must still be able to say so.
     for await (const piece of incoming.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>) {
-      bytes += piece.length
-      if (bytes > maxBodyBytes) {
+      if (body.length + piece.length > maxBodyBytes) {
         throw new GatewayError('BODY_TOO_LARGE', { message: `The body is larger than ${maxBodyBytes} bytes.` })
       }
-      pieces.push(piece)
+      body.append(piece)
     }
-    return Buffer.concat(pieces, bytes)
+    return body.take()
   }
 }

@@ -1,6 +1,6 @@
 import type { BufferedAnswer } from '../core/dialect.ts'
 import { GatewayError } from '../core/errors.ts'
-import { joinBody } from '../core/uncounted-memory.ts'
+import { GrowingBody } from '../core/growing-body.ts'
 import { ERROR_TYPE_HEADER, readFailure as readAwsFailure } from '../dialects/bedrock-converse/errors.ts'
 import type { UpstreamHeaders } from '../upstream/upstream-client.ts'
 import { bufferedHeaders, streamHeaders } from './answer-headers.ts'
@@ -14,30 +14,6 @@ export type AnswerReader = (answer: Answer, body: Buffer) => BufferedAnswer | Pr
 const MAX_FAILURE_BYTES = 65_536
 const NOTHING = Buffer.alloc(0)
 
-/** Collects an answer within a bound. */
-class Collector {
-  readonly #maxBytes: number
-  readonly #chunks: Buffer[] = []
-  #bytes = 0
-
-  constructor(maxBytes: number) {
-    this.#maxBytes = maxBytes
-  }
-
-  /** False when the bound is passed. */
-  add(chunk: Buffer): boolean {
-    this.#bytes += chunk.length
-    if (this.#bytes > this.#maxBytes) return false
-    this.#chunks.push(Buffer.from(chunk))
-    return true
-  }
-
-  whole(): Buffer {
-    const [first] = this.#chunks
-    return first !== undefined && this.#chunks.length === 1 ? first : joinBody(this.#chunks)
-  }
-}
-
 /** Compressed, which nobody asked for: no byte of it can be read. */
 export function isEncoded(headers: UpstreamHeaders): boolean {
   const coding = headers['content-encoding']
@@ -49,26 +25,30 @@ export class BufferedRelay implements AnswerReceiver {
   readonly #answer: Answer
   readonly #control: AttemptControl
   readonly #read: AnswerReader
-  readonly #collected: Collector
+  readonly #maxBytes: number
+  readonly #body = new GrowingBody()
   #over = false
 
   constructor(answer: Answer, control: AttemptControl, read: AnswerReader, maxBytes: number) {
     this.#answer = answer
     this.#control = control
     this.#read = read
-    this.#collected = new Collector(maxBytes)
+    this.#maxBytes = maxBytes
   }
 
   data(chunk: Buffer): void {
     if (this.#over) return
     const { ctx, clock } = this.#answer
     ctx.ttftUs ??= clock.monotonicUs() - ctx.startUs
-    if (!this.#collected.add(chunk)) this.lost(new GatewayError('UPSTREAM_INVALID_ANSWER', { detail: 'too large' }))
+    if (this.#body.length + chunk.length > this.#maxBytes) {
+      this.#body.clear()
+      this.lost(new GatewayError('UPSTREAM_INVALID_ANSWER', { detail: 'too large' }))
+    } else this.#body.append(chunk)
   }
 
   end(): void {
     if (this.#over) return
-    const body = this.#collected.whole()
+    const body = this.#body.take()
     try {
       const read = this.#read(this.#answer, body)
       if (read instanceof Promise) {
@@ -134,7 +114,7 @@ export class BufferedRelay implements AnswerReceiver {
 export class FailureReader implements AnswerReceiver {
   readonly #answer: Answer
   readonly #control: AttemptControl
-  readonly #collected = new Collector(MAX_FAILURE_BYTES)
+  readonly #body = new GrowingBody()
   #over = false
 
   constructor(answer: Answer, control: AttemptControl) {
@@ -143,14 +123,16 @@ export class FailureReader implements AnswerReceiver {
   }
 
   data(chunk: Buffer): void {
-    if (!this.#over && !this.#collected.add(chunk)) this.end()
+    if (this.#over) return
+    if (this.#body.length + chunk.length > MAX_FAILURE_BYTES) this.end()
+    else this.#body.append(chunk)
   }
 
   end(): void {
     if (this.#over) return
     this.#over = true
     const { dialect, status, headers, redact } = this.#answer
-    const body = isEncoded(headers) ? NOTHING : this.#collected.whole()
+    const body = isEncoded(headers) ? NOTHING : this.#body.take()
     const errorType = headers[ERROR_TYPE_HEADER]
     // Told by the header alone, whoever's dialect the client speaks.
     const failure = typeof errorType === 'string' ? readAwsFailure(body, errorType) : dialect.readFailure(status, body)

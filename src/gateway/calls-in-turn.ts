@@ -1,5 +1,5 @@
 import { GatewayError } from '../core/errors.ts'
-import { joinBody } from '../core/uncounted-memory.ts'
+import { GrowingBody } from '../core/growing-body.ts'
 import type {
   UpstreamCall,
   UpstreamClient,
@@ -35,9 +35,8 @@ class CallsInTurn implements UpstreamCall, UpstreamListener {
   readonly #requests: readonly UpstreamRequest[]
   readonly #listener: UpstreamListener
   readonly #maxBytes: number
-  readonly #pieces: Buffer[] = [OPEN]
+  readonly #body = new GrowingBody()
   #sent = 0
-  #bytes = 0
   #headers: UpstreamHeaders = {}
   #call: UpstreamCall | null = null
   #hasFailed = false
@@ -53,6 +52,7 @@ class CallsInTurn implements UpstreamCall, UpstreamListener {
     this.#requests = requests
     this.#listener = listener
     this.#maxBytes = maxBytes
+    this.#body.append(OPEN)
   }
 
   sendNext(): void {
@@ -72,7 +72,7 @@ class CallsInTurn implements UpstreamCall, UpstreamListener {
 
   abort(): void {
     this.#isOver = true
-    this.#pieces.length = 0
+    this.#body.clear()
     this.#call?.abort()
   }
 
@@ -90,9 +90,8 @@ class CallsInTurn implements UpstreamCall, UpstreamListener {
       this.#listener.onData(chunk)
       return
     }
-    this.#bytes += chunk.length
-    this.#pieces.push(Buffer.from(chunk))
-    if (this.#bytes <= this.#maxBytes) return
+    this.#body.append(chunk)
+    if (this.#body.length <= this.#maxBytes) return
     this.abort()
     this.#listener.onError(new GatewayError('UPSTREAM_INVALID_ANSWER', { detail: 'too large' }))
   }
@@ -103,7 +102,7 @@ class CallsInTurn implements UpstreamCall, UpstreamListener {
       this.#isOver = true
       this.#listener.onEnd()
     } else if (this.#sent < this.#requests.length) {
-      this.#pieces.push(COMMA)
+      this.#body.append(COMMA)
       this.sendNext()
     } else this.#deliver()
   }
@@ -120,8 +119,8 @@ class CallsInTurn implements UpstreamCall, UpstreamListener {
 
   #deliver(): void {
     this.#listener.onHead(200, this.#headers)
-    const body = joinBody([...this.#pieces, CLOSE])
-    this.#pieces.length = 0
+    this.#body.append(CLOSE)
+    const body = this.#body.take()
     if (!this.#aborted) this.#listener.onData(body)
     if (this.#aborted) return
     this.#isOver = true

@@ -1,4 +1,5 @@
 import type { GatewayError } from '../core/errors.ts'
+import { GrowingBody } from '../core/growing-body.ts'
 import { streamHeaders } from './answer-headers.ts'
 import type { Answer, AttemptControl } from './answer-receiver.ts'
 
@@ -9,8 +10,7 @@ import type { Answer, AttemptControl } from './answer-receiver.ts'
 export class ClientStream {
   readonly #answer: Answer
   readonly #control: AttemptControl
-  #held: Buffer[] = []
-  #heldBytes = 0
+  readonly #held = new GrowingBody()
   #committed = false
   #clientGone = false
 
@@ -25,13 +25,12 @@ export class ClientStream {
   }
 
   get heldBytes(): number {
-    return this.#heldBytes
+    return this.#held.length
   }
 
-  /** Keeps bytes back until there is something to commit to. The bytes must be the caller's own. */
+  /** Keeps a copy of bytes back until there is something to commit to. */
   hold(bytes: Buffer): void {
-    this.#held.push(bytes)
-    this.#heldBytes += bytes.length
+    this.#held.append(bytes)
   }
 
   send(bytes: Buffer): void {
@@ -73,7 +72,7 @@ export class ClientStream {
 
   clientLeft(): void {
     this.#clientGone = true
-    this.#held = []
+    this.#held.clear()
   }
 
   #commit(bytes: Buffer): Buffer {
@@ -81,8 +80,8 @@ export class ClientStream {
     this.#committed = true
     ctx.status = 200
     ctx.exchange.response.start(200, streamHeaders(ctx, headers, clock.monotonicUs()))
-    const first = this.#held.length === 0 ? bytes : Buffer.concat([...this.#held, bytes])
-    this.#held = []
-    return first
+    if (this.#held.length === 0) return bytes
+    this.#held.append(bytes)
+    return this.#held.take()
   }
 }

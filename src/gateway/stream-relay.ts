@@ -120,7 +120,7 @@ export class StreamRelay implements AnswerReceiver {
   #forward(bytes: Buffer, start: number, end: number): void {
     const nothingSent = !this.#client.committed && this.#run === null
     if (nothingSent && bytes[start] === COLON && this.#client.heldBytes < MAX_HELD_BYTES) {
-      this.#client.hold(Buffer.from(bytes.subarray(start, end)))
+      this.#client.hold(bytes.subarray(start, end))
       return
     }
     if (this.#run === bytes && this.#runEnd === start) {

@@ -2,6 +2,7 @@ import { chmodSync, rmSync } from 'node:fs'
 import { createServer } from 'node:net'
 import type { Server, Socket } from 'node:net'
 import type { LeaseRequest, LeaseResume } from '../core/allowance.ts'
+import { GrowingBody } from '../core/growing-body.ts'
 import type { CacheShare } from '../core/health.ts'
 import type { ClaimMessage, ClaimReply, JobOver } from '../core/job-claim.ts'
 import type { KeyNews } from '../core/key-news.ts'
@@ -118,8 +119,7 @@ export class ControlLink {
 
 interface Passage {
   readonly abort: AbortController
-  chunks: Buffer[]
-  bytes: number
+  readonly body: GrowingBody
   credit: number
   wake: (() => void) | null
 }
@@ -204,8 +204,7 @@ class FrontConnection {
         this.#passages.set(message.id, {
           request: message,
           abort: new AbortController(),
-          chunks: [],
-          bytes: 0,
+          body: new GrowingBody(),
           credit: CREDIT_BYTES,
           wake: null,
         })
@@ -240,19 +239,18 @@ class FrontConnection {
   #takeBody(id: number, bytes: Uint8Array, last: boolean): void {
     const passage = this.#passages.get(id)
     if (passage === undefined) return
-    passage.bytes += bytes.byteLength
-    if (passage.bytes > this.#options.maxBodyBytes) {
+    if (passage.body.length + bytes.byteLength > this.#options.maxBodyBytes) {
       this.send({ type: 'cancel', id })
       this.#passages.delete(id)
       return
     }
-    passage.chunks.push(Buffer.from(bytes))
+    passage.body.append(bytes)
     if (!last) {
       this.send({ type: 'credit', id, bytes: bytes.byteLength })
       return
     }
     const { type, id: passageId, ...request } = passage.request
-    this.#answer(id, passage, { ...request, body: Buffer.concat(passage.chunks), signal: passage.abort.signal }).catch(
+    this.#answer(id, passage, { ...request, body: passage.body.take(), signal: passage.abort.signal }).catch(
       (cause: unknown) => {
         this.#options.onFault(cause)
         if (this.#passages.delete(id)) this.send({ type: 'cancel', id })

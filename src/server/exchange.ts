@@ -2,7 +2,7 @@ import type { DeadlineClock } from '../core/deadlines.ts'
 import { Deadline } from '../core/deadlines.ts'
 import { GatewayError } from '../core/errors.ts'
 import type { Exchange, IncomingRequest } from '../core/exchange.ts'
-import { allocateBody, joinBody } from '../core/uncounted-memory.ts'
+import { GrowingBody } from '../core/growing-body.ts'
 import type { UwsResponder } from './responder.ts'
 import type { HttpResponse } from './uws.ts'
 
@@ -23,11 +23,9 @@ export class UwsExchange implements Exchange {
   readonly #limits: BodyLimits
   readonly #deadlines: DeadlineClock
   readonly #deadline: Deadline
-  #pieces: Buffer[] = []
-  /** The whole body, as far as it has come, in place of pieces. */
-  #whole: Buffer | null = null
+  readonly #body = new GrowingBody()
   #contentLength: number | null = null
-  #received = 0
+  #hasReserved = false
   #complete = false
   #closed = false
   #failure: GatewayError | null = null
@@ -66,15 +64,14 @@ export class UwsExchange implements Exchange {
   close(): void {
     this.#closed = true
     this.#deadlines.forget(this.#deadline)
-    this.#letGo()
+    this.#body.clear()
     this.#settle()
   }
 
   #take(bytes: ArrayBuffer, isLast: boolean): void {
     if (this.#failure !== null && isLast) this.response.bodyIsOver()
     if (this.#failure !== null || this.#closed) return
-    this.#received += bytes.byteLength
-    if (this.#received > this.#limits.maxBytes) {
+    if (this.#body.length + bytes.byteLength > this.#limits.maxBytes) {
       this.#complete = isLast
       this.#fail(this.#tooLarge())
       return
@@ -88,24 +85,16 @@ export class UwsExchange implements Exchange {
 
   /** The server empties its buffer when this returns. */
   #keep(bytes: Uint8Array): void {
-    if (this.#whole === null && isWorthMaking(this.#contentLength, this.#received)) {
-      this.#whole = allocateBody(this.#contentLength)
-      let at = 0
-      for (const piece of this.#pieces) at += piece.copy(this.#whole, at)
-      this.#pieces = []
+    if (!this.#hasReserved && isWorthReserving(this.#contentLength, this.#body.length + bytes.length)) {
+      this.#body.reserve(this.#contentLength)
+      this.#hasReserved = true
     }
-    if (this.#whole === null) this.#pieces.push(Buffer.from(bytes))
-    else this.#whole.set(bytes, this.#received - bytes.length)
-  }
-
-  #letGo(): void {
-    this.#pieces = []
-    this.#whole = null
+    this.#body.append(bytes)
   }
 
   #fail(failure: GatewayError): void {
     this.#failure ??= failure
-    this.#letGo()
+    this.#body.clear()
     this.#deadlines.forget(this.#deadline)
     // What is still coming cannot be told from a next request by everyone on the way.
     if (!this.#complete) this.response.closeAfterBody()
@@ -122,10 +111,7 @@ export class UwsExchange implements Exchange {
       reject(this.#failure)
     } else if (this.#complete) {
       this.#waiting = null
-      const [only] = this.#pieces
-      const body = this.#whole ?? (this.#pieces.length === 1 ? only : undefined)
-      resolve(body ?? joinBody(this.#pieces))
-      this.#letGo()
+      resolve(this.#body.take())
     }
   }
 
@@ -134,7 +120,7 @@ export class UwsExchange implements Exchange {
   }
 }
 
-function isWorthMaking(contentLength: number | null, received: number): contentLength is number {
+function isWorthReserving(contentLength: number | null, received: number): contentLength is number {
   return (
     contentLength !== null &&
     contentLength >= LARGE_BYTES &&

@@ -1,6 +1,7 @@
 import { SignJWT, importPKCS8 } from 'jose'
 import type { Clock } from '../core/clock.ts'
 import { GatewayError } from '../core/errors.ts'
+import { GrowingBody } from '../core/growing-body.ts'
 import { isServiceAccount } from '../core/service-account.ts'
 import type { ServiceAccount } from '../core/service-account.ts'
 import type { UpstreamTimeouts } from '../core/snapshot.ts'
@@ -109,8 +110,7 @@ class TokenListener implements UpstreamListener {
   call: UpstreamCall | null = null
   readonly #resolve: (answer: Readonly<Record<string, unknown>>) => void
   readonly #reject: (error: GatewayError) => void
-  readonly #chunks: Buffer[] = []
-  #bytes = 0
+  readonly #body = new GrowingBody()
   #status = 0
 
   constructor(resolve: (answer: Readonly<Record<string, unknown>>) => void, reject: (error: GatewayError) => void) {
@@ -123,10 +123,9 @@ class TokenListener implements UpstreamListener {
   }
 
   onData(chunk: Buffer): void {
-    this.#bytes += chunk.length
-    this.#chunks.push(Buffer.from(chunk))
-    if (this.#bytes <= MAX_ANSWER_BYTES) return
-    this.#chunks.length = 0
+    this.#body.append(chunk)
+    if (this.#body.length <= MAX_ANSWER_BYTES) return
+    this.#body.clear()
     this.call?.abort()
     this.onError(new GatewayError('UPSTREAM_INVALID_ANSWER', { detail: 'the answer to a token request is too large' }))
   }
@@ -137,7 +136,7 @@ class TokenListener implements UpstreamListener {
       return
     }
     try {
-      const value: unknown = JSON.parse(Buffer.concat(this.#chunks).toString('utf8'))
+      const value: unknown = JSON.parse(this.#body.take().toString('utf8'))
       this.#resolve(typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : {})
     } catch (cause) {
       this.onError(new GatewayError('UPSTREAM_INVALID_ANSWER', { cause, detail: 'the answer holds no token' }))

@@ -190,20 +190,21 @@ const EVENT = Buffer.from('event')
 
 /** The payload as the standard puts it together: the values of all `data:` lines with LF in between; null without any. */
 export function joinData(bytes: Buffer, start: number, end: number): Buffer | null {
-  const pieces: Buffer[] = []
+  // Values are shorter than their lines.
+  const joined = Buffer.allocUnsafe(end - start)
+  let length = 0
+  let lines = 0
   let at = skipByteOrderMark(bytes, start, end)
   while (at < end) {
     const lineEnd = lineEndFrom(bytes, at, end)
     if (isField(bytes, at, lineEnd, DATA)) {
-      if (pieces.length > 0) pieces.push(LINE_FEED)
-      pieces.push(bytes.subarray(valueStart(bytes, at + DATA.length, lineEnd), lineEnd))
+      if (lines++ > 0) joined[length++] = LF
+      length += bytes.copy(joined, length, valueStart(bytes, at + DATA.length, lineEnd), lineEnd)
     }
     at = behindLineEnd(bytes, lineEnd, end)
   }
-  return pieces.length === 0 ? null : Buffer.concat(pieces)
+  return lines === 0 ? null : joined.subarray(0, length)
 }
-
-const LINE_FEED = Buffer.from('\n')
 
 function lineEndFrom(bytes: Buffer, from: number, end: number): number {
   let at = from

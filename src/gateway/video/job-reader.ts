@@ -1,4 +1,5 @@
 import { GatewayError } from '../../core/errors.ts'
+import { GrowingBody } from '../../core/growing-body.ts'
 import type { AuthStyle, Provider, Snapshot, UpstreamKey } from '../../core/snapshot.ts'
 import { readFailureBody } from '../../dialects/failure.ts'
 import { redactUpstreamText } from '../../dialects/redact.ts'
@@ -129,8 +130,7 @@ class LookListener implements UpstreamListener {
   readonly #provider: Provider
   readonly #codec: VideoCodec
   readonly #resolve: (look: Look) => void
-  readonly #chunks: Buffer[] = []
-  #bytes = 0
+  readonly #body = new GrowingBody()
   #status = 0
   #headers: UpstreamHeaders = {}
 
@@ -146,16 +146,15 @@ class LookListener implements UpstreamListener {
   }
 
   onData(chunk: Buffer): void {
-    this.#bytes += chunk.length
-    this.#chunks.push(Buffer.from(chunk))
-    if (this.#bytes <= MAX_ANSWER_BYTES) return
-    this.#chunks.length = 0
+    this.#body.append(chunk)
+    if (this.#body.length <= MAX_ANSWER_BYTES) return
+    this.#body.clear()
     this.call?.abort()
     this.onError(new GatewayError('UPSTREAM_INVALID_ANSWER', { detail: 'too large' }))
   }
 
   onEnd(): void {
-    const body = Buffer.concat(this.#chunks)
+    const body = this.#body.take()
     // Some providers tell with the status whether a job is done.
     if (this.#status !== 200 && this.#status !== 202) {
       this.onError(classifyStatus(this.#status, this.#headers, readFailureBody(body), this.#redact))

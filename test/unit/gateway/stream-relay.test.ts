@@ -5,6 +5,7 @@ import { dialectOf } from '../../../src/dialects/index.ts'
 import type { AttemptControl } from '../../../src/gateway/answer-receiver.ts'
 import { StreamRelay } from '../../../src/gateway/stream-relay.ts'
 import type { FakeExchange } from '../../support/fake-exchange.ts'
+import { memoryInUse } from '../../support/memory-in-use.ts'
 import { BODY, makeContext } from './context.ts'
 
 class RecordingControl implements AttemptControl {
@@ -52,6 +53,15 @@ describe('before the first event', () => {
     expect(control.calls).toEqual(['failed'])
     expect(control.error).toMatchObject({ code: 'UPSTREAM_OVERLOADED', retryable: true })
     expect([exchange.response.started, ctx.finish, ctx.status]).toEqual([false, null, 0])
+  })
+
+  it('holds tiny comments without an object for each', () => {
+    const comments = 65_000 / 4
+    relay = makeRelay(false)
+    const before = memoryInUse()
+    for (let n = 0; n < comments; n++) feed(': \n\n')
+    expect(memoryInUse() - before).toBeLessThan(1_000_000)
+    expect(exchange.response.started).toBe(false)
   })
 
   it('sends the comments that it held with the first event, in order', () => {

@@ -107,19 +107,27 @@ export class SupervisedChild {
     const startedAtMs = Date.now()
     let readyAtMs = Infinity
     this.#starts += 1
-    const child = fork(fileURLToPath(new URL(ENTRIES[kind], import.meta.url)), [], {
-      // Structured clones: JSON would show secrets as their redacted stand-ins.
-      serialization: 'advanced',
-      env: { ...process.env, ...env(), SLUICE_PROCESS: name },
-      execArgv: [...process.execArgv, ...V8_OPTIONS[kind]],
-      // The simulator announces its port on its standard output too.
-      stdio: [
-        kind === 'simulator' ? 'ignore' : 'inherit',
-        kind === 'simulator' ? 'ignore' : 'inherit',
-        'inherit',
-        'ipc',
-      ],
-    })
+    const ended = (code: number | null, signal: NodeJS.Signals | null): void => {
+      this.#child = null
+      if (this.#stopping) {
+        this.#ended?.()
+        return
+      }
+      if (Date.now() - readyAtMs >= STEADY_MS) this.#backoffMs = FIRST_BACKOFF_MS
+      this.#logger.warn({ child: name, code, signal, inMs: this.#backoffMs }, 'a process ended; starting it again')
+      this.#retry = setTimeout(() => {
+        this.#spawn(onReady)
+      }, this.#backoffMs)
+      this.#backoffMs = Math.min(this.#backoffMs * 2, LAST_BACKOFF_MS)
+    }
+    let child: ChildProcess
+    try {
+      child = forkChild(kind, { ...process.env, ...env(), SLUICE_PROCESS: name })
+    } catch (cause) {
+      this.#logger.error({ err: cause, child: name }, 'a process cannot be started')
+      ended(null, null)
+      return
+    }
     this.#child = child
     const isRestart = this.#starts > 1
     const tell = async (): Promise<void> => {
@@ -127,7 +135,10 @@ export class SupervisedChild {
       const told = await setup()
       if (child.connected) child.send({ type: 'setup', isRestart, ...told }, () => undefined)
     }
-    void tell()
+    tell().catch((cause: unknown) => {
+      this.#logger.error({ err: cause, child: name }, 'a process cannot be told its setup')
+      child.kill('SIGKILL')
+    })
     child.on('message', (message: FromChild) => {
       if (message.type === 'ready') {
         readyAtMs = Date.now()
@@ -144,19 +155,21 @@ export class SupervisedChild {
     })
     child.on('error', (cause) => {
       this.#logger.error({ err: cause, child: name }, 'a child process cannot be reached')
+      // One that was never there (too many processes or files) does not exit.
+      if (child.pid === undefined) ended(null, null)
     })
-    child.on('exit', (code, signal) => {
-      this.#child = null
-      if (this.#stopping) {
-        this.#ended?.()
-        return
-      }
-      if (Date.now() - readyAtMs >= STEADY_MS) this.#backoffMs = FIRST_BACKOFF_MS
-      this.#logger.warn({ child: name, code, signal, inMs: this.#backoffMs }, 'a process ended; starting it again')
-      this.#retry = setTimeout(() => {
-        this.#spawn(onReady)
-      }, this.#backoffMs)
-      this.#backoffMs = Math.min(this.#backoffMs * 2, LAST_BACKOFF_MS)
-    })
+    child.on('exit', ended)
   }
+}
+
+function forkChild(kind: ChildKind, env: NodeJS.ProcessEnv): ChildProcess {
+  const output = kind === 'simulator' ? 'ignore' : 'inherit'
+  return fork(fileURLToPath(new URL(ENTRIES[kind], import.meta.url)), [], {
+    // Structured clones: JSON would show secrets as their redacted stand-ins.
+    serialization: 'advanced',
+    env,
+    execArgv: [...process.execArgv, ...V8_OPTIONS[kind]],
+    // The simulator announces its port on its standard output too.
+    stdio: [output, output, 'inherit', 'ipc'],
+  })
 }

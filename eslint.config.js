@@ -48,7 +48,12 @@ const noAssignedClosure = {
     'V8 puts a function that is assigned to a property where it is written into old space: all it leads to then lives until a full collection. Pass it to a method, or name it first.',
 }
 
-const restricted = ['error', ...noBuiltSql, noRawWrite, noDefaultExport, noAssignedClosure]
+const noBareInterval = {
+  selector: 'CallExpression[callee.name="setInterval"]',
+  message: 'An error in a timer ends the process: use repeat() of src/core/repeat.ts.',
+}
+
+const restricted = ['error', ...noBuiltSql, noRawWrite, noDefaultExport, noAssignedClosure, noBareInterval]
 
 export default defineConfig(
   {
@@ -102,6 +107,10 @@ export default defineConfig(
   {
     files: ['src/server/responder.ts'],
     rules: { 'no-restricted-syntax': ['error', ...noBuiltSql, noDefaultExport, noAssignedClosure] },
+  },
+  {
+    files: ['src/core/repeat.ts'],
+    rules: { 'no-restricted-syntax': ['error', ...noBuiltSql, noRawWrite, noDefaultExport, noAssignedClosure] },
   },
   {
     // Programs print; tests reach into what is unknown.

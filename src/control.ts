@@ -22,6 +22,7 @@ import { becomeSoleControl } from './control/sole-control.ts'
 import { StoreMonitor } from './control/store-monitor.ts'
 import { systemClock } from './core/clock.ts'
 import { PriceBook } from './core/price-book.ts'
+import { repeat } from './core/repeat.ts'
 import { Seal } from './core/seal.ts'
 import { UpstreamTrials } from './gateway/upstream-trials.ts'
 import type { Authority } from './leases/authority.ts'
@@ -70,6 +71,9 @@ async function runControl(setup: ControlSetup): Promise<void> {
   const { config } = setup
   const logger = createLogger({ level: config.log.level, file: config.log.file, name: 'control' })
   const secrets = loadOrCreateSecrets(config.dataDir, process.env)
+  const onFault = (cause: unknown): void => {
+    logger.error({ err: cause }, 'the control process met an error')
+  }
   const clock = systemClock
   const baseUrl = config.server.baseUrl ?? setup.displayUrl
   const log = (step: string): void => {
@@ -89,7 +93,7 @@ async function runControl(setup: ControlSetup): Promise<void> {
   const metrics = new Metrics()
   const registry = new MetricRegistry(metrics)
   const relayWatch: RelayWatch = new RelayWatch(clock, registry, () => link.fronts)
-  const processSamples = new ProcessSamples('control')
+  const processSamples = new ProcessSamples('control', onFault)
   const journalDirectory = join(config.dataDir, 'journal')
   await mkdir(journalDirectory, { recursive: true, mode: 0o700 })
   const prices = new PriceBook()
@@ -124,9 +128,6 @@ async function runControl(setup: ControlSetup): Promise<void> {
     },
   })
   const tokens = new Tokens(secrets.jwtKeys)
-  const onFault = (cause: unknown): void => {
-    logger.error({ err: cause }, 'the control process met an error')
-  }
   let stores: StoreHealth | null = null
   let health: ControlToFront | null = null
   const keyNews = new KeyNewsBoard(clock)
@@ -205,7 +206,7 @@ async function runControl(setup: ControlSetup): Promise<void> {
     timeouts: config.upstream.timeouts,
   })
   const seal = new Seal(secrets.keyHash, UPSTREAM_SEAL)
-  const trials = new UpstreamTrials(clock, config.server.vendor)
+  const trials = new UpstreamTrials(clock, config.server.vendor, onFault)
   const managed = partOf(database, config.database.maxConnections)
   const units = new UnitDatabase(managed)
   const { smtp } = config.mail
@@ -328,9 +329,10 @@ async function runControl(setup: ControlSetup): Promise<void> {
     link.broadcast(health)
   }
   await checkHealth()
-  const healthTimer = setInterval(() => {
+  const tellHealth = (): void => {
     checkHealth().catch(onFault)
-  }, HEALTH_EVERY_MS)
+  }
+  const healthTimer = repeat(HEALTH_EVERY_MS, tellHealth, onFault)
   lowerPriority(logger)
   tellSupervisor({ type: 'ready', ...(made === null ? {} : { firstRun: made }) })
 

@@ -6,7 +6,9 @@ import { Newcomers } from './auth/newcomers.ts'
 import { loadOrCreateSecrets } from './config/secrets.ts'
 import { systemClock } from './core/clock.ts'
 import { DeadlineClock } from './core/deadlines.ts'
+import { descriptorLimit, maxConnections } from './core/descriptors.ts'
 import { PriceBook } from './core/price-book.ts'
+import { repeat } from './core/repeat.ts'
 import type { Snapshot } from './core/snapshot.ts'
 import { dialectOf } from './dialects/index.ts'
 import { frontSamples } from './gateway/front-samples.ts'
@@ -58,6 +60,9 @@ import { WorkerPool } from './workers/pool.ts'
 const LAST_RECORDS_MS = 2_000
 const REPORT_EVERY_MS = 1_000
 
+/** So many clients at a time are worth a warning. */
+const FEW_CONNECTIONS = 1_000
+
 /** A front that starts anew waits this long for the control process before it goes by the last snapshot there was. */
 const SNAPSHOT_PATIENCE_MS = 500
 
@@ -76,14 +81,17 @@ async function runFront(setup: FrontSetup): Promise<void> {
   const build = loadUws(process.env['SLUICE_UWS_BUILD'] || undefined)
   const name = `front-${index}`
   const logger = createLogger({ level: config.log.level, file: config.log.file, name })
+  const onTimerFault = (cause: unknown): void => {
+    logger.error({ err: cause }, 'a timer failed')
+  }
   const metrics = new Metrics()
   const requestMetrics = new RequestMetrics(metrics)
   const journalSync = metrics.histogram('journalSync').at()
-  const processSamples = new ProcessSamples(name)
+  const processSamples = new ProcessSamples(name, onTimerFault)
   const secrets = loadOrCreateSecrets(config.dataDir, process.env)
   const clock = systemClock
   const deadlines = new DeadlineClock(clock)
-  deadlines.start()
+  deadlines.start(onTimerFault)
 
   const journalDirectory = join(config.dataDir, 'journal')
   const writer = `front${index}-${Date.now().toString(36)}-${process.pid}`
@@ -112,7 +120,15 @@ async function runFront(setup: FrontSetup): Promise<void> {
   const bodyLimits = { maxDepth: config.limits.maxJsonDepth, maxElements: config.limits.maxJsonElements }
   const pool = new WorkerPool({ threads: config.workers.threads, maxQueue: config.workers.maxQueue, bodyLimits })
   const validator = createValidator(bodyLimits)
-  const upstream = new Http1Client({ deadlines, connectionsPerOrigin: config.upstream.connectionsPerOrigin })
+  const limit = descriptorLimit()
+  const most = maxConnections(limit, config.workers.threads)
+  if (most < FEW_CONNECTIONS) {
+    logger.warn(
+      { openFiles: limit, connections: most },
+      'few files may be open; raise the limit (ulimit -n) to take more connections',
+    )
+  }
+  const upstream = new Http1Client({ deadlines, maxConnections: most })
   const authenticator = new Authenticator(secrets.keyHash, {
     key: config.limits.keyDefaults,
     user: config.limits.userDefaults,
@@ -189,6 +205,7 @@ async function runFront(setup: FrontSetup): Promise<void> {
     minFreeDiskBytes: config.overload.minFreeDiskBytes,
     heldBytes: () => journal.heldBytes,
     maxHeldBytes: MAX_HELD_BYTES,
+    onFault: onTimerFault,
   })
   const overload = new Overload({
     loopDelayTargetMs: config.overload.loopDelayMs,
@@ -297,6 +314,7 @@ async function runFront(setup: FrontSetup): Promise<void> {
     deadlines,
     addresses: createClientAddresses(config.server.trustedProxies),
     maxBodyBytes: config.limits.maxBodyBytes,
+    maxConnections: most,
     bodyTimeoutMs: config.server.bodyTimeoutMs,
     corsOrigins: config.server.corsOrigins,
     tls: config.server.tls,
@@ -323,9 +341,10 @@ async function runFront(setup: FrontSetup): Promise<void> {
   logger.debug({ sinceStartMs: Math.round(performance.now()) }, 'the configuration has come')
   await server.listen(config.server.host, setup.port)
   tellSupervisor({ type: 'ready', httpServer: `uWebSockets.js ${build.version}` })
-  const leaseReport = setInterval(() => {
+  const reportLeases = (): void => {
     leases.tick()
-  }, LEASE_REPORT_MS)
+  }
+  const leaseReport = repeat(LEASE_REPORT_MS, reportLeases, onTimerFault)
   const stateSamples = (): Sample[] =>
     frontSamples(name, {
       overload,
@@ -338,17 +357,19 @@ async function runFront(setup: FrontSetup): Promise<void> {
       snapshotVersion: snapshot?.version ?? 0,
       snapshotAgeSeconds: (clock.now() - snapshotAtMs) / 1000,
     })
-  const loopSampler = new LoopSampler(clock, Overload.SAMPLE_MS, (lateMs) => {
+  const sampleLoop = (lateMs: number): void => {
     overload.sample(lateMs)
-  })
-  const report = setInterval(() => {
+  }
+  const loopSampler = new LoopSampler(clock, Overload.SAMPLE_MS, sampleLoop, onTimerFault)
+  const reportState = (): void => {
     // Kept while there is nobody to tell.
     if (!link.connected) return
     link.reportMetrics(metrics.drain([...processSamples.take(), ...stateSamples()]))
     link.reportUsage({ ...cacheShare })
     cacheShare.promptTokens = 0
     cacheShare.cachedTokens = 0
-  }, REPORT_EVERY_MS)
+  }
+  const report = repeat(REPORT_EVERY_MS, reportState, onTimerFault)
 
   drainOnRequest(async (announce) => {
     health.drain()

@@ -1,5 +1,6 @@
 import { mkdirSync } from 'node:fs'
 import type { Clock } from '../core/clock.ts'
+import { repeat } from '../core/repeat.ts'
 import type { JournalRecord } from '../core/request-record.ts'
 import { FrameWriter } from '../wire/journal-frames.ts'
 import type { SegmentHeader } from '../wire/journal-frames.ts'
@@ -64,10 +65,10 @@ export class Journal {
     this.#segment = this.#newSegment(this.#sequence)
     this.#reserve = new DiskReserve(options.reserve.path, options.reserve.bytes)
     if (!this.#reserve.take()) this.#impair(new Error('the disk has no room for the reserve of the journal'))
-    this.#ageTimer = setInterval(() => {
+    const rotate = (): void => {
       if (this.#segment.hasRecords) this.#rotate()
-    }, options.segmentMaxAgeMs)
-    this.#ageTimer.unref()
+    }
+    this.#ageTimer = repeat(options.segmentMaxAgeMs, rotate, this.#onTimerFault).unref()
   }
 
   /** False while the disk takes nothing, or only what is under way: new requests are to be refused. */
@@ -175,9 +176,14 @@ export class Journal {
   /** Tells, and looks from time to time whether things are as they should be again. */
   #impair(cause: Error): void {
     this.#options.onFault(cause)
-    this.#recoverTimer ??= setInterval(() => {
+    const recover = (): void => {
       this.#recover()
-    }, RECOVER_MS).unref()
+    }
+    this.#recoverTimer ??= repeat(RECOVER_MS, recover, this.#onTimerFault).unref()
+  }
+
+  readonly #onTimerFault = (cause: unknown): void => {
+    this.#options.onFault(cause as Error)
   }
 
   #recover(): void {
@@ -208,7 +214,7 @@ export class Journal {
       if (failure !== null) this.#breakSync(failure)
       for (const then of served) then(failure)
       if (this.#closed) {
-        segment.close()
+        this.#discard(segment)
         return
       }
       if (this.#segment.sizeBytes >= segmentMaxBytes) this.#rotate()
@@ -252,8 +258,17 @@ export class Journal {
       this.#options.onFault(cause as Error)
       return false
     }
-    old.close()
+    this.#discard(old)
     return true
+  }
+
+  /** All that was written to it is safe: a close that fails loses nothing. */
+  #discard(segment: Segment): void {
+    try {
+      segment.close()
+    } catch (cause) {
+      this.#options.onFault(cause as Error)
+    }
   }
 
   #newSegment(sequence: number): Segment {

@@ -59,7 +59,6 @@ export function resolveConfig(raw: ConfigFile, { file, env, cwd, cores, fail }: 
     },
     upstream: {
       timeouts,
-      connectionsPerOrigin: upstream.connections_per_origin,
       maxAttempts: upstream.max_attempts,
       queueWaitMs: upstream.queue_wait_ms,
       queueMax: upstream.queue_max,

@@ -168,7 +168,10 @@ const upstream = section('How upstreams are called.', {
     idle_ms: milliseconds(IDLE, DEFAULT_TIMEOUTS.idleMs),
     total_ms: milliseconds(TOTAL, DEFAULT_TIMEOUTS.totalMs),
   }),
-  connections_per_origin: positive('Connections to one upstream host, per front process.', 1024),
+  connections_per_origin: positive(
+    'Deprecated, not used: connections follow the slots of upstream keys (max_concurrency).',
+    1024,
+  ),
   max_attempts: Type.Integer({
     description: 'Attempts per request and model, the first one included.',
     minimum: 1,

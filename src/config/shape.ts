@@ -83,7 +83,6 @@ export interface WorkersConfig {
 
 export interface UpstreamDefaults {
   readonly timeouts: UpstreamTimeouts
-  readonly connectionsPerOrigin: number
   /** Of one model, the first one included. */
   readonly maxAttempts: number
   /** 0: requests do not wait for a key. */

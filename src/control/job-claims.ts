@@ -1,4 +1,5 @@
 import type { ClaimMessage, ClaimReply, JobOver } from '../core/job-claim.ts'
+import { repeat } from '../core/repeat.ts'
 import type { Database } from '../store/database.ts'
 import { claimVideoJob, endVideoJob, forgetVideoJobs, releaseVideoJob, setVideoJob } from '../store/video-jobs.ts'
 
@@ -13,9 +14,10 @@ export class JobClaims {
   constructor(database: Database, onFault: (cause: unknown) => void) {
     this.#database = database
     this.#onFault = onFault
-    this.#timer = setInterval(() => {
+    const forget = (): void => {
       forgetVideoJobs(database).catch(onFault)
-    }, FORGET_EVERY_MS)
+    }
+    this.#timer = repeat(FORGET_EVERY_MS, forget, onFault)
   }
 
   receive(message: ClaimMessage, reply: (reply: ClaimReply) => void): void {

@@ -1,6 +1,7 @@
 import type { UpstreamBook } from '../config/upstream-book.ts'
 import { NO_TENANTS } from '../core/budget.ts'
 import type { Tenants } from '../core/budget.ts'
+import { repeat } from '../core/repeat.ts'
 import type { Seal } from '../core/seal.ts'
 import type { Snapshot } from '../core/snapshot.ts'
 import type { Database } from '../store/database.ts'
@@ -57,10 +58,10 @@ export class SnapshotPublisher {
     this.#unlisten = await database.listen('sluice_snapshot', () => {
       this.check()
     })
-    this.#timer = setInterval(() => {
+    const check = (): void => {
       this.check()
-    }, POLL_MS)
-    this.#timer.unref()
+    }
+    this.#timer = repeat(POLL_MS, check, this.#options.onFault).unref()
   }
 
   async stop(): Promise<void> {

@@ -1,4 +1,7 @@
 import type { Clock } from './clock.ts'
+import { repeat } from './repeat.ts'
+
+type OnFault = (cause: unknown) => void
 
 /** A moment that may be moved or cleared at the cost of a field write. Expires once, then is idle until set again. */
 export class Deadline {
@@ -26,6 +29,7 @@ export class DeadlineClock {
    */
   readonly #watched: Deadline[] = []
   #timer: NodeJS.Timeout | null = null
+  #onFault: OnFault = rethrow
 
   constructor(clock: Clock, tickMs = 50) {
     this.#clock = clock
@@ -53,10 +57,13 @@ export class DeadlineClock {
     last.place = place
   }
 
-  start(): void {
-    this.#timer ??= setInterval(() => {
+  /** @param onFault hears what a deadline threw when it expired; the others expire all the same */
+  start(onFault: OnFault = rethrow): void {
+    this.#onFault = onFault
+    const tick = (): void => {
       this.tick()
-    }, this.#tickMs)
+    }
+    this.#timer ??= repeat(this.#tickMs, tick, onFault)
   }
 
   stop(): void {
@@ -70,7 +77,15 @@ export class DeadlineClock {
       // Unless another one of this tick has forgotten or moved it.
       if (deadline.atMs > nowMs) continue
       deadline.atMs = Infinity
-      deadline.expire()
+      try {
+        deadline.expire()
+      } catch (cause) {
+        this.#onFault(cause)
+      }
     }
   }
+}
+
+function rethrow(cause: unknown): void {
+  throw cause
 }

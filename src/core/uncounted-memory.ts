@@ -1,3 +1,5 @@
+import { residentBytes } from './resident-memory.ts'
+
 /** Smaller ones are not worth a mapping of their own. */
 const LARGE_BYTES = 65_536
 /** Made without V8 counting them, until the process is looked at. */
@@ -42,7 +44,7 @@ export class BodyMemory {
   }
 }
 
-const memory = new BodyMemory(() => process.memoryUsage.rss())
+const memory = new BodyMemory(residentBytes)
 
 /** Memory for a body: its own, and mostly readable by all threads, when it is large. Not zeroed. */
 export function allocateBody(size: number): Buffer {

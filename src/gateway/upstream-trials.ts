@@ -43,13 +43,15 @@ const NO_POOL: TranslationPool & ServicePool = {
 export class UpstreamTrials {
   readonly #clock: Clock
   readonly #vendor: string
+  readonly #onFault: ((cause: unknown) => void) | undefined
   readonly #deadlines: DeadlineClock
   #validator: Validator | null = null
   #underWay = 0
 
-  constructor(clock: Clock, vendor: string) {
+  constructor(clock: Clock, vendor: string, onFault?: (cause: unknown) => void) {
     this.#clock = clock
     this.#vendor = vendor
+    this.#onFault = onFault
     this.#deadlines = new DeadlineClock(clock)
   }
 
@@ -60,8 +62,8 @@ export class UpstreamTrials {
     }
     const asked = callFor(deployment)
     this.#underWay += 1
-    this.#deadlines.start()
-    const upstream = new Http1Client({ deadlines: this.#deadlines, connectionsPerOrigin: 1 })
+    this.#deadlines.start(this.#onFault)
+    const upstream = new Http1Client({ deadlines: this.#deadlines, maxConnections: 1 })
     try {
       return await this.#call(asked, upstream, AbortSignal.any([signal, AbortSignal.timeout(DEADLINE_MS)]))
     } finally {

@@ -1,5 +1,6 @@
 import { setTimeout as elapsed } from 'node:timers/promises'
 import type { KeyNews } from '../core/key-news.ts'
+import { repeat } from '../core/repeat.ts'
 import { RedisConnection } from '../store/redis-connection.ts'
 import type { RedisConnectionOptions } from '../store/redis-connection.ts'
 import { KeyNewsExchange } from './key-news-exchange.ts'
@@ -41,10 +42,11 @@ export class SharedLeases {
       },
       onError: options.onConnectionError,
     })
-    this.#timer = setInterval(() => {
+    const tick = (): void => {
       this.authority.tick()
       this.news.tick(clock.now()).catch(onFault)
-    }, TICK_MS)
+    }
+    this.#timer = repeat(TICK_MS, tick, onFault)
   }
 
   /** Resolves when leases can be had, or Redis has been given the time to come. */

@@ -28,6 +28,8 @@ export interface ServerOptions {
   readonly deadlines: DeadlineClock
   readonly addresses: ClientAddresses
   readonly maxBodyBytes: number
+  /** Of clients; one more is closed at once. */
+  readonly maxConnections: number
   readonly bodyTimeoutMs: number
   /** Origins that browsers may call from, or `*`; empty: none. */
   readonly corsOrigins: readonly string[]
@@ -68,8 +70,10 @@ export function createHttpServer(options: ServerOptions): HttpServer {
   let connections = 0
   let closing = false
 
-  app.filter((_, change) => {
+  app.filter((res, change) => {
     connections += Number(change)
+    // Without a descriptor left the listener would be told of those that wait for ever, and nothing else could be opened.
+    if (Number(change) > 0 && connections > options.maxConnections) res.close()
   })
   const handlerSettled = (): void => {
     openHandlers -= 1

@@ -1,4 +1,5 @@
 import type { Clock } from '../core/clock.ts'
+import { repeat } from '../core/repeat.ts'
 import { removeAuditEntriesBefore } from '../store/audit-log.ts'
 import type { Database } from '../store/database.ts'
 import { removeOldAnswers } from '../store/idempotent-answers.ts'
@@ -30,11 +31,13 @@ export class LogKeeper {
   /** Works for the first time at once. */
   constructor(options: LogKeeperOptions) {
     this.#options = options
-    this.#timer = setInterval(() => {
+    const schedule = (): void => {
       this.#schedule()
-    }, EVERY_MS)
-    this.#timer.unref()
-    this.#schedule()
+    }
+    this.#timer = repeat(EVERY_MS, schedule, (cause) => {
+      this.#warn(cause)
+    }).unref()
+    schedule()
   }
 
   /** Resolves when the statement under way has ended. */
@@ -48,8 +51,12 @@ export class LogKeeper {
     this.#running = this.#running
       .then(() => this.#work())
       .catch((cause: unknown) => {
-        this.#options.logger.warn({ err: cause }, 'the request log could not be looked after; trying again later')
+        this.#warn(cause)
       })
+  }
+
+  #warn(cause: unknown): void {
+    this.#options.logger.warn({ err: cause }, 'the request log could not be looked after; trying again later')
   }
 
   async #work(): Promise<void> {

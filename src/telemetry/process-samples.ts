@@ -1,6 +1,9 @@
 import { readdir } from 'node:fs/promises'
 import { monitorEventLoopDelay } from 'node:perf_hooks'
 import type { IntervalHistogram } from 'node:perf_hooks'
+import { getHeapStatistics } from 'node:v8'
+import { repeat } from '../core/repeat.ts'
+import { residentBytes } from '../core/resident-memory.ts'
 import type { Sample } from './metrics.ts'
 
 const RESOLUTION_MS = 10
@@ -15,25 +18,24 @@ export class ProcessSamples {
   #descriptors: number | null = null
 
   /** @param name the value of the label `process` */
-  constructor(name: string) {
+  constructor(name: string, onFault: (cause: unknown) => void) {
     this.#process = name
     this.#delay = monitorEventLoopDelay({ resolution: RESOLUTION_MS })
     this.#delay.enable()
-    this.#timer = setInterval(() => {
+    const count = (): void => {
       this.#countDescriptors()
-    }, DESCRIPTORS_EVERY_MS)
-    this.#timer.unref()
-    this.#countDescriptors()
+    }
+    this.#timer = repeat(DESCRIPTORS_EVERY_MS, count, onFault).unref()
+    count()
   }
 
   /** The loop's delay is that since the last call. */
   take(): Sample[] {
     const process_ = [this.#process]
-    const { rss, heapUsed } = process.memoryUsage()
     const { user, system } = process.cpuUsage()
     const samples: Sample[] = [
-      ['residentMemory', process_, rss],
-      ['heapUsed', process_, heapUsed],
+      ['residentMemory', process_, residentBytes()],
+      ['heapUsed', process_, getHeapStatistics().used_heap_size],
       ['cpu', process_, (user + system) / 1_000_000],
     ]
     if (this.#delay.count > 0) {

@@ -82,7 +82,7 @@ const BROKEN: Readonly<Record<string, string>> = {
 
 /** Both clients in turn: one behaviour whatever carries the bytes. */
 export function upstreamClientContract(
-  create: (options: { deadlines: DeadlineClock; connectionsPerOrigin: number }) => UpstreamClient,
+  create: (options: { deadlines: DeadlineClock; maxConnections: number }) => UpstreamClient,
 ): void {
   let deadlines: DeadlineClock
   let client: UpstreamClient
@@ -133,7 +133,7 @@ export function upstreamClientContract(
   beforeEach(() => {
     deadlines = new DeadlineClock(systemClock, 10)
     deadlines.start()
-    client = create({ deadlines, connectionsPerOrigin: MAX_CONNECTIONS })
+    client = create({ deadlines, maxConnections: MAX_CONNECTIONS })
   })
   afterEach(async () => {
     await client.close()
@@ -324,26 +324,33 @@ export function upstreamClientContract(
       expect(server.sockets.length).toBeGreaterThan(1)
     })
 
-    it('are bounded; who finds none waits for one', async () => {
+    it('are bounded: who finds none is refused, and nothing waits', async () => {
       const held: Socket[] = []
       const server = await serve((socket) => held.push(socket))
-      const heard = Array.from({ length: 10 }, () => send())
+      const heard = Array.from({ length: MAX_CONNECTIONS + 2 }, () => send())
+      const refused = heard.splice(MAX_CONNECTIONS)
+      for (const one of refused) expect((await one.over()).error?.code).toBe('GATEWAY_OVERLOADED')
       await eventually(() => {
         expect(held).toHaveLength(MAX_CONNECTIONS)
       })
-      heard[9]?.call?.abort()
-      for (let answered = 0; answered < 9;) {
-        await eventually(() => {
-          expect(held.length).toBeGreaterThan(0)
-        })
-        for (const socket of held.splice(0)) {
-          socket.write('HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n')
-          answered += 1
-        }
-      }
-      for (const one of heard.slice(0, 9)) await one.over()
-      expect(server.requests).toHaveLength(9)
+      for (const socket of held.splice(0)) socket.write('HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n')
+      for (const one of heard) expect((await one.over()).error).toBeNull()
+      const again = send()
+      await eventually(() => {
+        expect(held).toHaveLength(1)
+      })
+      held[0]?.write('HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n')
+      expect((await again.over()).status).toBe(200)
       expect(server.sockets).toHaveLength(MAX_CONNECTIONS)
+    })
+
+    it('that are idle make room for one to another origin', async () => {
+      const server = await serve((socket) => socket.write('HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n'))
+      const other = await RawUpstream.start((socket) => socket.write('HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n'))
+      await Promise.all(Array.from({ length: MAX_CONNECTIONS }, () => send().over()))
+      expect((await send({ origin: other.origin }).over()).status).toBe(200)
+      expect(server.sockets).toHaveLength(MAX_CONNECTIONS)
+      await other.close()
     })
 
     it('that were closed while idle cost a second try, once, and only if nothing of the answer came', async () => {

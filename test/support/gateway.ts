@@ -42,6 +42,8 @@ export interface GatewayOptions {
   readonly database?: 'pglite' | 'postgres' | { readonly url: string }
   /** Uses and keeps this data directory. */
   readonly dataDir?: string
+  /** How many files and sockets each of its processes may have open. */
+  readonly openFiles?: number
 }
 
 export interface LogRow {
@@ -200,13 +202,14 @@ export async function startGateway(options: GatewayOptions = {}): Promise<TestGa
   }
   const file = join(dataDir, 'test-config.yaml')
   writeFileSync(file, JSON.stringify(configOf(options, apiKey)))
-  const { child, output } = spawnGateway(['--config', file], {
+  const env = {
     PORT: '0',
     HOST: '127.0.0.1',
     SLUICE_DATA_DIR: dataDir,
     ...(databaseUrl === null ? {} : { DATABASE_URL: databaseUrl }),
     ...options.env,
-  })
+  }
+  const { child, output } = spawnGateway(['--config', file], env, options.openFiles)
   const url = await readyUrl(child, output).catch((cause: unknown) => {
     // Nobody else would end it.
     child.kill()
@@ -227,9 +230,12 @@ export async function startGateway(options: GatewayOptions = {}): Promise<TestGa
 export function spawnGateway(
   args: readonly string[],
   env: Record<string, string>,
+  openFiles?: number,
 ): { child: ChildProcess; output: () => string } {
   const { PATH = '', HOME = '', SLUICE_UWS_BUILD = '' } = process.env
-  const child = spawn(process.execPath, [...QUICK_START, MAIN, ...args], {
+  const limited = openFiles === undefined ? [] : ['sh', '-c', `ulimit -n ${openFiles} && exec "$0" "$@"`]
+  const [program = '', ...rest] = [...limited, process.execPath, ...QUICK_START, MAIN, ...args]
+  const child = spawn(program, rest, {
     env: { PATH, HOME, SLUICE_UWS_BUILD, ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
     cwd: tmpdir(),

@@ -5,14 +5,12 @@ import { Connection } from './connection.ts'
 
 export interface ConnectionPoolOptions {
   readonly origin: string
-  readonly maxConnections: number
   readonly lookup: LookupFunction
   readonly deadlines: DeadlineClock
-}
-
-/** Somebody in need of a connection. */
-export interface Applicant {
-  serve(connection: Connection): void
+  /** Whether one more may be opened. */
+  readonly mayOpen: () => boolean
+  /** Told of each that is opened (1) and closed (-1). */
+  readonly onChange: (change: number) => void
 }
 
 /** Servers close idle connections after a minute, many sooner: who is first is spared the race. */
@@ -25,7 +23,6 @@ export class ConnectionPool {
   readonly #all = new Set<Connection>()
   #idle: Connection[] = []
   readonly #expiries = new Map<Connection, Deadline>()
-  readonly #waiting = new Set<Applicant>()
 
   constructor(options: ConnectionPoolOptions) {
     this.#options = options
@@ -38,24 +35,24 @@ export class ConnectionPool {
     }
   }
 
-  /** Serves at once where a connection is idle or may be opened, else when one becomes free. */
-  request(applicant: Applicant, options: { readonly isFresh: boolean }): void {
-    const mayOpen = this.#all.size < this.#options.maxConnections
-    // Better an idle one than to wait while there are idle ones.
-    const idle = options.isFresh && mayOpen ? undefined : this.#idle.pop()
-    if (idle !== undefined) {
-      this.#busy(idle)
-      applicant.serve(idle)
-    } else if (mayOpen) applicant.serve(this.#open())
-    else this.#waiting.add(applicant)
+  /** An idle connection, or a new one; null when none may be opened. @param isFresh a new one is better, where it may be opened */
+  take({ isFresh }: { readonly isFresh: boolean }): Connection | null {
+    if (isFresh && this.#options.mayOpen()) return this.#open()
+    const idle = this.#idle.pop()
+    if (idle === undefined) return this.#options.mayOpen() ? this.#open() : null
+    const expiry = this.#expiries.get(idle)
+    if (expiry !== undefined) expiry.atMs = Infinity
+    return idle
   }
 
-  withdraw(applicant: Applicant): void {
-    this.#waiting.delete(applicant)
+  /** Closes the connection that has been idle for longest; false when there is none. */
+  closeIdle(): boolean {
+    const [oldest] = this.#idle
+    oldest?.destroy()
+    return oldest !== undefined
   }
 
   close(): void {
-    this.#waiting.clear()
     for (const connection of [...this.#all]) connection.destroy()
   }
 
@@ -71,15 +68,11 @@ export class ConnectionPool {
       },
     })
     this.#all.add(connection)
+    this.#options.onChange(1)
     return connection
   }
 
   #free(connection: Connection): void {
-    const next = this.#next()
-    if (next !== undefined) {
-      next.serve(connection)
-      return
-    }
     this.#idle.push(connection)
     let expiry = this.#expiries.get(connection)
     if (expiry === undefined) {
@@ -93,25 +86,12 @@ export class ConnectionPool {
     deadlines.watch(expiry)
   }
 
-  #busy(connection: Connection): void {
-    const expiry = this.#expiries.get(connection)
-    if (expiry !== undefined) expiry.atMs = Infinity
-  }
-
   #forget(connection: Connection): void {
-    this.#all.delete(connection)
+    if (this.#all.delete(connection)) this.#options.onChange(-1)
     const expiry = this.#expiries.get(connection)
     if (expiry !== undefined) this.#options.deadlines.forget(expiry)
     this.#expiries.delete(connection)
     const at = this.#idle.indexOf(connection)
     if (at !== -1) this.#idle.splice(at, 1)
-    const next = this.#next()
-    if (next !== undefined) next.serve(this.#open())
-  }
-
-  #next(): Applicant | undefined {
-    const [next] = this.#waiting
-    if (next !== undefined) this.#waiting.delete(next)
-    return next
   }
 }

@@ -11,7 +11,6 @@ import type {
 } from '../upstream-client.ts'
 import type { Connection, Exchange } from './connection.ts'
 import { ConnectionPool } from './connection-pool.ts'
-import type { Applicant } from './connection-pool.ts'
 import { HttpFault } from './http-fault.ts'
 import { serializeRequest } from './serialize-request.ts'
 
@@ -20,10 +19,14 @@ import { serializeRequest } from './serialize-request.ts'
  * One that breaks later may have broken while the server was at work.
  */
 const STALE_MS = 250
+/** Of this process, of the machine. */
+const NO_FILE_LEFT: ReadonlySet<string> = new Set(['EMFILE', 'ENFILE'])
+const NO_DESCRIPTOR = 'all connections to upstreams are busy; raise the limit of open files (ulimit -n) of this process'
 
 export interface Http1ClientOptions {
   readonly deadlines: DeadlineClock
-  readonly connectionsPerOrigin: number
+  /** To all origins together; Infinity: as many as there are calls. */
+  readonly maxConnections: number
 }
 
 /**
@@ -34,6 +37,7 @@ export class Http1Client implements UpstreamClient {
   readonly #options: Http1ClientOptions
   readonly #pools = new Map<string, ConnectionPool>()
   readonly #lookup = createCachedLookup()
+  #open = 0
 
   constructor(options: Http1ClientOptions) {
     this.#options = options
@@ -56,18 +60,27 @@ export class Http1Client implements UpstreamClient {
     if (pool === undefined) {
       pool = new ConnectionPool({
         origin,
-        maxConnections: this.#options.connectionsPerOrigin,
         lookup: this.#lookup,
         deadlines: this.#options.deadlines,
+        mayOpen: () => this.#open < this.#options.maxConnections || this.#closeIdle(),
+        onChange: (change) => {
+          this.#open += change
+        },
       })
       this.#pools.set(origin, pool)
     }
     return pool
   }
+
+  /** Makes room for a connection to another origin; false when all are busy. */
+  #closeIdle(): boolean {
+    for (const pool of this.#pools.values()) if (pool.closeIdle()) return true
+    return false
+  }
 }
 
-/** One call: waits for a connection, sends, and is told of the response; its timers run from the beginning. */
-class Http1Call implements UpstreamCall, Applicant, Exchange {
+/** One call: takes a connection, sends, and is told of the response; its timers run from the beginning. */
+class Http1Call implements UpstreamCall, Exchange {
   readonly bytes: readonly Buffer[]
   readonly #request: UpstreamRequest
   readonly #listener: UpstreamListener
@@ -99,10 +112,20 @@ class Http1Call implements UpstreamCall, Applicant, Exchange {
 
   begin(): void {
     this.#deadlines.watch(this.#deadline)
-    this.#pool.request(this, { isFresh: this.#request.once === true })
+    this.#connect({ isFresh: this.#request.once === true })
   }
 
-  serve(connection: Connection): void {
+  #connect(options: { readonly isFresh: boolean }): void {
+    const connection = this.#pool.take(options)
+    if (connection === null) {
+      // Nobody expects to hear of a call before it is there.
+      queueMicrotask(() => {
+        if (this.#isOver) return
+        this.#finish()
+        this.#listener.onError(new GatewayError('GATEWAY_OVERLOADED', { detail: NO_DESCRIPTOR, retryAfterSeconds: 1 }))
+      })
+      return
+    }
     this.#connection = connection
     this.#sentAtMs = this.#deadlines.nowMs
     this.#isConnecting = !connection.isReused
@@ -143,7 +166,7 @@ class Http1Call implements UpstreamCall, Applicant, Exchange {
     if (!hasBegun && this.#isStale && this.#listener.onStale?.(failure) !== false) {
       this.#isResent = true
       this.#connection = null
-      this.#pool.request(this, { isFresh: true })
+      this.#connect({ isFresh: true })
       return
     }
     this.#finish()
@@ -185,13 +208,14 @@ class Http1Call implements UpstreamCall, Applicant, Exchange {
   }
 
   #hangUp(): void {
-    if (this.#connection === null) this.#pool.withdraw(this)
-    else this.#connection.destroy()
+    this.#connection?.destroy()
   }
 
   #failureOf(error: Error): GatewayError {
     const code = (error as NodeJS.ErrnoException).code ?? ''
     const details = { cause: error, detail: `${code} ${error.message}`.trim() }
+    // No fault of the upstream's: its keys are none the worse for it.
+    if (NO_FILE_LEFT.has(code)) return new GatewayError('GATEWAY_OVERLOADED', { ...details, retryAfterSeconds: 1 })
     const wasSent = this.#request.once === true && !this.#isConnecting
     if (this.#headSeen || wasSent) return new GatewayError('UPSTREAM_TRUNCATED', details)
     if (error instanceof HttpFault) return new GatewayError('UPSTREAM_INVALID_ANSWER', details)

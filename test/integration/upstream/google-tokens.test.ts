@@ -16,7 +16,7 @@ const deadlines = new DeadlineClock(systemClock)
 beforeEach(async () => {
   deadlines.start()
   endpoint = await TokenEndpoint.start()
-  client = new Http1Client({ deadlines, connectionsPerOrigin: 4 })
+  client = new Http1Client({ deadlines, maxConnections: 4 })
   aheadMs = 0
   tokens = new GoogleTokens(client, { ...systemClock, now: () => systemClock.now() + aheadMs })
   account = JSON.stringify(endpoint.account)

@@ -13,7 +13,7 @@ const file = (name: string): Buffer => readFileSync(new URL(`../../fixtures/tls/
 const TIMEOUTS = { connectMs: 2_000, firstByteMs: 2_000, idleMs: 2_000, totalMs: 5_000 }
 
 const deadlines = new DeadlineClock(systemClock, 10)
-const client = new Http1Client({ deadlines, connectionsPerOrigin: 2 })
+const client = new Http1Client({ deadlines, maxConnections: 2 })
 let server: Server
 let connections = 0
 

@@ -12,7 +12,7 @@ it('needs no file: the defaults are a whole configuration with the simulator on'
     server: { host: '0.0.0.0', port: 8787, baseUrl: null, fronts: 3, tls: null, vendor: 'anthropic', corsOrigins: [] },
     limits: { maxBodyBytes: 33_554_432, keyDefaults: { requestsPerMinute: 6_000_000, concurrency: 10_000 } },
     workers: { threads: 3, inlineMaxBytes: 16_384, maxQueue: 256 },
-    upstream: { timeouts: { connectMs: 5000, totalMs: 3_600_000 }, connectionsPerOrigin: 1024, maxAttempts: 3 },
+    upstream: { timeouts: { connectMs: 5000, totalMs: 3_600_000 }, maxAttempts: 3 },
     upstreams: [],
     keys: [],
     database: { url: null, maxConnections: 10, statementTimeoutMs: 30_000 },

@@ -1,4 +1,4 @@
-import { expect, it } from 'vitest'
+import { expect, it, vi } from 'vitest'
 import { Deadline, DeadlineClock } from '../../../src/core/deadlines.ts'
 import fc from '../../support/fast-check.ts'
 
@@ -70,6 +70,30 @@ it('may forget and watch others while one expires', () => {
   expect(victim.expired()).toBe(0)
   to(1_500)
   expect((born as ReturnType<typeof watched> | null)?.expired()).toBe(1)
+})
+
+it('tells of a deadline that throws, and expires the others all the same', () => {
+  vi.useFakeTimers()
+  try {
+    const faults: unknown[] = []
+    const clock = new DeadlineClock({ now: () => Date.now(), monotonicUs: () => Date.now() * 1_000 })
+    clock.start((cause) => {
+      faults.push(cause)
+    })
+    const broken = new Error('broken')
+    const thrower = new Deadline(() => {
+      throw broken
+    })
+    thrower.atMs = Date.now() + 100
+    clock.watch(thrower)
+    const { expired } = watched(clock, Date.now() + 100)
+    vi.advanceTimersByTime(1_000)
+    clock.stop()
+    expect(expired()).toBe(1)
+    expect(faults).toEqual([broken])
+  } finally {
+    vi.useRealTimers()
+  }
 })
 
 it('never expires early and never twice, for any times and ticks', () => {

@@ -24,6 +24,7 @@ import { systemClock } from './core/clock.ts'
 import { PriceBook } from './core/price-book.ts'
 import { repeat } from './core/repeat.ts'
 import { Seal } from './core/seal.ts'
+import { UpstreamReach } from './core/upstream-reach.ts'
 import { UpstreamTrials } from './gateway/upstream-trials.ts'
 import type { Authority } from './leases/authority.ts'
 import { InProcessAuthority } from './leases/in-process-authority.ts'
@@ -199,14 +200,16 @@ async function runControl(setup: ControlSetup): Promise<void> {
     })
     return registry.render([...processSamples.take(), ...state], clock.now())
   }
+  const reach = new UpstreamReach(config.management.privateUpstreams)
   const book = new UpstreamBook({
     upstreams: config.upstreams,
     simulated: setup.simulatorPort === null ? [] : simulatorUpstreams(setup.simulatorPort),
     facts: config.models,
     timeouts: config.upstream.timeouts,
+    reach,
   })
   const seal = new Seal(secrets.keyHash, UPSTREAM_SEAL)
-  const trials = new UpstreamTrials(clock, config.server.vendor, onFault)
+  const trials = new UpstreamTrials(clock, config.server.vendor, { reach, onFault })
   const managed = partOf(database, config.database.maxConnections)
   const units = new UnitDatabase(managed)
   const { smtp } = config.mail

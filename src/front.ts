@@ -10,6 +10,7 @@ import { descriptorLimit, maxConnections } from './core/descriptors.ts'
 import { PriceBook } from './core/price-book.ts'
 import { repeat } from './core/repeat.ts'
 import type { Snapshot } from './core/snapshot.ts'
+import { UpstreamReach } from './core/upstream-reach.ts'
 import { dialectOf } from './dialects/index.ts'
 import { frontSamples } from './gateway/front-samples.ts'
 import { Health } from './gateway/health.ts'
@@ -128,7 +129,8 @@ async function runFront(setup: FrontSetup): Promise<void> {
       'few files may be open; raise the limit (ulimit -n) to take more connections',
     )
   }
-  const upstream = new Http1Client({ deadlines, maxConnections: most })
+  const reach = new UpstreamReach(config.management.privateUpstreams)
+  const upstream = new Http1Client({ deadlines, reach, maxConnections: most })
   const authenticator = new Authenticator(secrets.keyHash, {
     key: config.limits.keyDefaults,
     user: config.limits.userDefaults,
@@ -167,7 +169,7 @@ async function runFront(setup: FrontSetup): Promise<void> {
 
   const jobSeal = new JobSeal(secrets.keyHash)
   const tokens = new GoogleTokens(upstream, clock)
-  const jobReader = new JobReader(upstream, tokens)
+  const jobReader = new JobReader(upstream, tokens, reach)
   const jobWatch = new JobWatch({
     reader: jobReader,
     deadlines,

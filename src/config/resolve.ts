@@ -10,9 +10,11 @@ import { pathText, type Path } from './config-error.ts'
 import { deepFreeze, redacting } from './redact.ts'
 import type { KeyLimits } from '../core/snapshot.ts'
 import type { ConfigFile } from './schema.ts'
-import type { Config, ServerConfig, VideoConfig } from './shape.ts'
+import type { Config, ManagementConfig, ServerConfig, VideoConfig } from './shape.ts'
 import { resolveRedis } from './redis.ts'
 import { resolveUpstreams, type Fail } from './upstreams.ts'
+
+const HOST_NAME = /^(?:[a-z0-9_-]+\.)*[a-z][a-z0-9-]*$/i
 
 export interface ResolveOptions {
   readonly file: string | null
@@ -99,7 +101,7 @@ export function resolveConfig(raw: ConfigFile, { file, env, cwd, cores, fail }: 
       minFreeDiskBytes: raw.overload.min_free_disk_bytes,
     },
     metrics: redacting({ host: metrics.host, port: metrics.port ?? null, token: metrics.token ?? null }, ['token']),
-    management: { host: raw.management.host, port: raw.management.port ?? null },
+    management: resolveManagement(raw.management, fail),
     telemetry: { traceContext: raw.telemetry.trace_context },
     video: resolveVideo(raw.video),
     simulator: { enabled: simulator.enabled ?? upstreams.length === 0 },
@@ -120,6 +122,15 @@ function resolveVideo(raw: ConfigFile['video']): VideoConfig {
     idempotencyMs: raw.idempotency_window_ms,
     maxJobs: raw.max_jobs,
   }
+}
+
+function resolveManagement(raw: ConfigFile['management'], fail: Fail): ManagementConfig {
+  for (const [index, entry] of raw.private_upstreams.entries()) {
+    if (isAddressRange(entry) || HOST_NAME.test(entry)) continue
+    const path: Path = ['management', 'private_upstreams', index]
+    fail(path, `${pathText(path)} must be a host, an address or a CIDR range, e.g. models.lan or 10.0.0.0/8`)
+  }
+  return { host: raw.host, port: raw.port ?? null, privateUpstreams: raw.private_upstreams }
 }
 
 function resolveMail({ smtp }: ConfigFile['mail'], fail: Fail): Config['mail'] {

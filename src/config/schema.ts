@@ -510,6 +510,11 @@ const management = section('The management plane, which is served on the public 
       maximum: 65_535,
     }),
   ),
+  private_upstreams: Type.Array(Type.String({ minLength: 1, maxLength: 253 }), {
+    description:
+      'Hosts, addresses and ranges (models.lan, 10.1.2.3, 10.0.0.0/8) that upstreams made by admins may be at, over http:// too. All others must be at https:// and on the public Internet. Upstreams of this file may be anywhere.',
+    default: [],
+  }),
 })
 
 const modelName = Type.String({ minLength: 1, maxLength: 256 })

@@ -21,8 +21,7 @@ export interface Config {
   /** Anybody may make an account. */
   readonly registrationOpen: boolean
   readonly mail: MailConfig
-  /** A listener of its own; a port of null: there is none. */
-  readonly management: { readonly host: string; readonly port: number | null }
+  readonly management: ManagementConfig
   readonly journal: JournalConfig
   /** Absolute. */
   readonly dataDir: string
@@ -172,6 +171,14 @@ export interface RedisLogin {
   readonly username: string | null
   readonly password: string | null
   readonly tls: boolean
+}
+
+export interface ManagementConfig {
+  /** Of a listener of its own; a port of null: there is none. */
+  readonly host: string
+  readonly port: number | null
+  /** Hosts, addresses and CIDR ranges outside the public Internet that upstreams made by admins may be at. */
+  readonly privateUpstreams: readonly string[]
 }
 
 export interface JournalConfig {

@@ -2,7 +2,10 @@ import { Type, type Static } from 'typebox'
 import { Value } from 'typebox/value'
 import type { JsonObject } from '../core/json-object.ts'
 import type { ModelFacts } from '../core/model-facts.ts'
+import { isServiceAccount } from '../core/service-account.ts'
+import type { ServiceAccount } from '../core/service-account.ts'
 import type { ModelTarget, UpstreamTimeouts } from '../core/snapshot.ts'
+import type { UpstreamReach } from '../core/upstream-reach.ts'
 import { factsOfEntry, modelEntry } from './catalogue.ts'
 import { findProblem } from './check.ts'
 import { ConfigError, type Path } from './config-error.ts'
@@ -75,12 +78,30 @@ export interface SetModel {
   readonly deployments: readonly ModelTarget[] | null
 }
 
-/** Throws ConfigError, with the path of the member that is wrong, for what the configuration file could not say either. */
-export function resolveStoredUpstream(stored: StoredUpstream, defaults: UpstreamTimeouts): UpstreamConfig {
+/** What stored upstreams have of the configuration. */
+export interface StoredTerms {
+  readonly timeouts: UpstreamTimeouts
+  readonly reach: UpstreamReach
+}
+
+/**
+ * Throws ConfigError, with the path of the member that is wrong, for what the configuration file could not say either, and for
+ * addresses that are out of reach.
+ */
+export function resolveStoredUpstream(stored: StoredUpstream, { timeouts, reach }: StoredTerms): UpstreamConfig {
   const { id, entry, headers, keys } = stored
   if (headers === null) fail(['headers'], 'the headers cannot be opened: they were sealed with another secret')
   const asInFile = { ...entry, id, headers: headers ?? {}, keys: keys.flatMap(keyEntry) }
-  return resolveUpstream(checked<UpstreamEntry>(upstreamEntry, asInFile), [], defaults, fail)
+  const upstream = resolveUpstream(checked<UpstreamEntry>(upstreamEntry, asInFile), [], timeouts, fail)
+  const refusal = reach.refusalOf(new URL(upstream.baseUrl))
+  if (refusal !== null) fail(['base_url'], `base_url of upstream ${id} ${refusal}`)
+  for (const [index, { credential }] of upstream.keys.entries()) {
+    if (!isServiceAccount(credential)) continue
+    const { token_uri: address } = JSON.parse(credential) as ServiceAccount
+    const reason = reach.refusalOf(new URL(address))
+    if (reason !== null) fail(['keys', index, 'credential'], `keys[${index}].credential: its token_uri ${reason}`)
+  }
+  return { ...upstream, publicOnly: true }
 }
 
 /** Throws ConfigError likewise. */

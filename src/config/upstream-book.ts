@@ -1,5 +1,6 @@
 import type { ModelFacts } from '../core/model-facts.ts'
 import type { UpstreamTimeouts } from '../core/snapshot.ts'
+import type { UpstreamReach } from '../core/upstream-reach.ts'
 import { ConfigError } from './config-error.ts'
 import type { UpstreamConfig } from './shape.ts'
 import { toSnapshotParts } from './snapshot-parts.ts'
@@ -49,6 +50,7 @@ export interface BookOptions {
   readonly simulated: readonly UpstreamConfig[]
   readonly facts: readonly ModelFacts[]
   readonly timeouts: UpstreamTimeouts
+  readonly reach: UpstreamReach
 }
 
 /** Puts what is stored beside what is configured: ids that the configuration has are its own. */
@@ -56,12 +58,14 @@ export class UpstreamBook {
   readonly configured: readonly UpstreamConfig[]
   readonly simulated: readonly UpstreamConfig[]
   readonly timeouts: UpstreamTimeouts
+  readonly reach: UpstreamReach
   readonly #facts: readonly ModelFacts[]
 
-  constructor({ upstreams, simulated, facts, timeouts }: BookOptions) {
+  constructor({ upstreams, simulated, facts, timeouts, reach }: BookOptions) {
     this.configured = upstreams
     this.simulated = simulated
     this.timeouts = timeouts
+    this.reach = reach
     this.#facts = facts
   }
 
@@ -95,7 +99,7 @@ export class UpstreamBook {
     const { id, enabled, keys } = stored
     const shadowed = upstreamIds.has(id)
     try {
-      const { keys: resolved, ...config } = resolveStoredUpstream(stored, this.timeouts)
+      const { keys: resolved, ...config } = resolveStoredUpstream(stored, this)
       const free = shadowed ? [] : resolved.filter((key) => !keyIds.has(key.id))
       for (const key of free) keyIds.add(key.id)
       const inUse = new Set(free.map((key) => key.id))

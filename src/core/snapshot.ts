@@ -69,6 +69,8 @@ export interface Provider {
   readonly services?: Services
   /** False: no conversations. They are served when absent. */
   readonly converses?: boolean
+  /** Its address is not the operator's own, see `UpstreamReach`; absent: it is. */
+  readonly publicOnly?: boolean
   /** The provider goes on billing when we hang up: drain within a bound instead of aborting. */
   readonly billsAfterDisconnect: boolean
 }

@@ -6,8 +6,8 @@ export interface UpstreamTrial {
   /** Of HTTP; null: there was no answer. */
   readonly status: number | null
   readonly latencyMs: number
-  /** The message holds no credential and no host. */
-  readonly error: { readonly code: string; readonly message: string } | null
+  /** `message` is of the gateway's own words; `said`, what the upstream said too, is for the operator, without credential and host. */
+  readonly error: { readonly code: string; readonly message: string; readonly said: string } | null
 }
 
 /** Calls a deployment once. Rejects with GATEWAY_OVERLOADED, and with INVALID_FIELD where no small call is known. */

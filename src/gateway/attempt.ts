@@ -134,7 +134,7 @@ export class Attempt implements UpstreamListener, AttemptControl {
     this.#ctx.times.translateUs = this.#options.clock.monotonicUs() - this.#startUs
     const { provider, key, service } = this.#slot.deployment
     const isAccount = (service?.auth ?? provider.auth) === 'google'
-    const credential = isAccount ? this.#options.tokens.tokenFor(key.credential) : key.credential
+    const credential = isAccount ? this.#options.tokens.tokenFor(key.credential, provider) : key.credential
     // The client may have left while a token was fetched.
     this.#sendOnce(credential, (told) => {
       this.#call = this.#sent(bodies, told)

@@ -77,6 +77,7 @@ export function buildUpstreamRequest(parts: UpstreamRequestParts): UpstreamReque
     common: commonHeaders(parts, auth),
     body,
     timeouts: provider.timeouts,
+    ...(provider.publicOnly === true ? { publicOnly: true } : {}),
     ...(parts.endpoint.name === 'video.generations' ? { once: true } : {}),
   }
 }
@@ -119,7 +120,9 @@ export function buildUpstreamLook(
   const { origin, path, auth } = address
   const all = [...headers, 'accept-encoding', 'identity']
   if (auth !== null) attachCredential(all, provider, credential, auth)
-  return { origin, path, method: 'GET', headers: all, body: null, timeouts: provider.timeouts }
+  // Elsewhere is where the provider says, not the operator.
+  const publicOnly = auth === null || provider.publicOnly === true
+  return { origin, path, method: 'GET', headers: all, body: null, timeouts: provider.timeouts, publicOnly }
 }
 
 function attachCredential(headers: string[], provider: Provider, credential: string, auth: AuthStyle): void {

@@ -3,16 +3,19 @@ import { DeadlineClock } from '../core/deadlines.ts'
 import type { Deployment, Slot } from '../core/deployment.ts'
 import { ENDPOINTS } from '../core/endpoint.ts'
 import type { Endpoint } from '../core/endpoint.ts'
-import { GatewayError } from '../core/errors.ts'
+import { ERROR_CODES, GatewayError } from '../core/errors.ts'
 import type { Exchange, Responder } from '../core/exchange.ts'
 import { RequestContext } from '../core/request-context.ts'
 import { serviceOf } from '../core/service.ts'
 import type { UpstreamTimeouts } from '../core/snapshot.ts'
 import type { UpstreamTrial } from '../core/upstream-trial.ts'
+import { REACH_KEY } from '../core/upstream-reach.ts'
 import { dialectOf } from '../dialects/index.ts'
 import { redactUpstreamText } from '../dialects/redact.ts'
+import { AddressRefused } from '../upstream/connector.ts'
 import { GoogleTokens } from '../upstream/google-tokens.ts'
 import { Http1Client } from '../upstream/http1/http1-client.ts'
+import type { Http1ClientOptions } from '../upstream/http1/http1-client.ts'
 import { createValidator } from '../validation/validate.ts'
 import type { Validator } from '../validation/validate.ts'
 import { Attempt } from './attempt.ts'
@@ -39,18 +42,26 @@ const NO_POOL: TranslationPool & ServicePool = {
   readCalls: busy,
 }
 
+type OnFault = (cause: unknown) => void
+
+/** Where calls go, and how. */
+type Network = Pick<Http1ClientOptions, 'reach' | 'connect' | 'lookup'>
+
 /** One small call to an upstream, just as a client's request would be sent there. */
 export class UpstreamTrials {
   readonly #clock: Clock
   readonly #vendor: string
-  readonly #onFault: ((cause: unknown) => void) | undefined
+  readonly #network: Network
+  readonly #onFault: OnFault | undefined
   readonly #deadlines: DeadlineClock
   #validator: Validator | null = null
   #underWay = 0
 
-  constructor(clock: Clock, vendor: string, onFault?: (cause: unknown) => void) {
+  /** @param onFault hears what a deadline threw */
+  constructor(clock: Clock, vendor: string, { onFault, ...network }: Network & { readonly onFault?: OnFault } = {}) {
     this.#clock = clock
     this.#vendor = vendor
+    this.#network = network
     this.#onFault = onFault
     this.#deadlines = new DeadlineClock(clock)
   }
@@ -63,7 +74,7 @@ export class UpstreamTrials {
     const asked = callFor(deployment)
     this.#underWay += 1
     this.#deadlines.start(this.#onFault)
-    const upstream = new Http1Client({ deadlines: this.#deadlines, maxConnections: 1 })
+    const upstream = new Http1Client({ ...this.#network, deadlines: this.#deadlines, maxConnections: 1 })
     try {
       return await this.#call(asked, upstream, AbortSignal.any([signal, AbortSignal.timeout(DEADLINE_MS)]))
     } finally {
@@ -95,7 +106,7 @@ export class UpstreamTrials {
       ok: error === null,
       status: status === 0 ? null : status,
       latencyMs: Math.round((this.#clock.monotonicUs() - startUs) / 1000),
-      error: error === null ? null : { code: error.code, message: messageOf(error, deployment) },
+      error: error === null ? null : { code: error.code, message: ownWords(error), said: saidBy(error, deployment) },
     }
   }
 
@@ -193,8 +204,19 @@ function exchangeOf(signal: AbortSignal): Exchange {
   return { request, response, readBody: () => Promise.resolve(Buffer.alloc(0)) }
 }
 
-/** The provider's own words are what helps; they are cleaned like those that clients see. */
-function messageOf({ detail, message }: GatewayError, { provider }: Deployment): string {
+/** Nothing of the answer: whoever chose the address must not read through the gateway what is there. */
+function ownWords(error: GatewayError): string {
+  if (!isRefusedAddress(error)) return ERROR_CODES[error.code].text
+  return `The host has no address on the public Internet, and ${REACH_KEY} of the configuration file does not list it.`
+}
+
+/** Also where a token was to be fetched. */
+function isRefusedAddress({ cause }: Error): boolean {
+  return cause instanceof AddressRefused || (cause instanceof GatewayError && isRefusedAddress(cause))
+}
+
+/** The provider's own words are what helps the operator; they are cleaned like those that clients see. */
+function saidBy({ detail, message }: GatewayError, { provider }: Deployment): string {
   const secrets = [
     new URL(provider.baseUrl).host,
     ...provider.keys.map(({ credential }) => credential),

@@ -51,7 +51,7 @@ export function upstreamHandlers({ database, book, seal, tryUpstream }: Upstream
       const keys = newKeys.map((key) => draftKey(id, key))
       const now = new Date()
       const draft = { id, entry, headers, enabled, keys, createdAt: now, updatedAt: now }
-      checking(() => resolveStoredUpstream(draft, book.timeouts))
+      checking(() => resolveStoredUpstream(draft, book))
       const shown = await database.transaction(async (tx) => {
         await lockStored(tx)
         const { upstreams } = await read(tx)
@@ -74,7 +74,7 @@ export function upstreamHandlers({ database, book, seal, tryUpstream }: Upstream
       const shown = await database.transaction(async (tx) => {
         const { stored } = await take(tx, params.id)
         const changed = changedBy(stored, body)
-        checking(() => resolveStoredUpstream(changed, book.timeouts))
+        checking(() => resolveStoredUpstream(changed, book))
         await putUpstream(tx, seal, { ...changed, headers: changed.headers ?? {} })
         return bookedOf(await read(tx), params.id)
       })
@@ -92,7 +92,15 @@ export function upstreamHandlers({ database, book, seal, tryUpstream }: Upstream
       const deployment = trialDeployment(book, await read(database), params.id, body)
       const { ok, status, latencyMs, error } = await tryUpstream(deployment, signal)
       const { key, upstreamModel } = deployment
-      return { ok, status, latency_ms: latencyMs, model: upstreamModel, key_id: key.id, error }
+      return {
+        ok,
+        status,
+        latency_ms: latencyMs,
+        model: upstreamModel,
+        key_id: key.id,
+        // What the upstream says may be the inside of another server.
+        error: error === null ? null : { code: error.code, message: error.message },
+      }
     },
   }
 }

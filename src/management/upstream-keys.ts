@@ -37,7 +37,7 @@ export function draftKey(
 export function checkKey(book: UpstreamBook, upstream: StoredUpstream, key: StoredUpstreamKey): void {
   const alone = { ...upstream, keys: [key] }
   try {
-    resolveStoredUpstream(alone, book.timeouts)
+    resolveStoredUpstream(alone, book)
   } catch (cause) {
     if (!(cause instanceof ConfigError)) throw cause
     const [list, , ...path] = cause.path

@@ -4,7 +4,7 @@ import { GatewayError } from '../core/errors.ts'
 import { GrowingBody } from '../core/growing-body.ts'
 import { isServiceAccount } from '../core/service-account.ts'
 import type { ServiceAccount } from '../core/service-account.ts'
-import type { UpstreamTimeouts } from '../core/snapshot.ts'
+import type { Provider, UpstreamTimeouts } from '../core/snapshot.ts'
 import type { UpstreamCall, UpstreamClient, UpstreamListener } from './upstream-client.ts'
 
 const GRANT = 'urn:ietf:params:oauth:grant-type:jwt-bearer'
@@ -18,6 +18,8 @@ const MAX_ANSWER_BYTES = 65_536
 /** Accounts of configurations that are gone are forgotten some day. */
 const MAX_ACCOUNTS = 1_000
 const TIMEOUTS: UpstreamTimeouts = { connectMs: 5_000, firstByteMs: 10_000, idleMs: 10_000, totalMs: 20_000 }
+
+type Bound = Pick<Provider, 'publicOnly'>
 
 interface Token {
   readonly value: string
@@ -39,12 +41,13 @@ export class GoogleTokens {
   /**
    * What is sent for a credential: a promise only where a token has to be fetched first. Rejects with UPSTREAM_AUTH when
    * the account is refused, else with what went wrong on the way.
+   * @param bound of the upstream: an account that is not the operator's own may name public addresses alone
    */
-  tokenFor(credential: string): string | Promise<string> {
+  tokenFor(credential: string, bound: Bound = {}): string | Promise<string> {
     if (!isServiceAccount(credential)) return credential
     const leftMs = (this.#tokens.get(credential)?.untilMs ?? 0) - this.#clock.now()
     if (leftMs > RENEW_MS) return this.#tokens.get(credential)?.value ?? ''
-    const fetched = this.#fetching.get(credential) ?? this.#fetch(credential)
+    const fetched = this.#fetching.get(credential) ?? this.#fetch(credential, bound)
     if (leftMs <= LAST_USE_MS) return fetched
     // The token at hand is good for some minutes: this request does not wait, and a later one may try again.
     fetched.catch(() => undefined)
@@ -56,17 +59,17 @@ export class GoogleTokens {
     this.#tokens.delete(credential)
   }
 
-  #fetch(credential: string): Promise<string> {
-    const fetching = this.#exchange(credential).finally(() => {
+  #fetch(credential: string, bound: Bound): Promise<string> {
+    const fetching = this.#exchange(credential, bound).finally(() => {
       this.#fetching.delete(credential)
     })
     this.#fetching.set(credential, fetching)
     return fetching
   }
 
-  async #exchange(credential: string): Promise<string> {
+  async #exchange(credential: string, bound: Bound): Promise<string> {
     const account = JSON.parse(credential) as ServiceAccount
-    const answer = await this.#post(account.token_uri, await this.#assertion(account))
+    const answer = await this.#post(account.token_uri, await this.#assertion(account), bound)
     const { access_token: value, expires_in: seconds } = answer
     if (typeof value !== 'string' || value === '' || typeof seconds !== 'number') {
       throw new GatewayError('UPSTREAM_INVALID_ANSWER', { detail: 'no access token in the answer' })
@@ -92,14 +95,18 @@ export class GoogleTokens {
     }
   }
 
-  #post(tokenUri: string, assertion: string): Promise<Readonly<Record<string, unknown>>> {
+  #post(
+    tokenUri: string,
+    assertion: string,
+    { publicOnly = false }: Bound,
+  ): Promise<Readonly<Record<string, unknown>>> {
     const { origin, pathname, search } = new URL(tokenUri)
     const body = Buffer.from(new URLSearchParams({ grant_type: GRANT, assertion }).toString())
     const headers = ['content-type', 'application/x-www-form-urlencoded', 'accept', 'application/json']
     return new Promise((resolve, reject) => {
       const listener = new TokenListener(resolve, reject)
       listener.call = this.#client.send(
-        { origin, path: pathname + search, method: 'POST', headers, body, timeouts: TIMEOUTS },
+        { origin, path: pathname + search, method: 'POST', headers, body, timeouts: TIMEOUTS, publicOnly },
         listener,
       )
     })

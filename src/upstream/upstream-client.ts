@@ -17,6 +17,8 @@ export interface UpstreamRequest {
    * and UPSTREAM_UNREACHABLE means that nothing was sent.
    */
   readonly once?: boolean
+  /** The address is not the operator's own: nothing is connected to but what `UpstreamReach` allows. */
+  readonly publicOnly?: boolean
 }
 
 export type UpstreamHeaders = Readonly<Record<string, string | string[] | undefined>>

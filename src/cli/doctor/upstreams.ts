@@ -99,12 +99,8 @@ async function checkByCall(name: string, config: Config, upstream: UpstreamConfi
     if (error.code === 'UPSTREAM_RATE_LIMITED') {
       return warning(name, 'is limited at the moment', 'see the limits and the balance of its account')
     }
-    if (error.code === 'UPSTREAM_AUTH') return refused(name, error.message)
-    return failed(
-      name,
-      `${upstreamModel}: ${error.message}`,
-      'see that base_url is right and the key may use this model',
-    )
+    if (error.code === 'UPSTREAM_AUTH') return refused(name, error.said)
+    return failed(name, `${upstreamModel}: ${error.said}`, 'see that base_url is right and the key may use this model')
   } catch (cause) {
     if (cause instanceof GatewayError && cause.code === 'INVALID_FIELD') return skipped(name, cause.message)
     throw cause

@@ -1,6 +1,7 @@
 import { GatewayError } from '../../core/errors.ts'
 import { GrowingBody } from '../../core/growing-body.ts'
 import type { AuthStyle, Provider, Snapshot, UpstreamKey } from '../../core/snapshot.ts'
+import type { UpstreamReach } from '../../core/upstream-reach.ts'
 import { readFailureBody } from '../../dialects/failure.ts'
 import { redactUpstreamText } from '../../dialects/redact.ts'
 import type { VideoCodec } from '../../dialects/videos/codec.ts'
@@ -34,11 +35,13 @@ export interface JobState {
 export class JobReader {
   readonly #upstream: UpstreamClient
   readonly #tokens: GoogleTokens
+  readonly #reach: UpstreamReach
   #places = new Map<string, { readonly provider: Provider; readonly key: UpstreamKey }>()
 
-  constructor(upstream: UpstreamClient, tokens: GoogleTokens) {
+  constructor(upstream: UpstreamClient, tokens: GoogleTokens, reach: UpstreamReach) {
     this.#upstream = upstream
     this.#tokens = tokens
+    this.#reach = reach
   }
 
   update(snapshot: Snapshot): void {
@@ -79,6 +82,7 @@ export class JobReader {
     const known = codec.contentPath?.(base, job.vendorId)
     const parts: FetchParts = {
       origin,
+      reach: this.#reach,
       find: async () => {
         credential = await this.#credentialAt(place)
         return known === undefined ? this.#sourceOf(job) : origin + known
@@ -99,8 +103,8 @@ export class JobReader {
     return look.source
   }
 
-  #credentialAt({ key, auth }: JobPlace): string | Promise<string> {
-    return auth === 'google' ? this.#tokens.tokenFor(key.credential) : key.credential
+  #credentialAt({ provider, key, auth }: JobPlace): string | Promise<string> {
+    return auth === 'google' ? this.#tokens.tokenFor(key.credential, provider) : key.credential
   }
 
   #placeOf(job: VideoJob): JobPlace | undefined {

@@ -1,15 +1,15 @@
 import { GatewayError } from '../../core/errors.ts'
+import type { UpstreamReach } from '../../core/upstream-reach.ts'
 import type { UpstreamCall, UpstreamHeaders, UpstreamListener } from '../../upstream/upstream-client.ts'
 
 const REDIRECTS = new Set([301, 302, 303, 307, 308])
 const MAX_HOPS = 5
-const HOST = /^(?:[a-z0-9-]+\.)+[a-z][a-z0-9-]*$/i
-/** Names that mean something inside a network alone. */
-const INNER = /\.(?:local|localhost|internal|intranet|lan|home|corp|arpa)$/i
 
 export interface FetchParts {
   /** Where the provider is reached: its credential goes there and nowhere else. */
   readonly origin: string
+  /** Of all other places: a provider must not have the gateway call what is inside its network. */
+  readonly reach: UpstreamReach
   /** Address of the video; rejects when there is none. */
   readonly find: () => Promise<string>
   readonly send: (url: URL, isProvider: boolean, listener: UpstreamListener) => UpstreamCall
@@ -81,7 +81,7 @@ export class VideoFetch implements UpstreamCall, UpstreamListener {
     if (this.#isOver) return
     const url = parse(address, this.#url)
     const isProvider = url?.origin === this.#parts.origin
-    if (url === null || this.#hops === MAX_HOPS || !(isProvider || isPublic(url))) {
+    if (url === null || this.#hops === MAX_HOPS || !(isProvider || this.#mayFetchFrom(url))) {
       this.onError(
         new GatewayError('UPSTREAM_INVALID_ANSWER', { detail: 'the video is nowhere it may be fetched from' }),
       )
@@ -92,6 +92,11 @@ export class VideoFetch implements UpstreamCall, UpstreamListener {
     this.#call = this.#parts.send(url, isProvider, this)
     if (this.#isPaused) this.#call.pause()
   }
+
+  #mayFetchFrom(url: URL): boolean {
+    const { reach } = this.#parts
+    return reach.refusalOf(url) === null && (url.port === '' || reach.isListed(url.hostname))
+  }
 }
 
 function parse(address: string, base: URL | null): URL | null {
@@ -100,9 +105,4 @@ function parse(address: string, base: URL | null): URL | null {
   } catch {
     return null
   }
-}
-
-/** A provider must not have the gateway call what is inside its network. */
-function isPublic({ protocol, hostname, port }: URL): boolean {
-  return protocol === 'https:' && port === '' && HOST.test(hostname) && !INNER.test(hostname)
 }

@@ -1,10 +1,12 @@
 import type { LookupFunction } from 'node:net'
 import type { DeadlineClock } from '../../core/deadlines.ts'
 import { Deadline } from '../../core/deadlines.ts'
+import type { Connect } from '../connector.ts'
 import { Connection } from './connection.ts'
 
 export interface ConnectionPoolOptions {
   readonly origin: string
+  readonly connect: Connect
   readonly lookup: LookupFunction
   readonly deadlines: DeadlineClock
   /** Whether one more may be opened. */
@@ -59,6 +61,7 @@ export class ConnectionPool {
   #open(): Connection {
     const connection = new Connection({
       ...this.#target,
+      connect: this.#options.connect,
       lookup: this.#options.lookup,
       onIdle: (idle) => {
         this.#free(idle)

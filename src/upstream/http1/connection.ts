@@ -1,6 +1,5 @@
-import { connect } from 'node:net'
 import type { LookupFunction, Socket } from 'node:net'
-import { connect as connectTls } from 'node:tls'
+import type { Connect } from '../connector.ts'
 import type { UpstreamHeaders } from '../upstream-client.ts'
 import { HttpFault } from './http-fault.ts'
 import { ResponseParser } from './response-parser.ts'
@@ -23,6 +22,7 @@ export interface ConnectionOptions {
   readonly host: string
   readonly port: number
   readonly isTls: boolean
+  readonly connect: Connect
   readonly lookup: LookupFunction
   /** The response is whole and another request may be sent. */
   readonly onIdle: (connection: Connection) => void
@@ -53,10 +53,11 @@ export class Connection {
 
   constructor(options: ConnectionOptions) {
     this.#options = options
-    const { host, port, isTls, lookup } = options
-    const common = {
+    const { host, port, isTls, connect, lookup } = options
+    this.#socket = connect({
       host,
       port,
+      isTls,
       lookup,
       noDelay: true,
       onread: {
@@ -66,8 +67,7 @@ export class Connection {
           return true
         },
       },
-    }
-    this.#socket = isTls ? connectTls({ ...common, servername: host, ALPNProtocols: ['http/1.1'] }) : connect(common)
+    })
     this.#socket.on(isTls ? 'secureConnect' : 'connect', () => {
       this.#exchange?.onConnected()
     })

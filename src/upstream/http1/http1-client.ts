@@ -1,6 +1,10 @@
+import type { LookupFunction } from 'node:net'
 import type { DeadlineClock } from '../../core/deadlines.ts'
 import { Deadline } from '../../core/deadlines.ts'
 import { GatewayError } from '../../core/errors.ts'
+import { UpstreamReach } from '../../core/upstream-reach.ts'
+import { connectWithin, openSocket } from '../connector.ts'
+import type { Connect } from '../connector.ts'
 import { createCachedLookup } from '../dns-cache.ts'
 import type {
   UpstreamCall,
@@ -27,6 +31,10 @@ export interface Http1ClientOptions {
   readonly deadlines: DeadlineClock
   /** To all origins together; Infinity: as many as there are calls. */
   readonly maxConnections: number
+  /** Of requests that are `publicOnly`. Default: the public Internet. */
+  readonly reach?: UpstreamReach
+  readonly connect?: Connect
+  readonly lookup?: LookupFunction
 }
 
 /**
@@ -36,15 +44,21 @@ export interface Http1ClientOptions {
 export class Http1Client implements UpstreamClient {
   readonly #options: Http1ClientOptions
   readonly #pools = new Map<string, ConnectionPool>()
-  readonly #lookup = createCachedLookup()
+  readonly #lookup: LookupFunction
+  readonly #connect: Connect
+  readonly #connectWithin: Connect
   #open = 0
 
   constructor(options: Http1ClientOptions) {
+    const { reach = new UpstreamReach(), connect = openSocket, lookup = createCachedLookup() } = options
     this.#options = options
+    this.#lookup = lookup
+    this.#connect = connect
+    this.#connectWithin = connectWithin(reach, connect)
   }
 
   send(request: UpstreamRequest, listener: UpstreamListener): UpstreamCall {
-    const call = new Http1Call(request, listener, this.#pool(request.origin), this.#options.deadlines)
+    const call = new Http1Call(request, listener, this.#pool(request), this.#options.deadlines)
     call.begin()
     return call
   }
@@ -55,11 +69,14 @@ export class Http1Client implements UpstreamClient {
     return Promise.resolve()
   }
 
-  #pool(origin: string): ConnectionPool {
-    let pool = this.#pools.get(origin)
+  /** Requests that are bounded by addresses never go out on a connection that was opened without this bound. */
+  #pool({ origin, publicOnly = false }: UpstreamRequest): ConnectionPool {
+    const name = publicOnly ? `public ${origin}` : origin
+    let pool = this.#pools.get(name)
     if (pool === undefined) {
       pool = new ConnectionPool({
         origin,
+        connect: publicOnly ? this.#connectWithin : this.#connect,
         lookup: this.#lookup,
         deadlines: this.#options.deadlines,
         mayOpen: () => this.#open < this.#options.maxConnections || this.#closeIdle(),
@@ -67,7 +84,7 @@ export class Http1Client implements UpstreamClient {
           this.#open += change
         },
       })
-      this.#pools.set(origin, pool)
+      this.#pools.set(name, pool)
     }
     return pool
   }

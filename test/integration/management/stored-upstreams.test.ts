@@ -13,6 +13,8 @@ import { ManagementClient } from '../../support/management-client.ts'
 import { copyMadeDatabase } from '../../support/program.ts'
 import { createTestDatabase } from '../../support/test-database.ts'
 
+/** What admins make is at the simulator here. */
+const WITH_SIMULATOR = { management: { private_upstreams: ['127.0.0.0/8'] } }
 const CREDENTIAL = 'a-credential-that-nobody-else-may-read'
 const HEADER = 'a-header-that-nobody-else-may-read'
 
@@ -32,6 +34,7 @@ afterAll(async () => {
 
 async function start(options: GatewayOptions = {}): Promise<TestGateway> {
   const gateway = await startGateway({
+    config: WITH_SIMULATOR,
     upstreams: [{ id: 'filed', dialect: 'openai-chat', baseUrl: `${simulator.origin}/v1`, models: ['m'] }],
     ...options,
   })
@@ -102,7 +105,10 @@ async function databaseText(gateway: TestGateway): Promise<string> {
 
 describe('what was made', () => {
   const logFile = (): string => join(dataDir, 'gateway.log')
-  const config = (): Record<string, unknown> => ({ log: { level: 'debug', file: logFile() } })
+  const config = (): Record<string, unknown> => ({
+    ...WITH_SIMULATOR,
+    log: { level: 'debug', file: logFile() },
+  })
   let dataDir: string
   let first: TestGateway
   let second: TestGateway

@@ -14,6 +14,7 @@ let made = 0
 beforeAll(async () => {
   simulator = await startSimulator()
   gateway = await startGateway({
+    config: { management: { private_upstreams: ['127.0.0.1'] } },
     upstreams: [
       {
         id: 'filed',
@@ -325,7 +326,7 @@ describe('a test of an upstream', () => {
     expect(simulator.requests().map(({ path }) => path)).toEqual(['/v1/embeddings', '/v1/rerank'])
   })
 
-  it('says what is wrong, and neither credential nor host', async () => {
+  it('says what is wrong in the words of the gateway, and nothing that the upstream said', async () => {
     const { id } = await create()
     const credential = `credential-number-${made}-secret`
     const { host } = new URL(simulator.origin)
@@ -335,7 +336,7 @@ describe('a test of an upstream', () => {
     })
     const refused = await admin.expect('adminTestUpstream', 200, { params: { id }, body: {} })
     expect(refused.json).toMatchObject({ ok: false, status: 401, error: { code: 'UPSTREAM_AUTH' } })
-    expect(refused.text).toContain('Bad key')
+    expect(refused.text).not.toContain('Bad key')
     expect(refused.text).not.toContain(credential)
     expect(refused.text).not.toContain(host)
 

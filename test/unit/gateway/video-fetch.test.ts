@@ -1,5 +1,6 @@
 import { expect, it } from 'vitest'
 import type { GatewayError } from '../../../src/core/errors.ts'
+import { UpstreamReach } from '../../../src/core/upstream-reach.ts'
 import { VideoFetch } from '../../../src/gateway/video/video-fetch.ts'
 import type { UpstreamHeaders, UpstreamListener } from '../../../src/upstream/upstream-client.ts'
 
@@ -41,7 +42,7 @@ async function fetchFrom(source: string, redirects: Readonly<Record<string, stri
       const nothing = (): void => undefined
       return { pause: nothing, resume: nothing, abort: () => void (isAborted = true) }
     }
-    new VideoFetch({ origin: ORIGIN, find: () => Promise.resolve(source), send }, listener)
+    new VideoFetch({ origin: ORIGIN, reach: new UpstreamReach(), find: () => Promise.resolve(source), send }, listener)
   })
 }
 

@@ -69,7 +69,7 @@ export class Accountant {
 // Two whole literals: V8 makes a slow object of one that another is spread into.
 
 function beginRecord(ctx: RequestContext): BeginRecord {
-  const key = ctx.principal?.key
+  const key = ctx.principal?.key ?? ctx.refusedKey
   return {
     kind: 'begin',
     id: ctx.id,
@@ -92,7 +92,7 @@ function beginRecord(ctx: RequestContext): BeginRecord {
 }
 
 function endRecord(ctx: RequestContext, nowUs: number): EndRecord {
-  const key = ctx.principal?.key
+  const key = ctx.principal?.key ?? ctx.refusedKey
   return {
     kind: 'end',
     id: ctx.id,

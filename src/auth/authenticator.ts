@@ -57,6 +57,12 @@ export class Authenticator {
     return known.principal
   }
 
+  /** The key of a request, whether it may be used or not; null when there is none, or none that is known. */
+  keyOf(request: IncomingRequest): EntryKey | null {
+    const presented = presentedKey(request)
+    return (presented === null ? undefined : this.#find(presented))?.principal.key ?? null
+  }
+
   #find(presented: string): KnownKey | undefined {
     let digest = this.#digests.get(presented)
     if (digest === undefined) {

@@ -5,6 +5,7 @@ import type { VendorJobName } from './dialect.ts'
 import type { Principal } from './principal.ts'
 import type { RequestBody } from './request-body.ts'
 import type { AttemptRecord } from './request-record.ts'
+import type { EntryKey } from './snapshot.ts'
 import type { TraceContext } from './trace-context.ts'
 import type { Settlement, Usage } from './usage.ts'
 import { emptyUsage } from './usage.ts'
@@ -55,6 +56,8 @@ export class RequestContext {
   /** Null when traces are off. */
   readonly trace: TraceContext | null
   principal: Principal | null = null
+  /** A key that is known and may not be used: the refusal belongs into its owner's log. */
+  refusedKey: EntryKey | null = null
   body: RequestBody | null = null
   /** As asked, also when the body was refused. */
   model: string | null = null

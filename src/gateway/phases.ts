@@ -59,8 +59,9 @@ const JSON_TYPE = /^\s*application\/(?:[a-z0-9.+-]+\+)?json\s*(?:;|$)/i
 export function createPhases(parts: PhaseParts): Phases {
   const { clock, accountant, limits } = parts
 
-  /** Counts what counts against the address, which may have its own refusal. */
+  /** Notes whose key it was, and counts what counts against the address, which may have its own refusal. */
   const refused = (ctx: RequestContext, cause: unknown): GatewayError => {
+    ctx.refusedKey = parts.authenticator.keyOf(ctx.exchange.request)
     const refusal = GatewayError.from(cause)
     if (refusal.type !== 'auth_error' && refusal.code !== 'CONTROL_UNAVAILABLE') return refusal
     return parts.addressFailures.record(ctx.exchange.request.address, clock.now()) ?? refusal

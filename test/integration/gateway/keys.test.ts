@@ -104,8 +104,9 @@ describe('answers 401 in both dialects, and asks no upstream, for', () => {
       error_code: code,
       settlement: 'none',
       attempts: 0,
-      key: null,
-      key_id: null,
+      ...(code === 'KEY_DISABLED' || code === 'KEY_EXPIRED'
+        ? { key: expect.stringMatching(/^sk-.{4}…/) as string, key_id: expect.any(String) as string }
+        : { key: null, key_id: null }),
     })
   })
 })

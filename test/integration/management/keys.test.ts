@@ -47,6 +47,50 @@ async function newKey(more: object = {}): Promise<{ id: string; key: string }> {
   return { id: String(json['id']), key: String(json['key']) }
 }
 
+const REFUSALS = [
+  ['KEY_DISABLED', { enabled: false }],
+  ['KEY_EXPIRED', { enabled: true, expires_at: '2020-01-01T00:00:00Z' }],
+  ['ADDRESS_DENIED', { expires_at: null, ip_allow: ['10.0.0.0/8'] }],
+  ['CLIENT_DENIED', { ip_allow: null, client_allow: ['somebody-else/'] }],
+  ['MODEL_DENIED', { client_allow: null, models: ['n'] }],
+] as const
+
+it("shows every refusal of a known key in its owner's request log", { timeout: 60_000 }, async () => {
+  const { id, key } = await newKey()
+  const refused: Array<{ id: string; code: string }> = []
+  for (const [code, change] of REFUSALS) {
+    const { enabled, ...fields } = { enabled: undefined, ...change }
+    if (enabled !== undefined) await user.expect('toggleKey', 200, { params: { id }, body: { enabled } })
+    if (Object.keys(fields).length > 0) await user.expect('updateKey', 200, { params: { id }, body: fields })
+    const requestId = await eventually(async () => {
+      const answer = await chat(key)
+      expect(await answer.json()).toMatchObject({ error: { code } })
+      return answer.headers.get('x-request-id') ?? ''
+    })
+    refused.push({ id: requestId, code })
+  }
+  for (const { id: requestId, code } of refused) {
+    await eventually(async () => {
+      const { json } = await user.expect('listLogs', 200, { query: { request_id: requestId } })
+      expect(json['data']).toMatchObject([{ id: requestId, key_id: id, error_code: code }])
+    })
+  }
+})
+
+it('shows a refusal of the key of an enterprise in the log of the enterprise', async () => {
+  const { json: enterprise } = await admin.expect('adminCreateEnterprise', 201, { body: { name: 'Refused' } })
+  const params = { id: String(enterprise['id']) }
+  const made = await admin.expect('createEnterpriseKey', 201, {
+    params,
+    body: { name: 'expired', monthly_budget: 1_000_000, expires_at: '2020-01-01T00:00:00Z' },
+  })
+  expect((await chat(String(made.json['key']))).status).toBe(401)
+  await eventually(async () => {
+    const { json } = await admin.expect('enterpriseLogs', 200, { params })
+    expect(json['data']).toMatchObject([{ key_id: made.json['id'], error_code: 'KEY_EXPIRED', status: 401 }])
+  })
+})
+
 describe("a user's key", () => {
   it('works once it is made, is told once, and is listed masked', async () => {
     const { id, key } = await newKey()

@@ -37,11 +37,13 @@ import { LeaseBook } from './limits/lease-book.ts'
 import { LeasedSlots } from './limits/leased-slots.ts'
 import { FrontLink } from './link/front-link.ts'
 import { SnapshotFile } from './link/snapshot-file.ts'
+import { LadderLog } from './overload/ladder-log.ts'
 import { LoopSampler } from './overload/loop-sampler.ts'
 import { Overload } from './overload/overload.ts'
-import { Resources } from './overload/resources.ts'
+import { freeDiskBytes, Resources } from './overload/resources.ts'
 import { RetryBudget } from './scheduling/retry-budget.ts'
 import { Scheduler } from './scheduling/scheduler.ts'
+import { describeKeyNews } from './scheduling/words.ts'
 import { createClientAddresses } from './server/client-address.ts'
 import { createHttpServer } from './server/http-server.ts'
 import { loadUws } from './server/uws.ts'
@@ -154,7 +156,8 @@ async function runFront(setup: FrontSetup): Promise<void> {
     deadlines,
     maxWaiting: config.upstream.queueMax,
     announce: (news) => {
-      schedulerLog.warn({ ...news }, 'learned about an upstream key')
+      const severity = news.kind === 'disabled' ? 'error' : 'warn'
+      schedulerLog[severity]({ ...news }, describeKeyNews(news, clock.now()))
       link.announce(news)
     },
   })
@@ -163,7 +166,6 @@ async function runFront(setup: FrontSetup): Promise<void> {
   let snapshotAtMs = 0
   let onFirstSnapshot: (() => void) | null = null
   const isReady = (): boolean => snapshot !== null
-  const health = new Health({ clock, scheduler, isReady, isWritable: () => journal.writable })
   const cacheShare = { promptTokens: 0, cachedTokens: 0 }
   const { inlineMaxBytes } = config.workers
 
@@ -203,21 +205,25 @@ async function runFront(setup: FrontSetup): Promise<void> {
   const resources = new Resources({
     maxMemoryBytes: config.overload.maxMemoryBytes,
     processes: config.server.fronts,
-    directory: journalDirectory,
+    freeDiskBytes: () => freeDiskBytes(journalDirectory),
     minFreeDiskBytes: config.overload.minFreeDiskBytes,
     heldBytes: () => journal.heldBytes,
     maxHeldBytes: MAX_HELD_BYTES,
     onFault: onTimerFault,
+  })
+  const ladderLog = new LadderLog((severity, message, level) => {
+    logger[severity]({ overloadLevel: level }, message)
   })
   const overload = new Overload({
     loopDelayTargetMs: config.overload.loopDelayMs,
     minConcurrency: config.overload.minConcurrency,
     maxInFlight: config.limits.maxRequestsInFlight,
     resources: () => resources.read(),
-    onChange: ({ level, cause }, limit) => {
-      logger.warn({ level, cause, limit }, 'the step of the overload ladder has changed')
+    onInterval: (pressure, limit) => {
+      ladderLog.note(pressure, limit, clock.monotonicUs() / 1000)
     },
   })
+  const health = new Health({ clock, scheduler, overload, isReady, isWritable: () => journal.writable })
   const translator = new Translator(pool, inlineMaxBytes)
   const services = new ServiceWords(pool, inlineMaxBytes)
   const phases = createPhases({

@@ -7,8 +7,13 @@ const Percentage = (description: string) => Type.String({ description, pattern: 
 export const Health = Type.Object(
   {
     status: Type.Enum(['healthy', 'degraded', 'unhealthy'], {
-      description: 'degraded: some upstream key or store is impaired, or the database far behind the journal.',
+      description:
+        'degraded: some upstream key or store is impaired, some AI requests are refused, or the database is far behind the journal. ' +
+        'unhealthy (503): no AI request can be served.',
     }),
+    reasons: Type.Optional(
+      Type.Array(Type.String(), { description: 'Only when the status is not healthy: why, in words for operators.' }),
+    ),
     available_keys: Type.Integer({ description: 'Upstream keys enabled and not cooling.', minimum: 0 }),
     total_concurrency: Type.Integer({ description: 'Slots of those keys.', minimum: 0 }),
     cache_hit_rate: Percentage('Prompt tokens served from prompt caches over five minutes, e.g. 12.5%.'),
@@ -39,9 +44,18 @@ const Check = Type.Object({
 })
 export type ReadinessCheck = Static<typeof Check>
 
-/** GET /health/ready; 503 when a part that is needed is down, and while draining. */
+/**
+ * GET /health/ready; 503 when a part that is needed is down, and while draining. `journal`: requests can be recorded.
+ * `capacity`: the process has room for requests.
+ */
 export const Readiness = Type.Object({
   status: Type.Enum(['ready', 'not_ready', 'draining']),
-  checks: Type.Object({ database: Check, cache: Check, key_pool: Check }),
+  checks: Type.Object({
+    database: Check,
+    cache: Check,
+    key_pool: Check,
+    journal: Type.Optional(Check),
+    capacity: Type.Optional(Check),
+  }),
 })
 export type Readiness = Static<typeof Readiness>

@@ -10,6 +10,7 @@ import { checkClock } from './doctor/clock.ts'
 import type { ClockReading } from './doctor/clock.ts'
 import { failed, ok, reasonOf } from './doctor/finding.ts'
 import type { Finding } from './doctor/finding.ts'
+import { checkGateway } from './doctor/gateway.ts'
 import {
   checkCertificate,
   checkDataDirectory,
@@ -64,6 +65,7 @@ async function examine(options: CommonOptions, spend: boolean, output: Output): 
     ['secrets', async () => ({ findings: [await checkSecrets(config)] })],
     ['disk', async () => ({ findings: [await checkDisk(config)] })],
     ['ports', async () => ({ findings: await checkPorts(config, holder) })],
+    ['gateway', async () => ({ findings: [await checkGateway(config, holder)] })],
     ['certificate', async () => ({ findings: [await checkCertificate(config)] })],
     ['database', () => checkDatabase(config, holder)],
     ['redis', async () => ({ findings: [await checkRedis(config)] })],

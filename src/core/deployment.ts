@@ -22,7 +22,8 @@ export type AttemptOutcome =
   /** The request's fault: the key works. */
   | { readonly kind: 'refused' }
   | { readonly kind: 'rate-limited'; readonly retryAfterSeconds: number | null }
-  | { readonly kind: 'unauthorised' }
+  /** `detail`: what the provider said of the key, for operators. */
+  | { readonly kind: 'unauthorised'; readonly detail?: string }
   | { readonly kind: 'failed' }
   /** No connection, or one that broke before a word was said: other keys of the provider will fare no better. */
   | { readonly kind: 'unreachable' }

@@ -85,7 +85,7 @@ export function outcomeOf(error: GatewayError): AttemptOutcome {
     case 'UPSTREAM_OVERLOADED':
       return { kind: 'rate-limited', retryAfterSeconds: error.retryAfterSeconds }
     case 'UPSTREAM_AUTH':
-      return { kind: 'unauthorised' }
+      return { kind: 'unauthorised', ...(error.detail === null ? {} : { detail: error.detail }) }
     case 'UPSTREAM_INVALID_REQUEST':
     case 'UPSTREAM_BODY_TOO_LARGE':
     case 'CONTEXT_LENGTH_EXCEEDED':

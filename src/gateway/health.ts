@@ -3,6 +3,9 @@ import type { Clock } from '../core/clock.ts'
 import type { Exchange } from '../core/exchange.ts'
 import type { CacheShare, Check, JournalHealth, StoreHealth } from '../core/health.ts'
 import { newRequestId } from '../core/request-id.ts'
+import type { Overload } from '../overload/overload.ts'
+import { describeRefusals } from '../overload/words.ts'
+import { describeKeyPool } from '../scheduling/words.ts'
 import type { Scheduler } from '../scheduling/scheduler.ts'
 
 /** News from the control process older than this says nothing about now. */
@@ -10,9 +13,17 @@ const STALE_MS = 5_000
 
 export interface HealthParts {
   readonly clock: Clock
-  readonly scheduler: Scheduler
+  readonly scheduler: Pick<Scheduler, 'capacity'>
+  readonly overload: Pick<Overload, 'refuses' | 'pressure' | 'limit'>
   readonly isReady: () => boolean
   readonly isWritable: () => boolean
+}
+
+/** What AI requests need of this process. */
+interface Needs {
+  readonly keyPool: Check
+  readonly journal: Check
+  readonly capacity: Check
 }
 
 /** Answers the three probes from what this process knows; never waits. */
@@ -37,15 +48,23 @@ export class Health {
   }
 
   readonly overall = (exchange: Exchange): void => {
-    const { clock, scheduler, isReady } = this.#parts
-    const { availableKeys, totalConcurrency, keys } = scheduler.capacity(clock.now())
+    const { clock, scheduler } = this.#parts
+    const { availableKeys, totalConcurrency } = scheduler.capacity(clock.now())
     const { database, cache, journal } = this.#checks()
+    const needs = this.#needs()
+    const able = this.#isAble(needs)
     const isBehind = journal?.isBehind === true
-    const impaired = availableKeys < keys || database.status === 'down' || cache.status === 'down' || isBehind
-    const able = isReady() && availableKeys > 0
+    const reasons = [
+      ...(this.#parts.isReady() ? [] : ['the configuration has not been loaded yet']),
+      ...Object.values(needs).flatMap(({ message }: Check) => message ?? []),
+      ...(database.status === 'down' ? [`the database is down: ${database.message ?? 'no answer'}`] : []),
+      ...(cache.status === 'down' ? [`Redis is down: ${cache.message ?? 'no answer'}`] : []),
+      ...(isBehind ? ['the database is far behind the journal'] : []),
+    ]
     const { promptTokens, cachedTokens } = this.#cacheShare
     this.#answer(exchange, able ? 200 : 503, {
-      status: able ? (impaired ? 'degraded' : 'healthy') : 'unhealthy',
+      status: able ? (reasons.length > 0 ? 'degraded' : 'healthy') : 'unhealthy',
+      ...(reasons.length > 0 ? { reasons } : {}),
       available_keys: availableKeys,
       total_concurrency: totalConcurrency,
       cache_hit_rate: percentage(cachedTokens, promptTokens),
@@ -58,20 +77,47 @@ export class Health {
     this.#answer(exchange, 200, { status: 'ok' })
   }
 
-  /** 503 while draining, before the first snapshot, without a usable key, or when nothing can be recorded. The stores are told, not needed. */
+  /**
+   * 503 while draining, and while no AI request would be served: before the first snapshot, without a usable key, when
+   * nothing can be recorded, when overload refuses all but a trickle. A front that refuses some beside those that it serves
+   * stays ready: without it the others would have even more to do. The stores are told, not needed.
+   */
   readonly ready = (exchange: Exchange): void => {
-    const { clock, scheduler, isReady, isWritable } = this.#parts
-    const { availableKeys } = scheduler.capacity(clock.now())
-    const keyPool: Check =
-      availableKeys > 0
-        ? { status: 'ok', latencyMs: 0 }
-        : { status: 'down', latencyMs: 0, message: 'no upstream key is usable' }
     const { database, cache } = this.#checks()
-    const able = isReady() && isWritable() && availableKeys > 0 && !this.#draining
+    const needs = this.#needs()
+    const able = this.#isAble(needs) && !this.#draining
     this.#answer(exchange, able ? 200 : 503, {
       status: this.#draining ? 'draining' : able ? 'ready' : 'not_ready',
-      checks: { database: rendered(database), cache: rendered(cache), key_pool: rendered(keyPool) },
+      checks: {
+        database: rendered(database),
+        cache: rendered(cache),
+        key_pool: rendered(needs.keyPool),
+        journal: rendered(needs.journal),
+        capacity: rendered(needs.capacity),
+      },
     })
+  }
+
+  #isAble(needs: Needs): boolean {
+    return this.#parts.isReady() && Object.values(needs).every(({ status }: Check) => status === 'ok')
+  }
+
+  #needs(): Needs {
+    const { clock, scheduler, overload, isWritable } = this.#parts
+    const pool = scheduler.capacity(clock.now())
+    const { refuses } = overload
+    return {
+      keyPool: check(pool.availableKeys > 0, describeKeyPool(pool)),
+      journal: isWritable()
+        ? check(true, null)
+        : check(false, 'AI requests are refused: the journal cannot be written, check the disk of the data directory'),
+      capacity: check(
+        refuses !== 'all',
+        refuses === 'none'
+          ? null
+          : `${refuses === 'all' ? '' : 'some '}AI requests are refused: ${describeRefusals(overload.pressure, overload.limit)}`,
+      ),
+    }
   }
 
   #checks(): Pick<StoreHealth, 'database' | 'cache'> & { readonly journal: JournalHealth | null } {
@@ -92,6 +138,10 @@ export class Health {
       JSON.stringify(value),
     )
   }
+}
+
+function check(isOk: boolean, message: string | null): Check {
+  return { status: isOk ? 'ok' : 'down', latencyMs: 0, ...(message === null ? {} : { message }) }
 }
 
 function rendered(check: Check): ReadinessCheck {

@@ -1,6 +1,6 @@
 import { AdaptiveLimit } from './adaptive-limit.ts'
 import type { Level, Pressure, Signals } from './pressure.ts'
-import { pressureOf } from './pressure.ts'
+import { NO_PRESSURE, pressureOf } from './pressure.ts'
 import { RetryAfter } from './retry-after.ts'
 
 /** Why a request was refused: all places taken, fewer places for now, too many in one turn of the event loop. */
@@ -14,7 +14,8 @@ export interface OverloadOptions {
   readonly maxInFlight: number
   /** What presses besides the event loop and the requests under way; asked every interval. */
   readonly resources: () => Omit<Signals, 'loopDelayMs' | 'inFlightShare'>
-  readonly onChange: (pressure: Pressure, limit: number) => void
+  /** Called every interval of a tenth of a second, whether the level has changed or not. */
+  readonly onInterval: (pressure: Pressure, limit: number) => void
 }
 
 /** Requests under way that are admitted in any case but a full house: what measures whether things are better. */
@@ -25,6 +26,8 @@ const SAMPLES_PER_INTERVAL = 5
 const INTERVALS_PER_SECOND = 10
 /** A level is left one step at a time, after so many intervals without need for it. */
 const CALM_INTERVALS = 5
+/** With no place free and nobody let in for so long, a request that comes now is refused. */
+const BLOCKED_INTERVALS = 10
 const NEWEST = 0.05
 
 /**
@@ -39,7 +42,7 @@ export class Overload {
   readonly #retryAfter = new RetryAfter()
   #inFlight = 0
   #peakInFlight = 0
-  #pressure: Pressure = { level: 0, cause: 'none' }
+  #pressure = NO_PRESSURE
   #calmIntervals = 0
   #lateMs = 0
   #samples = 0
@@ -47,6 +50,9 @@ export class Overload {
   #loopDelayMs = 0
   #served = 0
   #refused = 0
+  #refusedLastSecond = 0
+  #blockedIntervals = 0
+  #wasEntered = false
   #meanUs = 0
   /** When the first request of the current turn of the event loop was let in; null before it. */
   #turnStartUs: number | null = null
@@ -62,6 +68,19 @@ export class Overload {
 
   get level(): Level {
     return this.#pressure.level
+  }
+
+  get pressure(): Pressure {
+    return this.#pressure
+  }
+
+  /**
+   * Which of the requests that come now are refused. `all` includes "all but a trickle". Those that a busy process refuses
+   * beside those that it serves are `some`.
+   */
+  get refuses(): 'none' | 'some' | 'all' {
+    if (this.level === 3 || this.#blockedIntervals >= BLOCKED_INTERVALS) return 'all'
+    return this.#refused + this.#refusedLastSecond > 0 ? 'some' : 'none'
   }
 
   /** Requests that may be under way now. */
@@ -93,6 +112,7 @@ export class Overload {
       return reason
     }
     this.#inFlight += 1
+    this.#wasEntered = true
     if (this.#inFlight > this.#peakInFlight) this.#peakInFlight = this.#inFlight
     return null
   }
@@ -143,31 +163,29 @@ export class Overload {
     })
     this.#peakInFlight = this.#inFlight
     this.#move(pressure)
+    this.#blockedIntervals = this.#wasEntered || this.#inFlight < this.limit ? 0 : this.#blockedIntervals + 1
+    this.#wasEntered = false
+    this.#options.onInterval(this.#pressure, this.limit)
     this.#intervals += 1
     if (this.#intervals % INTERVALS_PER_SECOND !== 0) return
     this.#retryAfter.update(this.#served, this.#refused, this.#meanUs / 1_000_000)
     this.#served = 0
+    this.#refusedLastSecond = this.#refused
     this.#refused = 0
   }
 
   /** Up at once, down step by step. */
   #move(pressure: Pressure): void {
     const { level } = this.#pressure
-    if (pressure.level > level) {
+    if (pressure.level >= level) {
       this.#calmIntervals = 0
-      this.#change(pressure)
-    } else if (pressure.level === level) this.#calmIntervals = 0
-    else {
-      this.#calmIntervals += 1
-      if (this.#calmIntervals < CALM_INTERVALS) return
-      this.#calmIntervals = 0
-      const next = (level - 1) as Level
-      this.#change({ level: next, cause: next === 0 ? 'none' : this.#pressure.cause })
+      this.#pressure = pressure
+      return
     }
-  }
-
-  #change(pressure: Pressure): void {
-    this.#pressure = pressure
-    this.#options.onChange(pressure, this.limit)
+    this.#calmIntervals += 1
+    if (this.#calmIntervals < CALM_INTERVALS) return
+    this.#calmIntervals = 0
+    const next = (level - 1) as Level
+    this.#pressure = next === 0 ? NO_PRESSURE : { ...this.#pressure, level: next }
   }
 }

@@ -20,34 +20,39 @@ export type Cause = 'none' | 'loop' | 'in-flight' | 'memory' | 'journal' | 'disk
 export interface Pressure {
   readonly level: Level
   readonly cause: Cause
+  /** Of the signal that is the cause: milliseconds for the loop, a share for the others. */
+  readonly value: number
 }
+
+export const NO_PRESSURE: Pressure = { level: 0, cause: 'none', value: 0 }
 
 type Thresholds = readonly [one: number, two: number, three: number]
 
-/** From which value on each signal asks for each level. Loop delay is in shares of its target, disk is the other way round. */
+/** From which value on each signal asks for each level; of several that ask for the same, the first is the cause. Loop delay is in shares of its target, disk is the other way round. */
 const THRESHOLDS: ReadonlyArray<readonly [Cause, Thresholds]> = [
-  // A late loop says that there is too much at a time, not that nothing goes any more: it may be one stall of the machine.
-  ['loop', [0.5, 1, Infinity]],
   ['in-flight', [0.9, Infinity, Infinity]],
   ['memory', [0.8, 0.9, 0.95]],
   ['journal', [0.05, 0.25, 0.5]],
   ['disk', [-4, -2, -1]],
+  // A late loop says that there is too much at a time, not that nothing goes any more: it may be one stall of the machine.
+  ['loop', [0.5, 1, Infinity]],
 ]
 
 /** The highest level that a signal asks for, and which one does. */
 export function pressureOf(signals: Signals, loopDelayTargetMs: number): Pressure {
   const values: Readonly<Record<Cause, number>> = {
     none: 0,
-    loop: signals.loopDelayMs / loopDelayTargetMs,
+    loop: signals.loopDelayMs,
     'in-flight': signals.inFlightShare,
     memory: signals.memoryShare,
     journal: signals.journalShare,
-    disk: -signals.diskFreeShare,
+    disk: signals.diskFreeShare,
   }
-  let highest: Pressure = { level: 0, cause: 'none' }
+  const pressing = { ...values, loop: values.loop / loopDelayTargetMs, disk: -values.disk }
+  let highest = NO_PRESSURE
   for (const [cause, thresholds] of THRESHOLDS) {
-    const level = thresholds.filter((threshold) => values[cause] >= threshold).length as Level
-    if (level > highest.level) highest = { level, cause }
+    const level = thresholds.filter((threshold) => pressing[cause] >= threshold).length as Level
+    if (level > highest.level) highest = { level, cause, value: values[cause] }
   }
   return highest
 }

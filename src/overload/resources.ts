@@ -9,8 +9,8 @@ export interface ResourceOptions {
   /** Null: `MEMORY_SHARE` of what the machine or its container has, divided by `processes`. */
   readonly maxMemoryBytes: number | null
   readonly processes: number
-  /** On the disk of the journal. */
-  readonly directory: string
+  /** Free on the disk of the journal. */
+  readonly freeDiskBytes: () => Promise<number>
   readonly minFreeDiskBytes: number
   /** Bytes of records that could not be written yet. */
   readonly heldBytes: () => number
@@ -21,7 +21,7 @@ export interface ResourceOptions {
 const MEMORY_SHARE = 0.75
 /** Memory is asked for at every tenth look only: the question costs 20 µs. */
 const MEMORY_EVERY = 10
-const DISK_EVERY_MS = 2_000
+const DISK_EVERY_MS = 500
 
 /** Memory and disk of this process, as shares of what it may take. */
 export class Resources {
@@ -64,15 +64,20 @@ export class Resources {
   }
 
   #askDisk(): void {
-    const { directory, minFreeDiskBytes } = this.#options
-    statfs(directory).then(
-      ({ bavail, bsize }) => {
-        this.#diskFreeShare = (bavail * bsize) / minFreeDiskBytes
+    const { freeDiskBytes, minFreeDiskBytes } = this.#options
+    freeDiskBytes().then(
+      (free) => {
+        this.#diskFreeShare = free / minFreeDiskBytes
       },
       // A disk that does not answer shows where records are written.
       () => undefined,
     )
   }
+}
+
+export async function freeDiskBytes(directory: string): Promise<number> {
+  const { bavail, bsize } = await statfs(directory)
+  return bavail * bsize
 }
 
 /** Of the container where there is one, else of the machine. */

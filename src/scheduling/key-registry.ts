@@ -18,6 +18,14 @@ const STATES = {
   disabled: 'disabled',
 } as const
 
+/** Enabled keys, those of them that may be used with their slots, and the others by what keeps them from it. */
+export interface Capacity {
+  readonly keys: number
+  readonly availableKeys: number
+  readonly totalConcurrency: number
+  readonly unusable: Readonly<Record<'disabled' | 'breaker' | 'cooling', number>>
+}
+
 /** The keys of the snapshot, and what has been learned of them over the snapshots. */
 export class KeyRegistry {
   readonly #supply: SlotSupply
@@ -53,14 +61,19 @@ export class KeyRegistry {
     return this.#states.values()
   }
 
-  /** Enabled keys that may be used, and their slots. */
-  capacity(nowMs: number): { availableKeys: number; totalConcurrency: number; keys: number } {
-    const available = this.#keys.filter(({ id }) => this.#isUsable(id, nowMs))
-    return {
-      keys: this.#keys.length,
-      availableKeys: available.length,
-      totalConcurrency: available.reduce((sum, key) => sum + key.maxConcurrency, 0),
+  capacity(nowMs: number): Capacity {
+    const capacity = { keys: this.#keys.length, availableKeys: 0, totalConcurrency: 0 }
+    const unusable = { disabled: 0, breaker: 0, cooling: 0 }
+    for (const { id, maxConcurrency } of this.#keys) {
+      const key = this.#states.get(id)
+      const standing = key === undefined ? 'open' : standingOf(key, nowMs, this.#supply)
+      if (standing === 'disabled' || standing === 'breaker' || standing === 'cooling') unusable[standing] += 1
+      else {
+        capacity.availableKeys += 1
+        capacity.totalConcurrency += maxConcurrency
+      }
     }
+    return { ...capacity, unusable }
   }
 
   /** Of all keys in use. */
@@ -80,13 +93,6 @@ export class KeyRegistry {
       state: isHalfOpen ? 'half-open' : STATES[standing],
       coolingSeconds: (usableAtMs(key, nowMs) - nowMs) / 1000,
     }
-  }
-
-  #isUsable(keyId: string, nowMs: number): boolean {
-    const key = this.#states.get(keyId)
-    if (key === undefined) return true
-    const standing = standingOf(key, nowMs, this.#supply)
-    return standing === 'open' || standing === 'full' || standing === 'probe'
   }
 
   #stateOf(provider: Provider, { id, credential }: UpstreamKey): KeyState {

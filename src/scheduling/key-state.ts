@@ -19,6 +19,8 @@ const SHRINK_EPISODE_MS = 1_000
 const SCARCE = 0.2
 const SCARCEST = 0.02
 
+const FAULTS = { failed: 'its calls fail', unreachable: 'its provider cannot be reached' } as const
+
 /** What is known of a provider as a whole; survives snapshots. */
 export class ProviderState {
   readonly id: string
@@ -131,17 +133,17 @@ export class KeyState {
         this.#learnRateLimit(outcome.retryAfterSeconds, nowMs, startedAtMs, announce)
         return
       case 'unauthorised':
-        if (this.breaker.closed) this.#open(nowMs, UNAUTHORISED, announce)
+        if (this.breaker.closed) this.#open(nowMs, outcome.detail, announce)
         return
       case 'failed':
       case 'unreachable':
-        if (this.breaker.fail(nowMs, FAILING)) announce('breaker-open', this.breaker.openUntilMs, outcome.kind)
+        if (this.breaker.fail(nowMs, FAILING)) announce('breaker-open', this.breaker.openUntilMs, FAULTS[outcome.kind])
     }
   }
 
   /** The probe has shown that the key works, or that it does not. */
-  learnFromProbe(outcome: AttemptOutcome['kind'], nowMs: number, announce: Announce): void {
-    switch (outcome) {
+  learnFromProbe(outcome: AttemptOutcome, nowMs: number, announce: Announce): void {
+    switch (outcome.kind) {
       case 'abandoned':
         this.breaker.abandonProbe()
         return
@@ -153,13 +155,17 @@ export class KeyState {
         announce('breaker-closed', nowMs, 'the probe was answered')
         return
       case 'unauthorised':
-        this.#open(nowMs, UNAUTHORISED, announce)
+        this.#open(nowMs, outcome.detail, announce)
         return
       case 'failed':
       case 'unreachable':
         this.#unauthorised = false
         this.breaker.open(nowMs, FAILING)
-        announce('breaker-open', this.breaker.openUntilMs, 'the probe failed')
+        announce(
+          'breaker-open',
+          this.breaker.openUntilMs,
+          `${FAULTS[outcome.kind]}, also the one that tried whether it works again`,
+        )
     }
   }
 
@@ -200,9 +206,10 @@ export class KeyState {
     announce('cooling', untilMs, 'rate limited')
   }
 
-  #open(nowMs: number, backoff: Backoff, announce: Announce): void {
+  #open(nowMs: number, detail: string | undefined, announce: Announce): void {
     this.#unauthorised = true
-    this.breaker.open(nowMs, backoff)
-    announce('disabled', this.breaker.openUntilMs, 'the provider refuses its credential')
+    this.breaker.open(nowMs, UNAUTHORISED)
+    const said = detail === undefined || detail === '' ? '' : ` (${detail})`
+    announce('disabled', this.breaker.openUntilMs, `the provider refuses its credential${said}`)
   }
 }

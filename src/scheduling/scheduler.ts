@@ -19,6 +19,7 @@ import type { SlotSupply } from './slot-supply.ts'
 import { WaitQueue } from './wait-queue.ts'
 import { roomAtMs, usableAtMs } from './wait-estimate.ts'
 import { WaitingSlot } from './waiting-slot.ts'
+import { describeNoRoom } from './words.ts'
 
 const ONLY: Choice = { how: 'only', score: null, waitUs: 0, others: [] }
 /** In `Retry-After`, where room depends on others' calls ending. */
@@ -36,9 +37,6 @@ export interface SchedulerOptions {
   /** What was learned here and others should know. */
   readonly announce: (news: KeyNews) => void
 }
-
-/** Shown where neither time nor room would help. */
-const NO_USABLE_KEY = 'No upstream key of this model is usable at the moment.'
 
 /**
  * Gives out the slots of upstream keys and learns from what becomes of them. Never sleeps or polls: who waits is woken by
@@ -110,7 +108,7 @@ export class Scheduler implements SlotOwner {
       key.latency.add(waitMs, nowMs)
       if (slot.probesKey) {
         slot.probesKey = false
-        key.learnFromProbe('ok', nowMs, this.#announcer(key))
+        key.learnFromProbe({ kind: 'ok' }, nowMs, this.#announcer(key))
         this.#serveQueue(key)
       }
     }
@@ -123,7 +121,7 @@ export class Scheduler implements SlotOwner {
     const { supply, clock } = this.#options
     const nowMs = clock.now()
     const announce = this.#announcer(key)
-    if (slot.probesKey) key.learnFromProbe(outcome.kind, nowMs, announce)
+    if (slot.probesKey) key.learnFromProbe(outcome, nowMs, announce)
     key.learn(outcome, { nowMs, startedAtMs: slot.startedAtMs, held: supply.held(key.id), announce })
     const isWide = key.provider.learn(outcome.kind, slot.probesProvider, nowMs)
     key.inFlight -= 1
@@ -264,10 +262,10 @@ export class Scheduler implements SlotOwner {
     const atMs = Math.min(...keys.map((key) => usableAtMs(key, nowMs)))
     const guessedMs = Math.min(MAX_GUESSED_MS, this.#paceMs * (this.#queue.size + 1))
     const waitMs = atMs === Infinity || atMs <= nowMs ? guessedMs : atMs - nowMs
-    const isUnusable = keys.length > 0 && keys.every((key) => key.unauthorised || !key.enabled)
+    const message = describeNoRoom(keys, nowMs)
     return new GatewayError('NO_UPSTREAM_CAPACITY', {
       retryAfterSeconds: Math.max(1, waitMs / 1000),
-      ...(isUnusable ? { message: NO_USABLE_KEY } : {}),
+      ...(message === null ? {} : { message }),
     })
   }
 

@@ -1,3 +1,4 @@
+import { join } from 'node:path'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import type { Simulator } from '../../../src/simulator/simulator.ts'
 import { startSimulator } from '../../../src/simulator/simulator.ts'
@@ -5,6 +6,7 @@ import { call, chat, expectChatError, expectNothingLeaked, jsonOf, steering } fr
 import { eventually } from '../../support/eventually.ts'
 import type { TestGateway } from '../../support/gateway.ts'
 import { startGateway } from '../../support/gateway.ts'
+import { sluice } from '../../support/sluice.ts'
 
 let simulator: Simulator
 let gateway: TestGateway
@@ -55,6 +57,8 @@ it('is healthy, live and ready, and says so to anybody', async () => {
         database: { status: 'ok', latency_ms: expect.any(Number) },
         cache: { status: expect.stringMatching(/^(?:ok|unused)$/), latency_ms: expect.any(Number) },
         key_pool: { status: 'ok', latency_ms: expect.any(Number) },
+        journal: { status: 'ok', latency_ms: 0 },
+        capacity: { status: 'ok', latency_ms: 0 },
       },
     },
   ])
@@ -91,7 +95,12 @@ it('is degraded, yet ready, while one of the keys cannot be used', async () => {
   expect((await chat(gateway, { model: 'n', messages: steering({ status: 401 }) })).status).toBe(503)
   const health = await probe('/health')
   expect(health.status).toBe(200)
-  expect(jsonOf(health)).toMatchObject({ status: 'degraded', available_keys: 1, total_concurrency: 7 })
+  expect(jsonOf(health)).toMatchObject({
+    status: 'degraded',
+    reasons: [expect.stringMatching(/^1 of 2 upstream keys are not usable \(credential refused by the provider: 1\)/)],
+    available_keys: 1,
+    total_concurrency: 7,
+  })
   expect((await probe('/health/ready')).status).toBe(200)
   expect((await chat(gateway)).status).toBe(200)
 })
@@ -100,7 +109,12 @@ it('is unhealthy and not ready, yet live, when no key can be used', async () => 
   expect((await chat(gateway, { messages: steering({ status: 401 }) })).status).toBe(503)
   const health = await probe('/health')
   expect(health.status).toBe(503)
-  expect(jsonOf(health)).toMatchObject({ status: 'unhealthy', available_keys: 0, total_concurrency: 0 })
+  expect(jsonOf(health)).toMatchObject({
+    status: 'unhealthy',
+    reasons: [expect.stringMatching(/^no upstream key is usable \(credential refused by the provider: 2\)/)],
+    available_keys: 0,
+    total_concurrency: 0,
+  })
   const ready = await probe('/health/ready')
   expect(ready.status).toBe(503)
   expect(jsonOf(ready)).toMatchObject({
@@ -109,3 +123,33 @@ it('is unhealthy and not ready, yet live, when no key can be used', async () => 
   })
   expect((await probe('/health/live')).status).toBe(200)
 })
+
+it('says that no upstream key is usable to clients, and why to operators: in the log and by doctor', async () => {
+  const answer = await chat(gateway)
+  expectChatError(answer, {
+    status: 503,
+    type: 'service_unavailable',
+    code: 'NO_UPSTREAM_CAPACITY',
+    message: 'No upstream key of this model is usable at the moment.',
+  })
+  expectNothingLeaked(answer)
+  await eventually(() => {
+    expect(gateway.output).toMatch(
+      /upstream key \S+ is not used for \d+ s: the provider refuses its credential \(HTTP 401 .*\); replace the key/,
+    )
+  })
+  const said = await sluice(['doctor', '--json', '--config', join(gateway.dataDir, 'test-config.yaml')], {
+    cwd: gateway.dataDir,
+    env: {
+      SLUICE_DATA_DIR: gateway.dataDir,
+      HOST: '127.0.0.1',
+      PORT: String(gateway.port),
+      ...(gateway.databaseUrl === null ? {} : { DATABASE_URL: gateway.databaseUrl }),
+    },
+  })
+  const { findings } = jsonOf({ text: said.stdout }) as unknown as { findings: Array<Record<string, unknown>> }
+  expect(findings.find(({ check }) => check === 'gateway')).toMatchObject({
+    status: 'failed',
+    says: expect.stringMatching(/^serves no AI requests: no upstream key is usable \(credential refused/),
+  })
+}, 60_000)

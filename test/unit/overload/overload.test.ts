@@ -18,8 +18,9 @@ class Bench {
       minConcurrency: 10,
       maxInFlight: 1_000,
       resources: () => this.resources,
-      onChange: ({ level, cause }) => {
-        this.changes.push(`${level} ${cause}`)
+      onInterval: ({ level, cause }) => {
+        const now = `${level} ${cause}`
+        if (now !== (this.changes.at(-1) ?? '0 none')) this.changes.push(now)
       },
       ...options,
     })

@@ -33,10 +33,10 @@ describe('a key that answered 429', () => {
     world.pass(6_999)
     expect(world.hasRoom()).toBe(false)
     expect(world.scheduler.noRoom(world.request().route).retryAfterSeconds).toBe(1)
-    expect(world.scheduler.capacity(world.nowMs)).toEqual({ keys: 1, availableKeys: 0, totalConcurrency: 0 })
+    expect(world.scheduler.capacity(world.nowMs)).toMatchObject({ keys: 1, availableKeys: 0, totalConcurrency: 0 })
     world.pass(1)
     expect(world.hasRoom()).toBe(true)
-    expect(world.scheduler.capacity(world.nowMs)).toEqual({ keys: 1, availableKeys: 1, totalConcurrency: 10 })
+    expect(world.scheduler.capacity(world.nowMs)).toMatchObject({ keys: 1, availableKeys: 1, totalConcurrency: 10 })
   })
 
   it('is left alone for a second, then two, then four, when it did not ask', () => {
@@ -208,6 +208,30 @@ describe('a key whose credential is refused', () => {
     const world = new SchedulingWorld(keysOf(upstreamKey('a'), upstreamKey('b')))
     world.call({ kind: 'unauthorised' }, { tried: new Set(['b']) })
     expect(world.slot().choice.others).toEqual([['a', 'disabled']])
+  })
+})
+
+describe('what clients are told when a model has no slot', () => {
+  const words = (outcome: AttemptOutcome, times = 1): string => {
+    const world = oneKey()
+    fail(world, times, outcome)
+    return world.scheduler.noRoom(world.request().route).message
+  }
+
+  it('differs by whether its keys are refused, failing, rate limited or in use', () => {
+    expect([
+      words({ kind: 'unauthorised' }),
+      words(FAILED, 5),
+      words(UNREACHABLE, 5),
+      words(rateLimited(7)),
+      words(OK),
+    ]).toEqual([
+      'No upstream key of this model is usable at the moment.',
+      'The upstreams of this model are failing at the moment.',
+      'The upstreams of this model are failing at the moment.',
+      'The upstreams of this model are rate limiting at the moment.',
+      'No upstream has room for this model.',
+    ])
   })
 })
 

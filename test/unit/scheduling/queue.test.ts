@@ -115,7 +115,7 @@ describe('the queue', () => {
     expect(() => one.scheduler.acquire(one.request())).toThrow(
       expect.objectContaining({ code: 'NO_UPSTREAM_CAPACITY', retryAfterSeconds: 30 }),
     )
-    expect(() => one.scheduler.acquire(one.request({ maxWaitMs: 0 }))).toThrow(/room/)
+    expect(() => one.scheduler.acquire(one.request({ maxWaitMs: 0 }))).toThrow(/rate limiting/)
   })
 
   it('is left by whom no key can serve any more', async () => {

@@ -1,7 +1,3 @@
-import { execFileSync } from 'node:child_process'
-import { mkdirSync, writeFileSync } from 'node:fs'
-import { cpus } from 'node:os'
-import { dirname } from 'node:path'
 import { parseArgs } from 'node:util'
 import type { Relayed } from './scenarios/relay.ts'
 import type { Row, Scenario } from './scenarios/table.ts'
@@ -10,6 +6,7 @@ import { checkAnswer, checkText } from './support/check.ts'
 import { nginxVersion, startNginx } from './support/nginx.ts'
 import type { Program } from './support/programs.ts'
 import { startGateway, startSimulator } from './support/programs.ts'
+import { commitOf, machine, rounded, writeReport } from './support/report.ts'
 
 const { values } = parseArgs({
   options: {
@@ -62,9 +59,7 @@ async function main(): Promise<void> {
   } finally {
     for (const program of started) await program.stop()
   }
-  mkdirSync(dirname(values.out), { recursive: true })
-  const machine = { node: process.version, nginx, cpus: cpus().length, model: cpus()[0]?.model, commit: commit() }
-  writeFileSync(values.out, `${JSON.stringify({ at: new Date().toISOString(), machine, results }, null, 2)}\n`)
+  writeReport(values.out, { machine: { ...machine(), nginx, commit: commitOf('.') }, results })
   console.log(`\nwritten to ${values.out}`)
 }
 
@@ -94,7 +89,9 @@ async function compare(
   for (let round = 0; round < Number(values.rounds); round++) {
     for (const [name, run] of Object.entries(ways)) rounds[name]?.push(await run())
   }
-  const rows = Object.fromEntries(Object.entries(rounds).map(([name, of]) => [name, rounded(scenario.summarise(of))]))
+  const rows = Object.fromEntries(
+    Object.entries(rounds).map(([name, of]) => [name, roundedRow(scenario.summarise(of))]),
+  )
   console.table(rows)
   if (scenario.undisturbed !== undefined) printMoved(rows['sluice'], rows['sluice, undisturbed'])
   const [sluice, nginx] = [rows['sluice'], rows['nginx']]
@@ -123,16 +120,8 @@ function printMoved(disturbed: Row | undefined, alone: Row | undefined): void {
   }
 }
 
-function rounded(row: Row): Row {
-  return Object.fromEntries(Object.entries(row).map(([name, value]) => [name, Math.round(value * 100) / 100]))
-}
-
-function commit(): string {
-  try {
-    return execFileSync('git', ['rev-parse', '--short', 'HEAD'], { encoding: 'utf8' }).trim()
-  } catch {
-    return 'unknown'
-  }
+function roundedRow(row: Row): Row {
+  return Object.fromEntries(Object.entries(row).map(([name, value]) => [name, rounded(value)]))
 }
 
 await main()

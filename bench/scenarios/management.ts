@@ -2,11 +2,12 @@ import { cpus } from 'node:os'
 import { parseArgs } from 'node:util'
 import { setTimeout as elapsed } from 'node:timers/promises'
 import { beside } from '../support/beside.ts'
-import { load, percentile } from '../support/load-client.ts'
+import { load } from '../support/load-client.ts'
 import type { LoadTarget } from '../support/load-client.ts'
 import type { ManagementTally, ManagementTarget } from '../support/management-load.ts'
 import { answers, startGateway, startSimulator } from '../support/programs.ts'
 import type { Gateway } from '../support/programs.ts'
+import { median, percentile } from '../support/statistics.ts'
 import { steadyLoad } from '../support/steady-load.ts'
 
 const { values } = parseArgs({
@@ -68,9 +69,9 @@ async function compare(gateway: Gateway, target: LoadTarget): Promise<boolean> {
       `round ${round + 1}: alone ${rounded(alone.at(-1))} ms, saturated ${rounded(saturated.at(-1))} ms; ${told(news)}`,
     )
   }
-  const ratio = percentile(saturated, 0.5) / percentile(alone, 0.5)
+  const ratio = median(saturated) / median(alone)
   console.log(
-    `p99, median of rounds: alone ${rounded(percentile(alone, 0.5))} ms, saturated ${rounded(percentile(saturated, 0.5))} ms: ${rounded(ratio)} ×`,
+    `p99, median of rounds: alone ${rounded(median(alone))} ms, saturated ${rounded(median(saturated))} ms: ${rounded(ratio)} ×`,
   )
   const quietMs = await changes(gateway)
   const { result: busyMs } = await beside<number[], ManagementTally>('management-load', admins, () => changes(gateway))
@@ -128,7 +129,7 @@ function told(tally: ManagementTally): string {
 }
 
 function spread(ms: readonly number[]): string {
-  return `${rounded(percentile(ms, 0.5))} ms (median; longest ${rounded(Math.max(...ms))} ms)`
+  return `${rounded(median(ms))} ms (median; longest ${rounded(Math.max(...ms))} ms)`
 }
 
 function rounded(value: number | undefined): number {

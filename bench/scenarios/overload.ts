@@ -7,7 +7,7 @@ import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
 import type { Manners } from '../support/closed-loop.ts'
 import type { LoadNews, LoadOrder, PhaseResult } from '../support/overload-load.ts'
-import { cpuUsOfTree, cpuUsSince, machineUse } from '../support/process-use.ts'
+import { besideOthers, cpuUsOfTree, cpuUsSince } from '../support/process-use.ts'
 import type { Program } from '../support/programs.ts'
 import { startGateway } from '../support/programs.ts'
 
@@ -103,15 +103,12 @@ async function measure(
 ): Promise<Measured> {
   let best: Measured | null = null
   for (let attempt = 0; attempt < TRIES && (best?.elsewhere ?? 1) > MAX_ELSEWHERE; attempt++) {
-    const before = { gateway: cpuUsOfTree(gateway.pid), load: cpuUsOfTree(process.pid), machine: machineUse() }
-    const result = await load.run(phase.clients, phase.seconds, phase.manners)
-    const machine = machineUse()
-    const gatewayUs = total(cpuUsSince(gateway.pid, before.gateway))
+    const before = cpuUsOfTree(gateway.pid)
     // The gateway and the load are both below this process.
-    const oursUs = total(cpuUsSince(process.pid, before.load))
-    const elsewhere = (machine.busy - before.machine.busy - oursUs / 1_000_000) / (machine.all - before.machine.all)
+    const { result, elsewhere } = await besideOthers(() => load.run(phase.clients, phase.seconds, phase.manners))
+    const gatewayUs = total(cpuUsSince(gateway.pid, before))
     const served = Math.max(1, result.servedPerSecond * phase.seconds)
-    const measured = { ...result, cpuUs: Math.round(gatewayUs / served), elsewhere: round(Math.max(0, elsewhere)) }
+    const measured = { ...result, cpuUs: Math.round(gatewayUs / served), elsewhere: round(elsewhere) }
     if (best === null || measured.elsewhere < best.elsewhere) best = measured
   }
   if (best === null) throw new Error('nothing was measured')

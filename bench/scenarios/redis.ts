@@ -1,12 +1,14 @@
 import { parseArgs } from 'node:util'
 import { TestRedis } from '../../test/support/redis.ts'
 import { BUSY_BODY, BUSY_LIMITS } from '../support/busy-key.ts'
-import { relay } from './relay.ts'
-import type { Relayed } from './relay.ts'
-import { percentile } from '../support/load-client.ts'
+import { costOf } from '../support/cost.ts'
+import { inNewPairs, inTurns } from '../support/new-pairs.ts'
 import { machineUse } from '../support/process-use.ts'
 import { startGateway, startSimulator } from '../support/programs.ts'
 import type { Program } from '../support/programs.ts'
+import { rounded } from '../support/report.ts'
+import { compareFigure, median } from '../support/statistics.ts'
+import { relay } from './relay.ts'
 
 const { values } = parseArgs({
   options: {
@@ -27,56 +29,38 @@ const PER_REQUEST = 'CPU µs/request'
 async function main(): Promise<boolean> {
   const redis = await TestRedis.start()
   const simulator = await startSimulator()
+  const options = { upstreamBaseUrl: simulator.baseUrl, key: BUSY_LIMITS }
+  const start = {
+    base: () => startGateway(options),
+    change: () => startGateway({ ...options, config: { redis: { url: redis.url } } }),
+  }
   try {
-    const rounds: Round[] = []
-    for (let pair = 0; pair < Number(values.pairs); pair++) rounds.push(...(await ofOnePair(simulator, redis)))
-    console.table({
-      'in process': middleOf(rounds.map(({ inProcess }) => inProcess)),
-      'through Redis': middleOf(rounds.map(({ throughRedis }) => throughRedis)),
-    })
-    const ratios = rounds.map(({ inProcess, throughRedis }) => throughRedis[PER_REQUEST] / inProcess[PER_REQUEST])
-    const ratio = median(ratios)
-    const [least, most] = [Math.min(...ratios).toFixed(3), Math.max(...ratios).toFixed(3)]
-    console.log(
-      `CPU per request: ${ratio.toFixed(3)} × the authority of the process ` +
-        `(median of ${ratios.length} rounds side by side; ${least} to ${most})`,
+    const pairs = await inNewPairs(Number(values.pairs), start, (gateways, first) =>
+      inTurns(gateways, { rounds: Number(values.rounds), first }, (gateway) => measure(gateway, redis)),
     )
-    if (ratio > MAX_RATIO) console.log(`NOT HELD: at most ${MAX_RATIO} ×`)
-    return ratio <= MAX_RATIO
+    const rounds = pairs.flat()
+    console.table({
+      'in process': middleOf(rounds.map(({ base }) => base)),
+      'through Redis': middleOf(rounds.map(({ change }) => change)),
+    })
+    const figures = pairs.map((of) =>
+      of.map(({ base, change }) => ({ base: base[PER_REQUEST], change: change[PER_REQUEST] })),
+    )
+    const { ratio } = compareFigure(figures)
+    console.log(
+      `CPU per request: ${ratio.median.toFixed(3)} × the authority of the process ` +
+        `(median of ${ratio.count} rounds side by side; ${ratio.min.toFixed(3)} to ${ratio.max.toFixed(3)})`,
+    )
+    const held = ratio.median <= MAX_RATIO
+    if (!held) console.log(`NOT HELD: at most ${MAX_RATIO} ×`)
+    return held
   } finally {
     await simulator.stop()
     await redis.stop()
   }
 }
 
-interface Round {
-  readonly inProcess: Cost
-  readonly throughRedis: Cost
-}
-
-/** Two new gateways in turns: what the compiler has made of a process stays with it, and is a few per cent of its own. */
-async function ofOnePair(simulator: Program, redis: TestRedis): Promise<Round[]> {
-  const options = { upstreamBaseUrl: simulator.baseUrl, key: BUSY_LIMITS }
-  const started: Program[] = []
-  try {
-    const alone = await startGateway(options)
-    started.unshift(alone)
-    const shared = await startGateway({ ...options, config: { redis: { url: redis.url } } })
-    started.unshift(shared)
-    const rounds: Round[] = []
-    for (let round = 0; round < Number(values.rounds); round++) {
-      // Who is first changes, so that a machine that becomes faster or slower favours neither.
-      const early = round % 2 === 0 ? await costOf(alone, redis) : null
-      const throughRedis = await costOf(shared, redis)
-      rounds.push({ inProcess: early ?? (await costOf(alone, redis)), throughRedis })
-    }
-    return rounds
-  } finally {
-    for (const program of started) await program.stop()
-  }
-}
-
-interface Cost {
+interface Measured {
   readonly [PER_REQUEST]: number
   readonly 'of it control': number
   readonly 'Redis µs/request': number
@@ -86,7 +70,7 @@ interface Cost {
   readonly busy: number
 }
 
-async function costOf(gateway: Program, redis: TestRedis): Promise<Cost> {
+async function measure(gateway: Program, redis: TestRedis): Promise<Measured> {
   const before = { redisUs: await usedBy(redis), machine: machineUse() }
   const relayed = await relay(gateway, {
     body: BUSY_BODY,
@@ -95,14 +79,14 @@ async function costOf(gateway: Program, redis: TestRedis): Promise<Cost> {
     spreadMs: 0,
   })
   const machine = machineUse()
-  const { requests, errors, seconds } = relayed.result
+  const cost = costOf(relayed, 'request')
   return {
-    [PER_REQUEST]: rounded(cpuUs(relayed) / requests),
-    'of it control': rounded((relayed.cpuUs.get('control') ?? 0) / requests),
+    [PER_REQUEST]: rounded(cost.cpuUs),
+    'of it control': rounded(cost.controlUs),
     // With the warm-up, which the requests are not.
-    'Redis µs/request': rounded(((await usedBy(redis)) - before.redisUs) / requests),
-    'requests/s': rounded(requests / seconds),
-    errors,
+    'Redis µs/request': rounded(((await usedBy(redis)) - before.redisUs) / relayed.result.requests),
+    'requests/s': rounded(cost.perSecond),
+    errors: cost.errors,
     busy: rounded((machine.busy - before.machine.busy) / (machine.all - before.machine.all)),
   }
 }
@@ -118,8 +102,8 @@ async function usedBy(redis: TestRedis): Promise<number> {
 }
 
 /** Of each figure the median. */
-function middleOf(costs: readonly Cost[]): Cost {
-  const middle = (figure: keyof Cost): number => rounded(median(costs.map((cost) => cost[figure])))
+function middleOf(costs: readonly Measured[]): Measured {
+  const middle = (figure: keyof Measured): number => rounded(median(costs.map((cost) => cost[figure])))
   return {
     [PER_REQUEST]: middle(PER_REQUEST),
     'of it control': middle('of it control'),
@@ -128,22 +112,6 @@ function middleOf(costs: readonly Cost[]): Cost {
     errors: Math.max(...costs.map(({ errors }) => errors)),
     busy: middle('busy'),
   }
-}
-
-function median(values: readonly number[]): number {
-  return percentile(values, 0.5)
-}
-
-function cpuUs({ cpuUs: used }: Relayed): number {
-  return total(used)
-}
-
-function total(used: ReadonlyMap<string, number>): number {
-  return [...used.values()].reduce((sum, us) => sum + us, 0)
-}
-
-function rounded(value: number): number {
-  return Math.round(value * 100) / 100
 }
 
 process.exitCode = (await main()) ? 0 : 1

@@ -10,6 +10,7 @@ import { dropLogDay, listLogDays } from '../../src/store/retention.ts'
 import { countPlatform, keyUsage, timings, upstreamUsage } from '../../src/store/platform-stats.ts'
 import { usageByGroup, usageSeries } from '../../src/store/usage-stats.ts'
 import { startPostgres } from '../../test/support/postgres.ts'
+import { percentile } from '../support/statistics.ts'
 
 const { values } = parseArgs({
   options: {
@@ -201,8 +202,7 @@ async function measure(what: string, work: (run: number) => Promise<unknown>, ti
 }
 
 function report(what: string, took: number[]): void {
-  took.sort((a, b) => a - b)
-  const at = (share: number): number => took[Math.min(took.length - 1, Math.floor(share * took.length))] ?? 0
+  const at = (share: number): number => percentile(took, share)
   const verdict = at(0.5) <= PROMISED_MS ? 'ok' : `above ${PROMISED_MS} ms`
   console.log(
     `${what}: median ${at(0.5).toFixed(1)} ms, p95 ${at(0.95).toFixed(1)} ms, longest ${at(1).toFixed(1)} ms: ${verdict}`,

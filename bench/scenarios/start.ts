@@ -7,7 +7,7 @@ import { join, resolve } from 'node:path'
 import { createInterface } from 'node:readline'
 import { parseArgs } from 'node:util'
 import { startPostgres } from '../../test/support/postgres.ts'
-import { percentile } from '../support/load-client.ts'
+import { median } from '../support/statistics.ts'
 
 const { values } = parseArgs({ options: { rounds: { type: 'string', default: '3' } } })
 
@@ -56,7 +56,7 @@ async function main(): Promise<boolean> {
   console.log('')
   let held = true
   for (const [name, times] of found) {
-    const medianMs = percentile(times, 0.5)
+    const medianMs = median(times)
     const maxMs = name in MAX_MS ? MAX_MS[name as keyof typeof MAX_MS] : Infinity
     console.log(`${name}: ${(medianMs / 1_000).toFixed(2)} s in the median of ${times.length}`)
     if (medianMs > maxMs) {

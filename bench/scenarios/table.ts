@@ -1,14 +1,17 @@
 import { besideLargeBodies } from '../support/large-bodies.ts'
-import { percentile } from '../support/load-client.ts'
+import { costOf } from '../support/cost.ts'
+import type { Unit } from '../support/cost.ts'
+import type { LoadOptions } from '../support/load-client.ts'
 import type { Program } from '../support/programs.ts'
 import { TRANSLATED_MODEL } from '../support/programs.ts'
+import { median, percentile } from '../support/statistics.ts'
 import type { SteadyOptions } from '../support/steady-load.ts'
 import { relay, relaySteadily } from './relay.ts'
 import type { Relayed } from './relay.ts'
 
 export interface Scenario {
   readonly name: string
-  readonly unit: 'request' | 'event'
+  readonly unit: Unit
   /** For the gateway alone, which translates: beside this scenario, whose answers say the same. */
   readonly translates?: string
   /** Without what disturbs it: the gateway alone, in turns with `run`, which is to take no longer. */
@@ -34,50 +37,69 @@ function chatBody(stream: boolean, behaviour: object, model = 'sim-gpt'): string
 
 const EVENTS_PER_SECOND = 50
 const STREAM_EVENTS = 250
+const BEHAVIOUR = { tokens: 40 }
+const STREAM_BEHAVIOUR = { tokens: STREAM_EVENTS, eventsPerSecond: EVENTS_PER_SECOND }
+const BUFFERED = chatBody(false, BEHAVIOUR)
 
 /** What is measured. `seconds` is per target and round. */
 export function scenarios(seconds: number): readonly Scenario[] {
-  const ofBuffered = { tokens: 40 }
-  const ofStreamed = { tokens: STREAM_EVENTS, eventsPerSecond: EVENTS_PER_SECOND }
-  const buffered = chatBody(false, ofBuffered)
-  const closed = closedLoop('buffered: 64 connections, each sends as it gets', buffered, seconds)
-  const streams = streaming(
-    `streamed: 256 streams, ${EVENTS_PER_SECOND} events per second each, ${STREAM_EVENTS} per answer`,
-    chatBody(true, ofStreamed),
-    seconds,
-  )
-  const steady = steadily('buffered: 300 requests per second', buffered, seconds)
   return [
-    closed,
-    steady,
-    streams,
+    ...countedScenarios(seconds),
+    steadily('buffered: 300 requests per second', BUFFERED, seconds),
     {
-      ...closedLoop('translated, buffered', chatBody(false, ofBuffered, TRANSLATED_MODEL), seconds),
-      translates: closed.name,
-    },
-    {
-      ...streaming('translated, streamed', chatBody(true, ofStreamed, TRANSLATED_MODEL), seconds),
-      translates: streams.name,
-    },
-    {
-      ...steadily('the same, while another client sends 2 MiB to be translated', buffered, seconds),
-      run: (program) => besideLargeBodies(program, () => relaySteadily(program, steadyOf(buffered, seconds))),
-      undisturbed: (program) => relaySteadily(program, steadyOf(buffered, seconds)),
+      ...steadily('the same, while another client sends 2 MiB to be translated', BUFFERED, seconds),
+      run: (program) => besideLargeBodies(program, () => relaySteadily(program, steadyOf(BUFFERED, seconds))),
+      undisturbed: (program) => relaySteadily(program, steadyOf(BUFFERED, seconds)),
     },
   ]
 }
 
-function closedLoop(name: string, body: string, seconds: number): Scenario {
+/** Those that count the CPU of a request or of an event. */
+export function countedScenarios(seconds: number): readonly Scenario[] {
+  const manyStreams = { seconds, connections: 256, spreadMs: 1000 }
+  const many = { seconds, connections: 64, spreadMs: 0 }
+  const closed = counted('buffered: 64 connections, each sends as it gets', 'request', { ...many, body: BUFFERED })
+  const streams = counted(
+    `streamed: 256 streams, ${EVENTS_PER_SECOND} events per second each, ${STREAM_EVENTS} per answer`,
+    'event',
+    { ...manyStreams, body: chatBody(true, STREAM_BEHAVIOUR) },
+  )
+  const translated = chatBody(false, BEHAVIOUR, TRANSLATED_MODEL)
+  const translatedStream = chatBody(true, STREAM_BEHAVIOUR, TRANSLATED_MODEL)
+  return [
+    closed,
+    counted('buffered: 1 connection', 'request', { ...many, connections: 1, body: BUFFERED }),
+    streams,
+    { ...counted('translated, buffered', 'request', { ...many, body: translated }), translates: closed.name },
+    {
+      ...counted('translated, streamed', 'event', { ...manyStreams, body: translatedStream }),
+      translates: streams.name,
+    },
+  ]
+}
+
+function counted(name: string, unit: Unit, options: LoadOptions): Scenario {
   return {
     name,
-    unit: 'request',
-    body,
-    run: (program) => relay(program, { body, connections: 64, seconds, spreadMs: 0 }),
-    summarise: (rounds) => ({
-      ...cpuPer(rounds, 'request', ({ result }) => result.requests),
-      'requests/s': median(rounds.map(({ result }) => result.requests / result.seconds)),
-      ...common(rounds),
-    }),
+    unit,
+    body: options.body,
+    run: (program) => relay(program, options),
+    summarise: (rounds) => {
+      const costs = rounds.map((round) => costOf(round, unit))
+      // Of the round that was disturbed least: whatever else the machine does only adds.
+      const least = costs.reduce((least, cost) => (cost.cpuUs < least.cpuUs ? cost : least))
+      const first = {
+        'first event p50 ms': median(costs.map(({ p50Ms }) => p50Ms)),
+        'p99 ms': median(costs.map(({ p99Ms }) => p99Ms)),
+      }
+      return {
+        [`CPU µs/${unit}`]: least.cpuUs,
+        'of it control': least.controlUs,
+        [`${unit}s/s`]: median(costs.map(({ perSecond }) => perSecond)),
+        ...(unit === 'event' ? first : {}),
+        ...common(rounds),
+      }
+    },
   }
 }
 
@@ -99,43 +121,9 @@ function steadily(name: string, body: string, seconds: number): Scenario {
   }
 }
 
-function streaming(name: string, body: string, seconds: number): Scenario {
-  return {
-    name,
-    unit: 'event',
-    body,
-    run: (program) => relay(program, { body, connections: 256, seconds, spreadMs: 1000 }),
-    summarise: (rounds) => ({
-      ...cpuPer(rounds, 'event', ({ result }) => result.events),
-      'events/s': median(rounds.map(({ result }) => result.events / result.seconds)),
-      'first event p50 ms': median(rounds.map(({ result }) => percentile(result.firstByteMs, 0.5))),
-      'p99 ms': median(rounds.map(({ result }) => percentile(result.firstByteMs, 0.99))),
-      ...common(rounds),
-    }),
-  }
-}
-
 function common(rounds: readonly Relayed[]): Row {
   return {
     'memory MiB': median(rounds.map(({ memoryMb }) => memoryMb)),
-    errors: sum(rounds, ({ result }) => result.errors),
+    errors: rounds.reduce((errors, { result }) => errors + result.errors, 0),
   }
-}
-
-/** Of the round that was disturbed least: whatever else the machine does only adds. The settler runs in the control process. */
-function cpuPer(rounds: readonly Relayed[], unit: string, count: (round: Relayed) => number): Row {
-  const costs = rounds.map((round) => ({
-    total: [...round.cpuUs.values()].reduce((all, us) => all + us, 0) / count(round),
-    control: (round.cpuUs.get('control') ?? 0) / count(round),
-  }))
-  const [least = { total: NaN, control: NaN }] = costs.sort((a, b) => a.total - b.total)
-  return { [`CPU µs/${unit}`]: least.total, 'of it control': least.control }
-}
-
-function sum(rounds: readonly Relayed[], of: (round: Relayed) => number): number {
-  return rounds.reduce((total, round) => total + of(round), 0)
-}
-
-function median(values: readonly number[]): number {
-  return percentile(values, 0.5)
 }

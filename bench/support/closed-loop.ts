@@ -187,9 +187,3 @@ function isOverloadError(body: Buffer): boolean {
 function newTally(): Tally {
   return { servedMs: [], refusedMs: [], malformed: 0, failed: 0, lastRefusalMs: 0 }
 }
-
-/** 0 without values. @param share from 0 to 1 */
-export function percentile(values: readonly number[], share: number): number {
-  const sorted = [...values].sort((a, b) => a - b)
-  return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? 0
-}

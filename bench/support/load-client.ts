@@ -187,9 +187,3 @@ export async function load(target: LoadTarget, options: LoadOptions): Promise<Lo
     })
   }
 }
-
-/** The value below which a share of the samples lies. */
-export function percentile(samples: readonly number[], share: number): number {
-  const sorted = [...samples].sort((a, b) => a - b)
-  return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? NaN
-}

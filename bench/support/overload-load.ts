@@ -1,7 +1,8 @@
 import { setTimeout as elapsed } from 'node:timers/promises'
-import { ClosedLoop, percentile } from './closed-loop.ts'
+import { ClosedLoop } from './closed-loop.ts'
 import type { Manners } from './closed-loop.ts'
 import { startFixedUpstream } from './fixed-upstream.ts'
+import { percentile } from './statistics.ts'
 
 /** What the load's process is told. */
 export type LoadOrder =
@@ -63,13 +64,18 @@ async function run({ clients, seconds, manners }: Extract<LoadOrder, { type: 'ru
     type: 'result',
     servedPerSecond: Math.round(tally.servedMs.length / tookSeconds),
     refusedPerSecond: Math.round(tally.refusedMs.length / tookSeconds),
-    servedP50Ms: Math.round(percentile(tally.servedMs, 0.5)),
-    servedP99Ms: Math.round(percentile(tally.servedMs, 0.99)),
-    refusedP99Ms: Math.round(percentile(tally.refusedMs, 0.99) * 10) / 10,
+    servedP50Ms: Math.round(percentileOrZero(tally.servedMs, 0.5)),
+    servedP99Ms: Math.round(percentileOrZero(tally.servedMs, 0.99)),
+    refusedP99Ms: Math.round(percentileOrZero(tally.refusedMs, 0.99) * 10) / 10,
     malformed: tally.malformed,
     failed: tally.failed,
     lastRefusalSeconds: tally.lastRefusalMs === 0 ? 0 : Math.round((tally.lastRefusalMs - startMs) / 100) / 10,
   }
+}
+
+/** 0 without values: there is no NaN in a message between processes. */
+function percentileOrZero(values: readonly number[], share: number): number {
+  return values.length === 0 ? 0 : percentile(values, share)
 }
 
 function tell(news: LoadNews): void {

@@ -28,6 +28,18 @@ export function machineUse(): { readonly busy: number; readonly all: number } {
   return { busy: (all - idle) / TICKS_PER_SECOND, all: all / TICKS_PER_SECOND }
 }
 
+/** Does work, and tells which share of the machine programs took meanwhile that this process has not started. */
+export async function besideOthers<Result>(
+  work: () => Promise<Result>,
+): Promise<{ readonly result: Result; readonly elsewhere: number }> {
+  const before = { ours: cpuUsOfTree(process.pid), machine: machineUse() }
+  const result = await work()
+  const machine = machineUse()
+  const ours = [...cpuUsSince(process.pid, before.ours).values()].reduce((sum, us) => sum + us, 0) / 1_000_000
+  const elsewhere = (machine.busy - before.machine.busy - ours) / (machine.all - before.machine.all)
+  return { result, elsewhere: Math.max(0, elsewhere) }
+}
+
 /** What a tree of processes has used since an earlier look, by the name of the program. */
 export function cpuUsSince(root: number, before: ReadonlyMap<number, number>): Map<string, number> {
   const used = new Map<string, number>()

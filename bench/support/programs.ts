@@ -7,6 +7,7 @@ import { join, resolve } from 'node:path'
 import { createInterface } from 'node:readline'
 import { setTimeout as elapsed } from 'node:timers/promises'
 import { generateApiKey } from '../../src/core/api-key.ts'
+import { endWithThisProcess } from '../../test/support/end-with-this-process.ts'
 
 const DIST = resolve('dist')
 const MAX_WAIT_MS = 60_000
@@ -44,6 +45,7 @@ export async function startSimulator(niceness = 0): Promise<Program> {
     env: { ...process.env, SIMULATOR_PORT: '0' },
     stdio: ['ignore', 'pipe', 'inherit'],
   })
+  endWithThisProcess(child, 'KILL')
   const line = await firstMatch(child, /"port":\s*(\d+)/)
   setPriority(child.pid ?? 0, niceness)
   return {
@@ -65,11 +67,13 @@ export interface GatewayChoice {
   readonly key?: object
   /** Sections of the configuration file besides. */
   readonly config?: object
+  /** The build that runs; default: that of this checkout. */
+  readonly dist?: string
 }
 
 /** A gateway with one front before an upstream. */
 export async function startGateway(choice: GatewayChoice): Promise<Gateway> {
-  const { upstreamBaseUrl, otherBaseUrl = upstreamBaseUrl, profileDir = null } = choice
+  const { upstreamBaseUrl, otherBaseUrl = upstreamBaseUrl, profileDir = null, dist = DIST } = choice
   const dataDir = mkdtempSync(join(tmpdir(), 'sluice-bench-'))
   const key = generateApiKey()
   const file = join(dataDir, 'bench.yaml')
@@ -87,9 +91,10 @@ export async function startGateway(choice: GatewayChoice): Promise<Gateway> {
   }
   writeFileSync(file, JSON.stringify(config))
   const profiling = profileDir === null ? [] : ['--cpu-prof', `--cpu-prof-dir=${profileDir}`]
-  const child = spawn(process.execPath, [...profiling, join(DIST, 'main.js'), '--config', file], {
+  const child = spawn(process.execPath, [...profiling, join(dist, 'main.js'), '--config', file], {
     stdio: ['ignore', 'pipe', 'inherit'],
   })
+  endWithThisProcess(child, 'KILL', dataDir)
   const url = await firstMatch(child, /ready at (\S+)/)
   const admin = await logIn(url, dataDir)
   return {

@@ -19,6 +19,9 @@ class Front {
     minFreeDiskBytes: MIN_FREE,
     heldBytes: () => this.heldBytes,
     maxHeldBytes: 1_000,
+    onFault: (cause) => {
+      throw cause
+    },
   })
   readonly overload = new Overload({
     loopDelayTargetMs: 100,

@@ -49,7 +49,8 @@ export function shown({ base, change, ratio, interval }: Comparison): Readonly<R
     base: rounded(base),
     change: rounded(change),
     ratio: thousandths(ratio.median),
-    'of the median': `${low.toFixed(3)} to ${high.toFixed(3)} (${Math.round(confidence * 100)} %)`,
+    'of the median':
+      confidence > 0 ? `${low.toFixed(3)} to ${high.toFixed(3)} (${Math.round(confidence * 100)} %)` : '–',
     min: thousandths(ratio.min),
     '1st quartile': thousandths(ratio.lowerQuartile),
     '3rd quartile': thousandths(ratio.upperQuartile),
@@ -72,6 +73,7 @@ function cpuFigure(unit: Unit): string {
   return `CPU µs/${unit}`
 }
 
-function thousandths(value: number): number {
-  return Math.round(value * 1_000) / 1_000
+/** Where no round has a ratio there is none to show. */
+function thousandths(value: number): number | string {
+  return Number.isNaN(value) ? '–' : Math.round(value * 1_000) / 1_000
 }

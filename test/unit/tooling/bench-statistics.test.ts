@@ -159,6 +159,24 @@ describe('the result of a scenario', () => {
     })
   })
 
+  it('of one pair is shown without an interval', () => {
+    const { figures } = summarise('request', pairsOf({}).slice(0, 1))
+    const figure = figures['memory MiB']
+    expect(figure && shown(figure)).toMatchObject({ ratio: 1, 'of the median': '–' })
+  })
+
+  it('shows no ratio where a latency is not above that without a gateway', () => {
+    const { figures } = summarise('request', pairsOf({ p50Ms: 0.5 }))
+    const figure = figures['added p50 ms']
+    expect(figure && shown(figure)).toMatchObject({
+      base: 4,
+      change: -0.5,
+      ratio: '–',
+      'of the median': '–',
+      rounds: 0,
+    })
+  })
+
   it('holds at the allowed ratio and fails above it', () => {
     expect(problemsOf('buffered', summarise('request', pairsOf({ cpuUs: 82 })), 1.025)).toEqual([])
     expect(problemsOf('buffered', summarise('request', pairsOf({ cpuUs: 82 })), 1.02)).toEqual([

@@ -155,8 +155,9 @@ const workers = section('The pool of worker threads for CPU work, per front proc
 
 const CONNECT = 'To connect.'
 const FIRST_BYTE = 'From the request sent to the first byte of the answer.'
-const IDLE = 'Between two bytes of an answer.'
-const TOTAL = 'A whole attempt.'
+const IDLE =
+  'Longest time without a step of the answer: an event of a stream (comments and pings are events), a KiB of any body, or a blank line before the body begins.'
+const TOTAL = 'All attempts of a request together, from the first one on.'
 
 /** Timeouts of an upstream for which nothing is configured. */
 export const DEFAULT_TIMEOUTS = { connectMs: 5000, firstByteMs: 120_000, idleMs: 120_000, totalMs: 3_600_000 } as const

@@ -11,6 +11,8 @@ export interface EventSplitter {
   split(chunk: Buffer, onEvent: EventListener): boolean
   /** The stream is over: hands out what is left, if that can be an event. */
   finish(onEvent: EventListener): void
+  /** The last line that has come is a comment, of an event that is not over: some servers send one to show that they are alive. */
+  endsInComment(): boolean
 }
 
 export function eventSplitter(upstream: UpstreamDialectName): EventSplitter {
@@ -20,5 +22,6 @@ export function eventSplitter(upstream: UpstreamDialectName): EventSplitter {
     split: (chunk, onFrame) => frames.split(chunk, onFrame),
     // Half a frame is none: the decoder knows whether the stream was whole.
     finish: () => undefined,
+    endsInComment: () => false,
   }
 }

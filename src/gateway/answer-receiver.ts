@@ -22,6 +22,8 @@ export interface AnswerReceiver {
 /** What a receiver may do to the attempt it works for. Exactly one of `served` and `failed` is called, once. */
 export interface AttemptControl {
   pause(): void
+  /** The upstream has sent a whole event: it is not idle. */
+  progressed(): void
   /** The answer is settled; `ctx.finish` sends what is left of it. */
   served(): void
   /** Nothing has gone downstream. */

@@ -22,6 +22,7 @@ import { prepareCall } from './prepared-call.ts'
 import type { CallWords } from './prepared-call.ts'
 import { settleUnseen } from './settle-usage.ts'
 import { StreamRelay } from './stream-relay.ts'
+import { remainingTimeouts } from './total-time.ts'
 import { TranslatedStream } from './translated-stream.ts'
 import { unaskedForm } from './translator.ts'
 import { buildUpstreamRequest } from './upstream-request.ts'
@@ -145,8 +146,10 @@ export class Attempt implements UpstreamListener, AttemptControl {
     const { deployment } = this.#slot
     const { request } = this.#ctx.exchange
     const { clock, upstream, maxAnswerBytes } = this.#options
+    const timeouts = remainingTimeouts(this.#ctx, deployment.provider, clock)
     const requests = bodies.map((body) =>
       buildUpstreamRequest({
+        timeouts,
         deployment,
         credential,
         endpoint: this.#ctx.endpoint,
@@ -158,7 +161,7 @@ export class Attempt implements UpstreamListener, AttemptControl {
         nowMs: clock.now(),
       }),
     )
-    return sendInTurn(upstream, requests, this, maxAnswerBytes)
+    return sendInTurn({ upstream, requests, clock, maxBytes: maxAnswerBytes }, this)
   }
 
   onHead(status: number, headers: UpstreamHeaders): void {
@@ -227,6 +230,10 @@ export class Attempt implements UpstreamListener, AttemptControl {
 
   pause(): void {
     this.#call?.pause()
+  }
+
+  progressed(): void {
+    this.#call?.progressed()
   }
 
   served(): void {

@@ -2,6 +2,8 @@ import type { BufferedAnswer } from '../core/dialect.ts'
 import { GatewayError } from '../core/errors.ts'
 import { GrowingBody } from '../core/growing-body.ts'
 import { ERROR_TYPE_HEADER, readFailure as readAwsFailure } from '../dialects/bedrock-converse/errors.ts'
+import { eventSplitter } from '../dialects/framing.ts'
+import type { EventSplitter } from '../dialects/framing.ts'
 import type { UpstreamHeaders } from '../upstream/upstream-client.ts'
 import { bufferedHeaders, streamHeaders } from './answer-headers.ts'
 import type { Answer, AnswerReceiver, AttemptControl } from './answer-receiver.ts'
@@ -27,6 +29,8 @@ export class BufferedRelay implements AnswerReceiver {
   readonly #read: AnswerReader
   readonly #maxBytes: number
   readonly #body = new GrowingBody()
+  /** Of an answer that comes as events all the same: an upstream that sends them is not idle. */
+  #events: EventSplitter | null
   #over = false
 
   constructor(answer: Answer, control: AttemptControl, read: AnswerReader, maxBytes: number) {
@@ -34,6 +38,8 @@ export class BufferedRelay implements AnswerReceiver {
     this.#control = control
     this.#read = read
     this.#maxBytes = maxBytes
+    const { translation } = answer
+    this.#events = translation?.unasked?.form === 'events' ? eventSplitter(translation.upstream) : null
   }
 
   data(chunk: Buffer): void {
@@ -43,7 +49,21 @@ export class BufferedRelay implements AnswerReceiver {
     if (this.#body.length + chunk.length > this.#maxBytes) {
       this.#body.clear()
       this.lost(new GatewayError('UPSTREAM_INVALID_ANSWER', { detail: 'too large' }))
-    } else this.#body.append(chunk)
+      return
+    }
+    this.#body.append(chunk)
+    if (this.#events !== null) this.#lookForEvents(this.#events, chunk)
+  }
+
+  #lookForEvents(events: EventSplitter, chunk: Buffer): void {
+    let hasProgressed = false
+    try {
+      events.split(chunk, () => (hasProgressed = true))
+    } catch {
+      // Who reads the whole answer finds it too, and says so.
+      this.#events = null
+    }
+    if (hasProgressed || events.endsInComment()) this.#control.progressed()
   }
 
   end(): void {

@@ -1,3 +1,4 @@
+import type { Clock } from '../core/clock.ts'
 import { GatewayError } from '../core/errors.ts'
 import { GrowingBody } from '../core/growing-body.ts'
 import type {
@@ -12,16 +13,20 @@ const OPEN = Buffer.from('[')
 const COMMA = Buffer.from(',')
 const CLOSE = Buffer.from(']')
 
-/** Sends what may be several calls for one request. @param maxBytes of all answers */
-export function sendInTurn(
-  upstream: UpstreamClient,
-  requests: readonly UpstreamRequest[],
-  listener: UpstreamListener,
-  maxBytes: number,
-): UpstreamCall {
-  const [only] = requests
-  if (only !== undefined && requests.length === 1) return upstream.send(only, listener)
-  const calls = new CallsInTurn(upstream, requests, listener, maxBytes)
+export interface CallsOptions {
+  readonly upstream: UpstreamClient
+  /** The total timeout of each is for all of them together. */
+  readonly requests: readonly UpstreamRequest[]
+  readonly clock: Clock
+  /** Of all answers. */
+  readonly maxBytes: number
+}
+
+/** Sends what may be several calls for one request. */
+export function sendInTurn(options: CallsOptions, listener: UpstreamListener): UpstreamCall {
+  const [only] = options.requests
+  if (only !== undefined && options.requests.length === 1) return options.upstream.send(only, listener)
+  const calls = new CallsInTurn(options, listener)
   calls.sendNext()
   return calls
 }
@@ -31,35 +36,31 @@ export function sendInTurn(
  * the answer of all.
  */
 class CallsInTurn implements UpstreamCall, UpstreamListener {
-  readonly #upstream: UpstreamClient
-  readonly #requests: readonly UpstreamRequest[]
+  readonly #options: CallsOptions
   readonly #listener: UpstreamListener
-  readonly #maxBytes: number
   readonly #body = new GrowingBody()
+  readonly #startUs: number
   #sent = 0
   #headers: UpstreamHeaders = {}
   #call: UpstreamCall | null = null
   #hasFailed = false
   #isOver = false
 
-  constructor(
-    upstream: UpstreamClient,
-    requests: readonly UpstreamRequest[],
-    listener: UpstreamListener,
-    maxBytes: number,
-  ) {
-    this.#upstream = upstream
-    this.#requests = requests
+  constructor(options: CallsOptions, listener: UpstreamListener) {
+    this.#options = options
     this.#listener = listener
-    this.#maxBytes = maxBytes
+    this.#startUs = options.clock.monotonicUs()
     this.#body.append(OPEN)
   }
 
   sendNext(): void {
-    const request = this.#requests[this.#sent]
+    const { upstream, requests, clock } = this.#options
+    const request = requests[this.#sent]
     if (request === undefined) return
     this.#sent += 1
-    this.#call = this.#upstream.send(request, this)
+    const spentMs = (clock.monotonicUs() - this.#startUs) / 1000
+    const timeouts = { ...request.timeouts, totalMs: Math.max(0, request.timeouts.totalMs - spentMs) }
+    this.#call = upstream.send({ ...request, timeouts }, this)
   }
 
   pause(): void {
@@ -68,6 +69,10 @@ class CallsInTurn implements UpstreamCall, UpstreamListener {
 
   resume(): void {
     this.#call?.resume()
+  }
+
+  progressed(): void {
+    this.#call?.progressed()
   }
 
   abort(): void {
@@ -91,7 +96,7 @@ class CallsInTurn implements UpstreamCall, UpstreamListener {
       return
     }
     this.#body.append(chunk)
-    if (this.#body.length <= this.#maxBytes) return
+    if (this.#body.length <= this.#options.maxBytes) return
     this.abort()
     this.#listener.onError(new GatewayError('UPSTREAM_INVALID_ANSWER', { detail: 'too large' }))
   }
@@ -101,7 +106,7 @@ class CallsInTurn implements UpstreamCall, UpstreamListener {
     if (this.#hasFailed) {
       this.#isOver = true
       this.#listener.onEnd()
-    } else if (this.#sent < this.#requests.length) {
+    } else if (this.#sent < this.#options.requests.length) {
       this.#body.append(COMMA)
       this.sendNext()
     } else this.#deliver()

@@ -11,6 +11,7 @@ import type { SlotRequest } from '../scheduling/slot-request.ts'
 import { WaitingSlot } from '../scheduling/waiting-slot.ts'
 import { Attempt } from './attempt.ts'
 import type { AttemptOptions } from './attempt.ts'
+import { isTimeSpent } from './total-time.ts'
 import { creationError } from './video/creation-error.ts'
 
 export interface ServeParts extends AttemptOptions {
@@ -55,7 +56,8 @@ class Serving {
   readonly #affinity: string | null
   #waitLeftMs: number
   #last: GatewayError | null = null
-  #overBudget = false
+  /** Neither another key nor another model is tried. */
+  #hasGivenUp = false
 
   constructor(ctx: RequestContext, body: RequestBody, parts: ServeParts) {
     this.#ctx = ctx
@@ -73,7 +75,7 @@ class Serving {
       const routes = this.#routes()
       for (const [index, route] of routes.entries()) {
         if (await this.#serveBy(route, this.#waitLeftMs / (routes.length - index))) return
-        if (this.#overBudget) break
+        if (this.#hasGivenUp) break
       }
       if (this.#isUnknown()) throw modelNotFound(this.#body.model, this.#last)
       throw withRetryAfter(this.#last, scheduler.noRoom(routes[0] ?? []))
@@ -111,7 +113,7 @@ class Serving {
       // A dead key is out after its refusal: what it refused until then multiplies nothing.
       const isRetry = attempts.length > 0 && this.#last?.code !== 'UPSTREAM_AUTH'
       if (isRetry && !retryBudget.take()) {
-        this.#overBudget = true
+        this.#hasGivenUp = true
         return false
       }
       try {
@@ -122,7 +124,8 @@ class Serving {
         const dialect = this.#parts.dialectOf(this.#ctx.endpoint.bodies)
         const result = await new Attempt(this.#ctx, this.#body, slot, dialect, this.#parts).run()
         if (result.kind === 'served') return true
-        this.#learn(result.error)
+        this.#learn(result.error, slot)
+        if (this.#hasGivenUp) return false
       } finally {
         if (isRetry) retryBudget.giveBack()
       }
@@ -174,10 +177,11 @@ class Serving {
   }
 
   /** Throws what another key cannot mend. */
-  #learn(failure: GatewayError): void {
+  #learn(failure: GatewayError, { deployment }: Slot): void {
     const error = this.#ctx.endpoint.name === 'video.generations' ? creationError(this.#ctx, failure) : failure
     this.#last = error
     if (!error.retryable) throw error
+    this.#hasGivenUp = isTimeSpent(this.#ctx, deployment.provider, this.#parts.clock)
   }
 }
 

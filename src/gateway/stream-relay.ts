@@ -22,6 +22,7 @@ const TWO_LINE_ENDS = Buffer.from('\n\n')
  */
 export class StreamRelay implements AnswerReceiver {
   readonly #answer: Answer
+  readonly #control: AttemptControl
   readonly #client: ClientStream
   readonly #splitter = new SseSplitter()
   readonly #inspector: StreamInspector
@@ -31,11 +32,13 @@ export class StreamRelay implements AnswerReceiver {
   #runEnd = 0
   /** The upstream has sent its last byte; what is left is its last event, or a part of it. */
   #ending = false
+  #hasProgressed = false
   #wasFinished = false
   #over = false
 
   constructor(answer: Answer, control: AttemptControl) {
     this.#answer = answer
+    this.#control = control
     this.#client = new ClientStream(answer, control)
     this.#inspector = answer.dialect.inspectStream(answer.body.wantsUsage)
   }
@@ -45,7 +48,9 @@ export class StreamRelay implements AnswerReceiver {
     const { ctx, clock } = this.#answer
     ctx.ttftUs ??= clock.monotonicUs() - ctx.startUs
     try {
+      this.#hasProgressed = false
       this.#splitter.split(chunk, this.#onEvent)
+      if (this.#hasProgressed || this.#splitter.endsInComment()) this.#control.progressed()
       this.#flushRun()
     } catch (cause) {
       this.#failed(new GatewayError('UPSTREAM_INVALID_ANSWER', { cause }))
@@ -90,6 +95,7 @@ export class StreamRelay implements AnswerReceiver {
 
   readonly #onEvent = (bytes: Buffer, start: number, end: number): boolean => {
     if (this.#over) return false
+    this.#hasProgressed = true
     switch (this.#inspector.inspect(bytes, start, end)) {
       case 'forward':
         this.#forward(bytes, start, end)

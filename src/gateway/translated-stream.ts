@@ -11,14 +11,17 @@ import { settleUsage } from './settle-usage.ts'
 /** Passes a stream of another dialect on: what each chunk of it means goes downstream in one write. */
 export class TranslatedStream implements AnswerReceiver {
   readonly #answer: Answer
+  readonly #control: AttemptControl
   readonly #client: ClientStream
   readonly #stream: StreamTranslation
   readonly #splitter: EventSplitter
   #text = ''
+  #hasProgressed = false
   #over = false
 
   constructor(answer: Answer, translation: AnswerTranslation, control: AttemptControl) {
     this.#answer = answer
+    this.#control = control
     this.#client = new ClientStream(answer, control)
     this.#stream = new StreamTranslation(translation, answer.body.wantsUsage)
     this.#splitter = eventSplitter(translation.upstream)
@@ -29,7 +32,9 @@ export class TranslatedStream implements AnswerReceiver {
     const { ctx, clock } = this.#answer
     ctx.ttftUs ??= clock.monotonicUs() - ctx.startUs
     this.#take(() => {
+      this.#hasProgressed = false
       this.#splitter.split(chunk, this.#onEvent)
+      if (this.#hasProgressed || this.#splitter.endsInComment()) this.#control.progressed()
     })
   }
 
@@ -63,6 +68,7 @@ export class TranslatedStream implements AnswerReceiver {
   }
 
   readonly #onEvent = (bytes: Buffer, start: number, end: number): boolean => {
+    this.#hasProgressed = true
     this.#text += this.#stream.push(bytes, start, end)
     return !this.#stream.decoder.over
   }

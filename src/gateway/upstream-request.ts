@@ -3,7 +3,7 @@ import type { Endpoint, UpstreamDialectName } from '../core/endpoint.ts'
 import type { IncomingRequest } from '../core/exchange.ts'
 import { traceparentOf } from '../core/trace-context.ts'
 import type { TraceContext } from '../core/trace-context.ts'
-import type { AuthStyle, Provider } from '../core/snapshot.ts'
+import type { AuthStyle, Provider, UpstreamTimeouts } from '../core/snapshot.ts'
 import { cloudBetas, readBetas } from '../dialects/anthropic-messages/cloud-betas.ts'
 import { BEDROCK_SERVICE } from '../dialects/bedrock-converse/address.ts'
 import { serviceCodec } from '../dialects/services/codecs.ts'
@@ -36,6 +36,8 @@ export interface UpstreamRequestParts {
   readonly endpoint: Endpoint
   readonly vendor: string
   readonly request: IncomingRequest
+  /** Default: those of the provider. */
+  readonly timeouts?: UpstreamTimeouts
   readonly body: Buffer
   readonly stream: boolean
   /** Null: the provider hears of no trace. */
@@ -76,7 +78,7 @@ export function buildUpstreamRequest(parts: UpstreamRequestParts): UpstreamReque
     headers,
     common: commonHeaders(parts, auth),
     body,
-    timeouts: provider.timeouts,
+    timeouts: parts.timeouts ?? provider.timeouts,
     ...(provider.publicOnly === true ? { publicOnly: true } : {}),
     ...(parts.endpoint.name === 'video.generations' ? { once: true } : {}),
   }

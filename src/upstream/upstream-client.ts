@@ -42,6 +42,11 @@ export interface UpstreamCall {
   /** Stops the flow of data; the idle timer stops with it. */
   pause(): void
   resume(): void
+  /**
+   * A whole event of the answer has come: the idle timer begins anew. By itself it does so for the head, for each KiB of the body, and
+   * for blank lines before the body begins.
+   */
+  progressed(): void
   /** Hangs up at once. */
   abort(): void
 }

@@ -96,6 +96,13 @@ export class SseSplitter {
     return this.#rest.subarray(0, this.#restLength)
   }
 
+  /** The last line that has come is a whole comment, of an event that is not over. */
+  endsInComment(): boolean {
+    if (this.#state !== LINE_START || this.#restLength < 2) return false
+    const lineStart = this.#rest.lastIndexOf(LF, this.#restLength - 2) + 1
+    return this.#rest[lineStart] === COLON
+  }
+
   /** At the end of the stream: hands the rest, if there is one, out as an event. It may lack its blank line. */
   finish(onEvent: SseEventListener): void {
     if (this.#stopped || this.#restLength === 0) return

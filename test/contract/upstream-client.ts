@@ -130,6 +130,37 @@ export function upstreamClientContract(
     return heard
   }
 
+  /** An answer whose pieces come one by one; with each of them passes most of the time that it may be idle. */
+  const playSlowly = async (pieces: readonly string[], onPiece: (call: UpstreamCall) => void): Promise<Heard> => {
+    const idleMs = 1_000
+    let nowMs = 1_000
+    await client.close()
+    deadlines.stop()
+    deadlines = new DeadlineClock({ now: () => nowMs, monotonicUs: () => nowMs * 1_000 })
+    client = create({ deadlines, maxConnections: MAX_CONNECTIONS })
+    const sockets: Socket[] = []
+    await serve((opened) => {
+      sockets.push(opened)
+      const length = pieces.join('').length
+      opened.write(`HTTP/1.1 200 OK\r\nContent-Length: ${length}\r\n\r\n`)
+    })
+    const heard = send({ timeouts: { idleMs } })
+    await eventually(() => {
+      expect(heard.status).toBe(200)
+    })
+    for (const [index, piece] of pieces.entries()) {
+      sockets[0]?.write(piece)
+      await eventually(() => {
+        expect(heard.text).toBe(pieces.slice(0, index + 1).join(''))
+      })
+      if (heard.call !== null) onPiece(heard.call)
+      nowMs += 0.6 * idleMs
+      deadlines.tick()
+      if (heard.error !== null) return heard
+    }
+    return heard.over()
+  }
+
   beforeEach(() => {
     deadlines = new DeadlineClock(systemClock, 10)
     deadlines.start()
@@ -229,7 +260,7 @@ export function upstreamClientContract(
   })
 
   describe('time', () => {
-    it('runs out before the first byte, and between two', async () => {
+    it('runs out before the first byte, and between two steps', async () => {
       await serve((socket, nth) => {
         if (nth > 1) socket.write('HTTP/1.1 200 OK\r\nContent-Length: 50\r\n\r\nhello')
       })
@@ -237,6 +268,26 @@ export function upstreamClientContract(
       const heard = await send({ timeouts: { idleMs: 60 } }).over()
       expect(heard.error?.code).toBe('UPSTREAM_TIMEOUT')
       expect(heard.text).toBe('hello')
+    })
+
+    it.each([
+      { kind: 'drips byte by byte', pieces: ['x', 'x', 'x', 'x', 'x'], code: 'UPSTREAM_TIMEOUT' },
+      { kind: 'drips blanks and no line end', pieces: [' ', ' ', ' ', ' ', ' '], code: 'UPSTREAM_TIMEOUT' },
+      { kind: 'drips blank lines within its body', pieces: ['{', '\n', '\n', '\n', '\n'], code: 'UPSTREAM_TIMEOUT' },
+      { kind: 'brings a KiB at a time', pieces: ['x', 'y', 'z', 'x', 'y'].map((x) => x.repeat(1_024)), code: null },
+      { kind: 'sends blank lines before it begins', pieces: ['\n', '\r\n', '\n', '\n', '{}'], code: null },
+    ] as const)('between two steps of an answer that $kind: $code', async ({ pieces, code }) => {
+      const heard = await playSlowly(pieces, () => undefined)
+      expect(heard.error?.code ?? null).toBe(code)
+      if (code === null) expect(heard.text).toBe(pieces.join(''))
+    })
+
+    it('begins anew with each event that the listener has found', async () => {
+      const pieces = ['a', 'b', 'c', 'd', 'e']
+      const heard = await playSlowly(pieces, (call) => {
+        call.progressed()
+      })
+      expect([heard.error, heard.text]).toEqual([null, pieces.join('')])
     })
 
     it('runs out for the whole, however busy', async () => {

@@ -35,6 +35,42 @@ export const interimForEver: RawPlay = {
   },
 }
 
+/** The answer, a byte every 300 ms. */
+export const drips: RawPlay = {
+  at: 'request',
+  act: (socket, good) => {
+    socket.write(answerHead(good, CHUNKED))
+    let at = 0
+    const timer = setInterval(() => socket.write(chunk(good.body.charAt(at++))), 300)
+    socket.once('close', () => {
+      clearInterval(timer)
+    })
+  },
+}
+
+/** What shows that an upstream is alive, every 300 ms for three seconds, then the answer. */
+export const heartbeats: RawPlay = {
+  at: 'request',
+  act: (socket, good) => {
+    socket.write(answerHead(good, CHUNKED))
+    const beat = chunk(heartbeatOf(good))
+    let beats = 0
+    const timer = setInterval(() => {
+      beats += 1
+      socket.write(beats <= 10 ? beat : chunked(good.body))
+      if (beats > 10) clearInterval(timer)
+    }, 300)
+    socket.once('close', () => {
+      clearInterval(timer)
+    })
+  },
+}
+
+function heartbeatOf({ contentType, body }: GoodAnswer): string {
+  if (contentType !== 'text/event-stream') return '\n'
+  return body.startsWith('event:') ? 'event: ping\ndata: {"type":"ping"}\n\n' : ': PROCESSING\n\n'
+}
+
 /** A comment every 200 ms, and never an event. */
 export const commentsForEver: RawPlay = {
   at: 'request',

@@ -22,7 +22,7 @@ export function provider(id: string, keys: readonly UpstreamKey[], members: Part
     auth: 'bearer',
     headers: {},
     keys,
-    timeouts: { connectMs: 1, firstByteMs: 1, idleMs: 1, totalMs: 1 },
+    timeouts: { connectMs: 1, firstByteMs: 1, idleMs: 1, totalMs: 3_600_000 },
     billsAfterDisconnect: false,
     ...members,
   }

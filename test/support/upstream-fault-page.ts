@@ -1,6 +1,6 @@
 import { FAILURE_RULES } from '../../src/gateway/failure-rules.ts'
 import { ERROR_CODES } from '../../src/core/errors.ts'
-import { toldCode } from './upstream-fault.ts'
+import { asksAnother, toldCode } from './upstream-fault.ts'
 import type { Expectation, FaultGroup, UpstreamFault } from './upstream-fault.ts'
 
 const INTRODUCTION = `# What comes of an upstream's faults
@@ -16,6 +16,8 @@ Made of \`test/fault/upstream-fault-table.ts\`, which the gateway is held to in 
   was counted.
 - **Key**: *in use*: nothing comes of one such answer, but several failures in a row open the key's breaker; *rests*: is left
   alone for about a second; *rests as told*: for as long as \`retry-after\` says; *out*: for a minute or more.
+- \`timeouts.idle_ms\` is the longest time without a step of the answer: an event of a stream (comments and pings are events), a KiB of any
+  body, a blank line before a body begins. \`timeouts.total_ms\` is for all attempts of a request together.
 - No answer shows the upstream's host, credentials or accounts.
 `
 
@@ -73,7 +75,7 @@ function textOf(expected: Expectation | null): string {
 }
 
 function nextKey(all: readonly Expectation[]): string {
-  const answers = all.map((one) => (one.kind === 'refused' && ERROR_CODES[one.code].retryable ? 'yes' : 'no'))
+  const answers = all.map((one) => (one.kind === 'refused' && asksAnother(one) ? 'yes' : 'no'))
   if (new Set(answers).size === 1) return answers[0] ?? ''
   return answers[0] === 'yes' ? 'whole answer: yes' : 'stream: yes'
 }

@@ -1,5 +1,4 @@
 import type { UpstreamDialectName } from '../../src/core/endpoint.ts'
-import { ERROR_CODES } from '../../src/core/errors.ts'
 import type { Simulator } from '../../src/simulator/simulator.ts'
 import { startSimulator } from '../../src/simulator/simulator.ts'
 import { call, HELLO, HELLO_MESSAGES } from './ai-calls.ts'
@@ -11,7 +10,7 @@ import type { TestGateway, TestUpstream } from './gateway.ts'
 import { parsePrometheusText, sumOf } from './prometheus-text.ts'
 import { inLanes } from './raw-client.ts'
 import { FaultUpstream } from './fault-upstream.ts'
-import { expectationOf } from './upstream-fault.ts'
+import { asksAnother, expectationOf } from './upstream-fault.ts'
 import type { Expectation, FaultGroup, UpstreamFault } from './upstream-fault.ts'
 
 /** One fault, asked for in one way. */
@@ -34,6 +33,7 @@ export interface FaultOutcome {
 /** Every answer is whole by then. */
 const ANSWER_MS = 30_000
 const SHORT_WAITS = { connect_ms: 1_000, first_byte_ms: 1_500, idle_ms: 1_500, total_ms: 4_000 }
+const SHORT_IDLE = { ...SHORT_WAITS, total_ms: 2 * ANSWER_MS }
 /** Retries have a budget of three at least. */
 const RETRIES_AT_A_TIME = 3
 const LANES = 12
@@ -65,7 +65,7 @@ export function casesOf(groups: readonly FaultGroup[]): FaultCase[] {
 
 /** Whether another key is to be asked. */
 export function goesOn({ spare, expected }: FaultCase): boolean {
-  return spare && expected.kind === 'refused' && ERROR_CODES[expected.code].retryable
+  return spare && expected.kind === 'refused' && asksAnother(expected)
 }
 
 function leavesAlone({ spare, expected }: FaultCase): boolean {
@@ -123,7 +123,9 @@ export class FaultWorld {
 
   /** Asks for every case, the slow ones first. */
   async run(cases: readonly FaultCase[]): Promise<void> {
-    const slowFirst = [...cases].sort((a, b) => Number(b.fault.hangs ?? false) - Number(a.fault.hangs ?? false))
+    const slowFirst = [...cases].sort(
+      (a, b) => Number(b.fault.hangs !== undefined) - Number(a.fault.hangs !== undefined),
+    )
     const ask = async (test: FaultCase): Promise<void> => {
       this.outcomes.set(test.id, await this.#ask(test).catch((cause: unknown) => new Error(test.id, { cause })))
     }
@@ -184,7 +186,7 @@ function credentialOf(id: string): string {
 /** Two keys with one credential: whichever is asked first, the fault is its own, and the other one is well. */
 function upstreamsOf(test: FaultCase, origin: string, spareOrigin: string): TestUpstream[] {
   const { id, dialect, fault, spare } = test
-  const more = fault.hangs === true ? { timeouts: SHORT_WAITS } : {}
+  const more = fault.hangs === undefined ? {} : { timeouts: fault.hangs === 'idle' ? SHORT_IDLE : SHORT_WAITS }
   const key = { credential: credentialOf(id) }
   const upstream = { id, dialect, baseUrl: `${origin}/v1`, more }
   const unreachable = fault.source.kind === 'closed port' || fault.source.kind === 'black hole'

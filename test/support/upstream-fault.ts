@@ -1,4 +1,5 @@
 import type { UpstreamDialectName } from '../../src/core/endpoint.ts'
+import { ERROR_CODES } from '../../src/core/errors.ts'
 import type { ErrorCode } from '../../src/core/errors.ts'
 import type { Settlement } from '../../src/core/usage.ts'
 import type { Behaviour } from '../../src/simulator/behaviour.ts'
@@ -24,6 +25,7 @@ export type Expectation =
       readonly key: KeyAfter
       readonly retryAfter?: number
       /** What chat clients read as the code. */ readonly clientCode?: string
+      /** It has taken all the time that a request has: no other key is asked. */ readonly isLast?: boolean
     }
   /** 200, what came until then, and an error event as the last one. What passed is booked as observed. */
   | { readonly kind: 'broken'; readonly code: ErrorCode }
@@ -33,6 +35,11 @@ export type Expectation =
 /** What the client reads when all upstreams that were asked say so. */
 export function toldCode({ code }: Extract<Expectation, { kind: 'refused' }>): ErrorCode {
   return code === 'UPSTREAM_NOT_FOUND' ? 'MODEL_NOT_FOUND' : code
+}
+
+/** Whether another key is asked after it. */
+export function asksAnother({ code, isLast }: Extract<Expectation, { kind: 'refused' }>): boolean {
+  return ERROR_CODES[code].retryable && isLast !== true
 }
 
 export type FaultSource =
@@ -54,8 +61,8 @@ export interface UpstreamFault extends Outcomes {
   readonly source: FaultSource
   /** Where a dialect differs. */
   readonly only?: Partial<Record<UpstreamDialectName, Partial<Outcomes>>>
-  /** The waits of this upstream are short: it is their end that is looked at. */
-  readonly hangs?: boolean
+  /** The waits of this upstream are short: it is their end that is looked at. `idle`: but for the total one. */
+  readonly hangs?: boolean | 'idle'
 }
 
 export interface FaultGroup {

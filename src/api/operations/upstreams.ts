@@ -32,8 +32,12 @@ const Settings = {
     {
       connect_ms: Type.Optional(integer('To connect.')),
       first_byte_ms: Type.Optional(integer('From the request sent to the first byte of the answer.')),
-      idle_ms: Type.Optional(integer('Between two bytes of an answer.')),
-      total_ms: Type.Optional(integer('A whole attempt.')),
+      idle_ms: Type.Optional(
+        integer(
+          'Longest time without a step of the answer: an event of a stream (comments and pings are events), a KiB of any body, or a blank line before the body begins.',
+        ),
+      ),
+      total_ms: Type.Optional(integer('All attempts of a request together, from the first one on.')),
     },
     { description: 'Waits that differ from those configured.', additionalProperties: false },
   ),

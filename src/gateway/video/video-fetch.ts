@@ -48,6 +48,10 @@ export class VideoFetch implements UpstreamCall, UpstreamListener {
     this.#call?.resume()
   }
 
+  progressed(): void {
+    this.#call?.progressed()
+  }
+
   abort(): void {
     this.#isOver = true
     this.#call?.abort()

@@ -13,6 +13,7 @@ import type {
   UpstreamListener,
   UpstreamRequest,
 } from '../upstream-client.ts'
+import { AnswerPace } from './answer-pace.ts'
 import type { Connection, Exchange } from './connection.ts'
 import { ConnectionPool } from './connection-pool.ts'
 import { HttpFault } from './http-fault.ts'
@@ -105,6 +106,7 @@ class Http1Call implements UpstreamCall, Exchange {
   readonly #deadlines: DeadlineClock
   readonly #deadline: Deadline
   readonly #totalAtMs: number
+  readonly #pace = new AnswerPace()
   #connection: Connection | null = null
   #isConnecting = false
   #headSeen = false
@@ -163,7 +165,7 @@ class Http1Call implements UpstreamCall, Exchange {
 
   onBody(bytes: Buffer): void {
     if (this.#isOver) return
-    this.#touch()
+    if (this.#pace.take(bytes)) this.#touch()
     this.#listener.onData(bytes)
   }
 
@@ -202,6 +204,10 @@ class Http1Call implements UpstreamCall, Exchange {
     this.#isPaused = false
     if (this.#headSeen) this.#touch()
     this.#connection?.resume()
+  }
+
+  progressed(): void {
+    if (!this.#isOver) this.#touch()
   }
 
   abort(): void {

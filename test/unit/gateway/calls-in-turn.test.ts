@@ -15,11 +15,19 @@ interface Heard {
   readonly ended: boolean
   readonly error: GatewayError | null
   readonly aborted: number
+  /** Total timeouts of the calls. */
+  readonly totalsMs: readonly number[]
 }
+
+/** What each call takes, and all of them may take. */
+const CALL_MS = 400
+const TOTAL_MS = 1_000
 
 /** Plays the answers one after the other. @param hangUpAfter the listener hangs up when so many calls have been sent */
 async function heardOf(plays: readonly Play[], maxBytes = 1_000_000, hangUpAfter = Infinity): Promise<Heard> {
   let sent = 0
+  let nowMs = 1_000
+  const totalsMs: number[] = []
   let underWay = 0
   let atOnce = 0
   let aborted = 0
@@ -29,7 +37,9 @@ async function heardOf(plays: readonly Play[], maxBytes = 1_000_000, hangUpAfter
   let ended = false
   let error: GatewayError | null = null
   const upstream = {
-    send: (_request: UpstreamRequest, hears: UpstreamListener): UpstreamCall => {
+    send: (sentRequest: UpstreamRequest, hears: UpstreamListener): UpstreamCall => {
+      totalsMs.push(sentRequest.timeouts.totalMs)
+      nowMs += CALL_MS
       const play = plays[sent++]
       underWay++
       atOnce = Math.max(atOnce, underWay)
@@ -59,6 +69,7 @@ async function heardOf(plays: readonly Play[], maxBytes = 1_000_000, hangUpAfter
       return {
         pause: nothing,
         resume: nothing,
+        progressed: nothing,
         abort: () => {
           if (!isOver) aborted++
           isOver = true
@@ -68,7 +79,7 @@ async function heardOf(plays: readonly Play[], maxBytes = 1_000_000, hangUpAfter
     close: () => Promise.resolve(),
   }
   const request = { origin: 'https://x', path: '/', method: 'POST', headers: [], body: null } as const
-  const timeouts = { connectMs: 1, firstByteMs: 1, idleMs: 1, totalMs: 1 }
+  const timeouts = { connectMs: 1, firstByteMs: 1, idleMs: 1, totalMs: TOTAL_MS }
   const listener: UpstreamListener = {
     onHead: (told) => {
       expect(status).toBeNull()
@@ -84,14 +95,11 @@ async function heardOf(plays: readonly Play[], maxBytes = 1_000_000, hangUpAfter
       error = cause
     },
   }
-  call = sendInTurn(
-    upstream,
-    plays.map(() => ({ ...request, timeouts })),
-    listener,
-    maxBytes,
-  )
+  const requests = plays.map(() => ({ ...request, timeouts }))
+  const clock = { now: () => nowMs, monotonicUs: () => nowMs * 1_000 }
+  call = sendInTurn({ upstream, requests, clock, maxBytes }, listener)
   for (let turn = 0; turn < plays.length * 2 + 2; turn++) await Promise.resolve()
-  return { sent, atOnce, status, body, ended, error, aborted }
+  return { sent, atOnce, status, body, ended, error, aborted, totalsMs }
 }
 
 const good = (value: unknown): Play => ({ status: 200, body: JSON.stringify(value) })
@@ -104,6 +112,11 @@ it('is one answer, the array of all, asked for one after the other', async () =>
       expect(JSON.stringify(JSON.parse(body))).toBe(JSON.stringify(values))
     }),
   )
+})
+
+it('has one total timeout for all calls together', async () => {
+  const { totalsMs } = await heardOf([1, 2, 3, 4].map(good))
+  expect(totalsMs).toEqual([TOTAL_MS, TOTAL_MS - CALL_MS, TOTAL_MS - 2 * CALL_MS, 0])
 })
 
 it('is the answer itself where there is one call', async () => {

@@ -30,21 +30,24 @@ function snapshotOf(models: Readonly<Record<string, Provider>>): Snapshot {
 /** Answers with the status of the key that calls. */
 class FakeUpstream implements UpstreamClient {
   readonly calls: string[] = []
+  readonly totalsMs: number[] = []
   readonly #statusOf: (credential: string) => number
 
   constructor(statusOf: (credential: string) => number) {
     this.#statusOf = statusOf
   }
 
-  send: UpstreamClient['send'] = ({ common = [] }, listener) => {
+  send: UpstreamClient['send'] = ({ common = [], timeouts }, listener) => {
     const credential = common[common.indexOf('authorization') + 1]?.slice('Bearer '.length) ?? ''
     this.calls.push(credential)
+    this.totalsMs.push(timeouts.totalMs)
     queueMicrotask(() => {
       listener.onHead(this.#statusOf(credential), {})
       listener.onData(Buffer.from('{}'))
       listener.onEnd()
     })
-    return { pause: () => undefined, resume: () => undefined, abort: () => undefined }
+    const nothing = (): void => undefined
+    return { pause: nothing, resume: nothing, progressed: nothing, abort: nothing }
   }
 
   close(): Promise<void> {
@@ -114,6 +117,17 @@ it('tries no more keys than it may, and passes on when to come back', async () =
   const error = await run().result
   expect(error).toMatchObject({ code: 'UPSTREAM_ERROR', retryAfterSeconds: expect.any(Number) })
   expect(new Set(upstream.calls).size).toBe(3)
+})
+
+it('gives all attempts together the total timeout, and begins none when it is spent', async () => {
+  const models = { m: providerOf('p', 'a', 'b', 'c') }
+  const { timeouts } = models.m
+  const { world, upstream, run } = setUp(models, () => {
+    world.nowMs += 0.6 * timeouts.totalMs
+    return 500
+  })
+  expect(await run().result).toMatchObject({ code: 'UPSTREAM_ERROR' })
+  expect(upstream.totalsMs).toEqual([timeouts.totalMs, 0.4 * timeouts.totalMs])
 })
 
 it('does not retry when too many are at it already', async () => {

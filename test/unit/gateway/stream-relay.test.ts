@@ -11,7 +11,12 @@ import { BODY, makeContext } from './context.ts'
 class RecordingControl implements AttemptControl {
   readonly calls: string[] = []
   error: GatewayError | null = null
+  /** Chunks that brought a whole event. */
+  progress = 0
 
+  progressed(): void {
+    this.progress += 1
+  }
   pause(): void {
     this.calls.push('pause')
   }
@@ -86,6 +91,22 @@ describe('before the first event', () => {
     expect(control.calls).toEqual(['failed'])
     expect(control.error).toMatchObject({ code, retryable: true })
     expect(exchange.response.started).toBe(false)
+  })
+})
+
+describe('whether the upstream is idle', () => {
+  it.each([
+    ['an event', text('a'), 1],
+    ['the end of an event', text('a').slice(-1), 1],
+    ['a comment', COMMENT, 1],
+    ['a line of a comment, of no event', ': processing\n', 1],
+    ['a piece of a line', text('a').slice(0, 10), 0],
+    ['a piece of a comment', ': proc', 0],
+    ['a line of an event', text('a').slice(0, -1), 0],
+  ])('is told by events and comments: %s', (_name, bytes, progress) => {
+    if (bytes === '\n') feed(text('a').slice(0, -1))
+    feed(bytes)
+    expect(control.progress).toBe(progress)
   })
 })
 

@@ -40,7 +40,7 @@ async function fetchFrom(source: string, redirects: Readonly<Record<string, stri
         if (!isAborted) hears.onEnd()
       })
       const nothing = (): void => undefined
-      return { pause: nothing, resume: nothing, abort: () => void (isAborted = true) }
+      return { pause: nothing, resume: nothing, progressed: nothing, abort: () => void (isAborted = true) }
     }
     new VideoFetch({ origin: ORIGIN, reach: new UpstreamReach(), find: () => Promise.resolve(source), send }, listener)
   })

@@ -7,10 +7,18 @@ const TOP_LEVEL_DOMAINS =
   'com|net|org|io|ai|dev|cloud|app|co|cn|eu|us|uk|de|fr|ch|nl|ru|jp|kr|in|sg|au|ca|br|info|biz|tech|xyz|site|online|' +
   'gov|edu|aws|internal|intranet|local|localdomain|lan|corp|svc|test|example|invalid'
 
+/** Its host may have been replaced already. */
+const URL_PATTERN = /\b[a-z][a-z0-9+.-]{1,15}:\/\/(?:\[redacted\]|[^\s"'<>)\]}])+/gi
+/** Brackets may belong to a URL, or stand around it. */
+const BRACKETED_URL = /[^\s"<>]+/y
+/** What a sentence, or who abridges or normalises a URL, puts behind it. */
+const BEHIND_URL = /[.,;:!?*`|…)\]}'/]+$/
+/** Longer URLs are looked for as they are, not in the escapes of JSON. */
+const MAX_ESCAPED_URL = 4_096
+
 /** Each linear, or nearly so, on texts of a few thousand characters. */
 const PATTERNS: readonly RegExp[] = [
-  // Its host may have been replaced already.
-  /\b[a-z][a-z0-9+.-]{1,15}:\/\/(?:\[redacted\]|[^\s"'<>)\]}])+/gi,
+  URL_PATTERN,
   /\b[\w.+-]{1,64}@[a-z0-9-]{1,63}(?:\.[a-z0-9-]{1,63})+/gi,
   // Bearer tokens and JSON web tokens.
   /\b(?:bearer|basic)\s+[\w.~+/=-]{8,}/gi,
@@ -37,16 +45,60 @@ const PATTERNS: readonly RegExp[] = [
  * An upstream's message as a client may see it: without the given secrets (credentials, hosts, account names; letter case
  * does not matter) and without anything that looks like a URL, host, address, e-mail, key or account id. Errs on the side
  * of removing too much.
+ * @param request the body of the client that will read the text: URLs that stand in it are the client's own and stay
  */
-export function redactUpstreamText(text: string, secrets: readonly string[]): string {
+export function redactUpstreamText(text: string, secrets: readonly string[], request: Buffer | null = null): string {
   let clean = text
   const known = secrets.filter((secret) => secret.length >= MIN_SECRET_LENGTH).sort((a, b) => b.length - a.length)
   for (const secret of known) {
     clean = clean.replaceAll(new RegExp(escapeRegExp(secret), 'gi'), REPLACEMENT)
     clean = dropCutSecret(clean, secret)
   }
+  return request === null || !clean.includes('://') ? withoutPatterns(clean) : keepingUrls(clean, request)
+}
+
+function withoutPatterns(text: string): string {
+  let clean = text
   for (const pattern of PATTERNS) clean = clean.replaceAll(pattern, REPLACEMENT)
   return clean
+}
+
+function keepingUrls(text: string, request: Buffer): string {
+  const body = request.toString('utf8')
+  let clean = ''
+  let at = 0
+  for (const { 0: found, index } of text.matchAll(URL_PATTERN)) {
+    if (index < at) continue
+    BRACKETED_URL.lastIndex = index
+    const bracketed = BRACKETED_URL.exec(text)?.[0] ?? found
+    // With a bracket open, its end is not that of the URL.
+    const ends = /[([{]/.test(found) ? [bracketed] : [bracketed, found]
+    const candidates = ends.flatMap((url) => [url, url.replace(BEHIND_URL, '')])
+    const own = candidates.find((url) => standsIn(body, url))
+    if (own === undefined) continue
+    clean += withoutPatterns(text.slice(at, index)) + own
+    at = index + own.length
+  }
+  return clean + withoutPatterns(text.slice(at))
+}
+
+/** In JSON some writers escape slashes, others ampersands, or all that is not ASCII. */
+function standsIn(body: string, url: string): boolean {
+  if (body.includes(url)) return true
+  if (!body.includes('\\') || url.length > MAX_ESCAPED_URL) return false
+  const escaped = [...url].map((character) => (/[a-z0-9]/i.test(character) ? character : escapesOf(character)))
+  return new RegExp(escaped.join('')).test(body)
+}
+
+/** A pattern for one character as it may stand in a JSON string. */
+function escapesOf(character: string): string {
+  const units = [...Array(character.length).keys()].map((at) => character.charCodeAt(at).toString(16).padStart(4, '0'))
+  const unicode = units.map((unit) => `\\\\u${anyCase(unit)}`).join('')
+  return `(?:\\\\?${escapeRegExp(character)}|${unicode})`
+}
+
+function anyCase(hex: string): string {
+  return hex.replaceAll(/[a-f]/g, (digit) => `[${digit}${digit.toUpperCase()}]`)
 }
 
 function dropCutSecret(text: string, secret: string): string {

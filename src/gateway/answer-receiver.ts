@@ -6,6 +6,7 @@ import type { RequestContext } from '../core/request-context.ts'
 import type { ServiceReading } from '../dialects/services/codec.ts'
 import type { AnswerTranslation } from '../dialects/translate.ts'
 import type { UpstreamHeaders } from '../upstream/upstream-client.ts'
+import type { Redact } from './classify.ts'
 
 /** What takes the body of an upstream's answer: one kind for streams, one for whole answers, one for refusals. */
 export interface AnswerReceiver {
@@ -43,6 +44,5 @@ export interface Answer {
   readonly status: number
   readonly headers: UpstreamHeaders
   readonly clock: Clock
-  /** Cleans a provider's text of credentials, hosts and accounts. */
-  readonly redact: (text: string) => string
+  readonly redact: Redact
 }

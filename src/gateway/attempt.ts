@@ -189,7 +189,8 @@ export class Attempt implements UpstreamListener, AttemptControl {
       status,
       headers,
       clock,
-      redact: (text) => redactUpstreamText(text, secretsOf(deployment.provider)),
+      redact: (text, reader) =>
+        redactUpstreamText(text, secretsOf(deployment.provider), reader === 'client' ? this.#body.bytes : null),
     }
     const accepted = status === 200 || (this.#beginsJob && (status === 201 || status === 202))
     if (!accepted) this.#receiver = new FailureReader(answer, this)

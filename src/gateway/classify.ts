@@ -58,12 +58,15 @@ const CLIENTS_FAULTS: ReadonlySet<ErrorCode> = new Set([
 const CODE = /^[a-z][a-z0-9_]{1,63}$/
 const FIELD = /^[A-Za-z_][\w.[\]-]{0,99}$/
 
+/** Cleans a provider's text of credentials, hosts and accounts; of URLs in the client's own request, for the log alone. */
+export type Redact = (text: string, reader: 'client' | 'log') => string
+
 /** An HTTP answer that is no success. The message of what is the request's fault is shown, cleaned by `redact`. */
 export function classifyStatus(
   status: number,
   headers: UpstreamHeaders,
   failure: UpstreamFailure,
-  redact: (text: string) => string,
+  redact: Redact,
 ): GatewayError {
   const byStatus = BY_STATUS[status] ?? (status >= 400 && status < 500 ? 'UPSTREAM_INVALID_REQUEST' : 'UPSTREAM_ERROR')
   // An account without money answers as if it were asked too often; waiting does not help it.
@@ -73,7 +76,7 @@ export function classifyStatus(
 }
 
 /** An error inside a 200. */
-export function classifyFailure(failure: UpstreamFailure, redact: (text: string) => string): GatewayError {
+export function classifyFailure(failure: UpstreamFailure, redact: Redact): GatewayError {
   const byType = BY_TYPE.get(failure.type) ?? BY_STATUS[EXCEPTION_STATUS[failure.type] ?? 0] ?? 'UPSTREAM_ERROR'
   return toError(ruleFor(200, failure)?.is ?? byType, failure, redact, 'error in a 200', null)
 }
@@ -102,14 +105,14 @@ export function outcomeOf(error: GatewayError): AttemptOutcome {
 function toError(
   code: ErrorCode,
   failure: UpstreamFailure,
-  redact: (text: string) => string,
+  redact: Redact,
   where: string,
   retryAfter: number | null,
 ): GatewayError {
   const isClients = CLIENTS_FAULTS.has(code)
   return new GatewayError(code, {
-    detail: `${where} ${failure.type} ${redact(failure.message)}`.trim(),
-    ...(isClients && failure.message !== '' ? { message: redact(failure.message) } : {}),
+    detail: `${where} ${failure.type} ${redact(failure.message, 'log')}`.trim(),
+    ...(isClients && failure.message !== '' ? { message: redact(failure.message, 'client') } : {}),
     ...(isClients ? wordsOf(code, failure) : {}),
     ...(retryAfter === null ? {} : { retryAfterSeconds: retryAfter }),
   })

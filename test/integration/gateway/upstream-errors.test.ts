@@ -90,7 +90,8 @@ it('cleans an upstream’s message of its credential, host and account', async (
     `Bad value. Key upstream-credential-m-0 and upstream-credential-m-1 of org-Ab12Cd34Ef56Gh78Ij90Kl12, ` +
     `see http://${host}/docs or https://platform.example.com/x, ask ops@provider.example.com`
   const errorBody = JSON.stringify({ error: { message, type: 'invalid_request_error' } })
-  const answer = await chat(gateway, { messages: steering({ status: 400, errorBody }) })
+  simulator.script([{ status: 400, errorBody }])
+  const answer = await chat(gateway)
   expectChatError(answer, {
     status: 400,
     type: 'invalid_request',
@@ -98,6 +99,28 @@ it('cleans an upstream’s message of its credential, host and account', async (
     message: /^Bad value\./,
   })
   expect(answer.text).not.toMatch(/upstream-credential|org-Ab12|example\.com|127\.0\.0\.1/)
+})
+
+it('leaves the URLs of a client’s own request in what comes back to it, whole, streamed and in either dialect', async () => {
+  const url = 'https://bucket.s3.example.com/cat%20(1).png?X-Amz-Credential=AKIAIOSFODNN7EXAMPLE&v=1'
+  const content = [
+    { type: 'text', text: 'What is this?' },
+    { type: 'image_url', image_url: { url } },
+  ]
+  const foreign = 'https://platform.example.com/docs'
+  const message = `Unable to download ${url}. See ${foreign}, or http://${new URL(simulator.origin).host}/x`
+  const errorBody = JSON.stringify({ error: { message, type: 'invalid_request_error' } })
+  const refusal = { status: 400, type: 'invalid_request' }
+  const expected = `Unable to download ${url}. See [redacted] or [redacted]`
+  for (const stream of [false, true]) {
+    simulator.script([{ status: 400, errorBody }])
+    const answer = await chat(gateway, { stream, messages: [{ role: 'user', content }] })
+    expectChatError(answer, { ...refusal, code: 'UPSTREAM_INVALID_REQUEST', message: expected })
+  }
+  simulator.script([{ status: 400, errorBody: JSON.stringify({ type: 'error', ...JSON.parse(errorBody) }) }])
+  const picture = { type: 'image', source: { type: 'url', url } }
+  const inMessages = await messages(gateway, { messages: [{ role: 'user', content: [picture] }] })
+  expectMessagesError(inMessages, { ...refusal, message: expected })
 })
 
 it('reads an error of any shape, without its markup', async () => {

@@ -51,6 +51,29 @@ describe('redactUpstreamText', () => {
     expect(redact('No such path: http://a.test:80/v1/x?y. Sorry', ['a.test:80'])).toBe('No such path: [redacted] Sorry')
   })
 
+  const own =
+    'https://cdn.example.com/a/b_(1).png?key=AKIAIOSFODNN7EXAMPLE&size=1&id=96164522-08b2-4cbf-886e-e5a38961a688'
+
+  it.each([
+    ['as it is', JSON.stringify({ url: own })],
+    ['with slashes escaped', JSON.stringify({ url: own }).replaceAll('/', '\\/')],
+    ['with ampersands escaped', JSON.stringify({ url: own }).replaceAll('&', '\\u0026')],
+    ['with what is no letter or digit escaped', `{"url":"${own.replaceAll(/[^a-z0-9]/gi, unicodeEscape)}"}`],
+  ])('leaves a URL alone that the client itself wrote, %s', (_name, body) => {
+    const said = (text: string): string => redactUpstreamText(text, [], Buffer.from(body))
+    expect(said(`Cannot fetch ${own}. Sorry`)).toBe(`Cannot fetch ${own}. Sorry`)
+    expect(said(`<${own}>, (${own}) and "${own}/"`)).toBe(`<${own}>, (${own}) and "${own}/"`)
+    expect(said(`Cannot fetch ${own.slice(0, 40)}...`)).toBe(`Cannot fetch ${own.slice(0, 40)}...`)
+    expect(said(`${own} by org-AbCdEf123456 at 10.1.2.3`)).toBe(`${own} by [redacted] at [redacted]`)
+    expect(said(`${own}&token=x at https://cdn.example.com/other`)).not.toContain('example.com')
+  })
+
+  it('hides the provider’s own address and credentials within a URL of the client too', () => {
+    const body = Buffer.from('{"url":"https://api.provider.test/v1/files?key=secret-credential"}')
+    const text = 'No file at https://api.provider.test/v1/files?key=secret-credential'
+    expect(redactUpstreamText(text, ['api.provider.test', 'secret-credential'], body)).toBe('No file at [redacted]')
+  })
+
   it('removes given secrets in any letter case, and what is left of one at the end of a cut message', () => {
     expect(redact('Key HUNTER22 of hunter22', ['hunter22'])).toBe('Key [redacted] of [redacted]')
     expect(redact('your key secret-cred', ['secret-credential-of-ours'])).toBe('your key [redacted]')
@@ -87,3 +110,7 @@ describe('redactUpstreamText', () => {
     }
   })
 })
+
+function unicodeEscape(character: string): string {
+  return `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`
+}

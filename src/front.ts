@@ -19,7 +19,7 @@ import { createPhases } from './gateway/phases.ts'
 import { TokenCounts } from './gateway/token-counts.ts'
 import { RequestMetrics } from './gateway/request-metrics.ts'
 import { Translator } from './gateway/translator.ts'
-import { createRefusal, createRoutes } from './gateway/routes.ts'
+import { createRoutes, createUnknownPathRefusal } from './gateway/routes.ts'
 import { ServiceWords } from './gateway/services.ts'
 import { Shedding } from './gateway/shedding.ts'
 import { publicBaseUrl } from './gateway/video/base-url.ts'
@@ -302,23 +302,25 @@ async function runFront(setup: FrontSetup): Promise<void> {
     leases,
     jobs: jobBook,
   })
+  const routes = createRoutes({
+    phases,
+    models,
+    videos,
+    videoContent: new VideoContent({ clock, seal: jobSeal, reader: jobReader, maxStreams: config.video.maxJobs }),
+    health,
+    shedding: new Shedding({ overload, clock, metrics: requestMetrics, dialectOf }),
+    clock,
+    metrics: requestMetrics,
+    traces: config.telemetry.traceContext,
+    vendor: config.server.vendor,
+    dialectOf,
+    forward: (exchange, requestId, refuse) => link.tunnel.forward(exchange, requestId, refuse),
+  })
+  const refusalParts = { clock, dialectOf, metrics: requestMetrics, vendor: config.server.vendor }
   const server = createHttpServer({
     build,
-    routes: createRoutes({
-      phases,
-      models,
-      videos,
-      videoContent: new VideoContent({ clock, seal: jobSeal, reader: jobReader, maxStreams: config.video.maxJobs }),
-      health,
-      shedding: new Shedding({ overload, clock, metrics: requestMetrics, dialectOf }),
-      clock,
-      metrics: requestMetrics,
-      traces: config.telemetry.traceContext,
-      vendor: config.server.vendor,
-      dialectOf,
-      forward: (exchange, requestId, refuse) => link.tunnel.forward(exchange, requestId, refuse),
-    }),
-    refuse: createRefusal({ clock, dialectOf, metrics: requestMetrics }),
+    routes,
+    refuse: createUnknownPathRefusal(refusalParts, routes),
     deadlines,
     addresses: createClientAddresses(config.server.trustedProxies),
     maxBodyBytes: config.limits.maxBodyBytes,

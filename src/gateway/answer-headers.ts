@@ -1,3 +1,4 @@
+import type { DialectName } from '../core/endpoint.ts'
 import { errorFields } from '../core/errors.ts'
 import type { GatewayError } from '../core/errors.ts'
 import type { HeaderList } from '../core/exchange.ts'
@@ -11,10 +12,8 @@ const FORWARDED = ['openai-processing-ms', 'openai-version'] as const
 export function answerHeaders(ctx: RequestContext, contentType: string, nowUs: number): Array<HeaderList[number]> {
   const headers: Array<HeaderList[number]> = [
     ['Content-Type', contentType],
-    ['X-Request-Id', ctx.id],
+    ...requestIdFields(ctx.endpoint.dialect, ctx.id),
   ]
-  // The messages protocol's clients read this one.
-  if (ctx.endpoint.dialect === 'anthropic-messages') headers.push(['request-id', ctx.id])
   const limits = ctx.rateLimits?.()
   if (limits !== undefined) {
     headers.push(
@@ -29,6 +28,12 @@ export function answerHeaders(ctx: RequestContext, contentType: string, nowUs: n
   if (ctx.dropped.length > 0) headers.push(['X-Sluice-Dropped', ctx.dropped.join(', ')])
   headers.push(['Server-Timing', serverTiming(ctx, nowUs)])
   return headers
+}
+
+/** The messages protocol's clients read a field of their own. */
+export function requestIdFields(dialect: DialectName, requestId: string): Array<HeaderList[number]> {
+  const field = ['X-Request-Id', requestId] as const
+  return dialect === 'anthropic-messages' ? [field, ['request-id', requestId]] : [field]
 }
 
 /** As above, with what of the upstream's headers may be seen. */

@@ -4,10 +4,13 @@ import type { RequestContext } from '../core/request-context.ts'
 import type { Model, Snapshot } from '../core/snapshot.ts'
 import type { ModelEntry, ModelList } from '../api/models.ts'
 import type { Clock } from '../core/clock.ts'
+import { createUnknownPath } from '../core/unknown-path.ts'
 import { answerHeaders } from './answer-headers.ts'
 
 /** Where single models are told of; the rest of the path is the id. */
 export const MODEL_PATH = '/v1/models/'
+
+const unknownPath = createUnknownPath(['/v1/models'])
 
 /** Answers the model list and single models: what the caller's key may use. */
 export class ModelDirectory {
@@ -37,6 +40,7 @@ export class ModelDirectory {
   readonly get = (ctx: RequestContext): void => {
     const { path } = ctx.exchange.request
     const id = decoded(path.slice(path.indexOf(MODEL_PATH) + MODEL_PATH.length))
+    if (id === '') throw unknownPath(path)
     const model = this.#find(id)
     ctx.model = id
     if (model === undefined || !mayUse(ctx.principal, id)) {

@@ -8,6 +8,8 @@ import type { Exchange } from '../core/exchange.ts'
 import { RequestContext } from '../core/request-context.ts'
 import { traceOf } from '../core/trace-context.ts'
 import { newRequestId } from '../core/request-id.ts'
+import { createUnknownPath, segmentsOf } from '../core/unknown-path.ts'
+import { requestIdFields } from './answer-headers.ts'
 import type { Health } from './health.ts'
 import { MODEL_PATH } from './models.ts'
 import type { ModelDirectory } from './models.ts'
@@ -148,17 +150,42 @@ export function createRoutes(parts: RouteParts): readonly GatewayRoute[] {
   ]
 }
 
-/** Refuses what no AI route is responsible for, in the chat dialect's shape. */
-export function createRefusal(
+/** Refuses what is at no path: in the shape of the dialect that the path belongs to, with a hint at the right one. */
+export function createUnknownPathRefusal(
+  parts: Pick<RouteParts, 'clock' | 'dialectOf' | 'metrics' | 'vendor'>,
+  routes: readonly GatewayRoute[],
+): (exchange: Exchange, error: GatewayError) => void {
+  const unknownPath = createUnknownPath(routes.map(({ path }) => path))
+  const refusals = {
+    'openai-chat': createRefusal(parts, 'openai-chat'),
+    'openai-responses': createRefusal(parts, 'openai-responses'),
+    'anthropic-messages': createRefusal(parts, 'anthropic-messages'),
+  }
+  return (exchange, error) => {
+    const { path } = exchange.request
+    const refuse = refusals[dialectOfPath(path, parts.vendor)]
+    refuse(exchange, error.code === 'ROUTE_NOT_FOUND' ? unknownPath(path) : error)
+  }
+}
+
+function dialectOfPath(path: string, vendor: string): DialectName {
+  const segments = segmentsOf(path)
+  if (segments.includes(vendor) || segments.includes('messages')) return 'anthropic-messages'
+  return segments.includes('responses') ? 'openai-responses' : 'openai-chat'
+}
+
+/** Refuses what no AI route is responsible for, in the shape of a dialect. */
+function createRefusal(
   parts: Pick<RouteParts, 'clock' | 'dialectOf' | 'metrics'>,
+  dialect: DialectName = 'openai-chat',
 ): (exchange: Exchange, error: GatewayError) => void {
   return (exchange, error) => {
     parts.metrics.refused(error)
     const requestId = newRequestId(parts.clock.now())
     exchange.response.send(
       error.status,
-      [['Content-Type', 'application/json'], ['X-Request-Id', requestId], ...errorFields(error)],
-      parts.dialectOf('openai-chat').renderError(error, requestId),
+      [['Content-Type', 'application/json'], ...requestIdFields(dialect, requestId), ...errorFields(error)],
+      parts.dialectOf(dialect).renderError(error, requestId),
     )
   }
 }

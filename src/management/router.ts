@@ -1,11 +1,13 @@
 import { Hono } from 'hono'
 import type { Context } from 'hono'
+import { AI_ENDPOINTS } from '../api/ai-endpoints.ts'
 import { isChange } from '../api/operation.ts'
 import type { OperationSpec } from '../api/operation.ts'
 import { OPERATIONS } from '../api/operations/index.ts'
 import type { OperationName } from '../api/operations/index.ts'
 import { resourceOf } from '../api/operations/resource.ts'
 import { errorFields, GatewayError } from '../core/errors.ts'
+import { createUnknownPath } from '../core/unknown-path.ts'
 import { OperationValidator } from '../validation/operation-validator.ts'
 import { storableText } from '../store/text.ts'
 import type { Attempt, RefusalLog } from './audit.ts'
@@ -62,8 +64,10 @@ export class ManagementRouter {
         throw new GatewayError('METHOD_NOT_ALLOWED', { message: `This path takes ${allow.join(', ')}.`, allow })
       })
     }
-    this.#app.notFound(() => {
-      throw new GatewayError('ROUTE_NOT_FOUND')
+    const aiPaths = AI_ENDPOINTS.map(({ path }) => path.replace(/\{(\w+)\}/g, ':$1'))
+    const unknownPath = createUnknownPath([...methods.keys(), ...aiPaths])
+    this.#app.notFound((context) => {
+      throw unknownPath(context.env.request.path)
     })
     this.#app.onError((cause, context) => this.#failed(cause, context.env.request.requestId))
   }

@@ -17,6 +17,7 @@ export type GeminiOperation =
   | 'predictLongRunning'
   | 'fetchPredictOperation'
 
+const VERSION = '/v1beta'
 const VERTEX = /^\/v1\/projects\/([^/]+)\/locations\/([^/]+)/
 
 /** A base URL with project and location is one of Vertex AI. @param base its path */
@@ -30,7 +31,12 @@ export function vertexPlace(base: string): VertexPlace | null {
 export function googlePath(base: string, model: string, operation: GeminiOperation): string {
   const place = vertexPlace(base)
   const path = geminiPath(model, operation, place)
-  return place === null ? base + path : path
+  return place === null ? versionedBase(base) + path.slice(VERSION.length) : path
+}
+
+/** A base URL may name the version of the API, or leave it out. @param base its path, without a trailing slash */
+export function versionedBase(base: string): string {
+  return /\/v1(?:alpha|beta\d*)?$/.test(base) ? base : base + VERSION
 }
 
 /** Path and query of a call, below the host. */
@@ -55,7 +61,7 @@ export function vertexHost({ location }: VertexPlace): string {
 function collection(model: string, place: VertexPlace | null): string {
   const slash = model.lastIndexOf('/')
   const name = encodeURIComponent(model.slice(slash + 1))
-  if (place === null) return `/v1beta/${model.startsWith('tunedModels/') ? 'tunedModels' : 'models'}/${name}`
+  if (place === null) return `${VERSION}/${model.startsWith('tunedModels/') ? 'tunedModels' : 'models'}/${name}`
   const { project, location } = place
   return `/v1/projects/${encodeURIComponent(project)}/locations/${encodeURIComponent(location)}/publishers/google/models/${name}`
 }

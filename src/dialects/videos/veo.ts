@@ -1,6 +1,6 @@
 import type { JsonObject } from '../../core/json-object.ts'
 import { arrayOf, objects, textOr } from '../fields.ts'
-import { googlePath } from '../gemini/address.ts'
+import { googlePath, versionedBase } from '../gemini/address.ts'
 import { geminiFailure } from '../gemini/errors.ts'
 import { nearestShape } from '../images/shapes.ts'
 import { asObject, valueAt } from '../json-value.ts'
@@ -24,7 +24,7 @@ export const veo: VideoCodec = {
     if (asObject(answer)?.['error']) return geminiFailure(answer)
     return OPERATION.test(name) ? name : brokenFailure(answer, 'no operation')
   },
-  lookPath: (base, name) => `${base}/v1beta/${name}`,
+  lookPath: (base, name) => `${versionedBase(base)}/${name}`,
   parseLook,
 }
 

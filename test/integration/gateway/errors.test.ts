@@ -26,6 +26,8 @@ beforeAll(async () => {
     upstreams: [
       { dialect: 'openai-chat', baseUrl, models: ['m'] },
       { dialect: 'anthropic-messages', baseUrl, models: ['c'] },
+      { id: 'g1', dialect: 'gemini', baseUrl: simulator.origin, models: ['gemini-bare'] },
+      { id: 'g2', dialect: 'gemini', baseUrl: `${simulator.origin}/v1beta`, models: ['gemini-versioned'] },
     ],
   })
 })
@@ -61,6 +63,7 @@ const BAD_IN_BOTH: ReadonlyArray<readonly [name: string, members: Record<string,
 const BAD_IN_CHAT: typeof BAD_IN_BOTH = [
   ['a temperature above 2', { temperature: 2.1 }, '/temperature'],
   ['n of zero', { n: 0 }, '/n'],
+  ['n above 128', { n: 129 }, '/n'],
   ['a penalty above 2', { presence_penalty: 2.5 }, '/presence_penalty'],
   ['a stop that is a number', { stop: 7 }, '/stop'],
   ['max_completion_tokens of zero', { max_completion_tokens: 0 }, '/max_completion_tokens'],
@@ -205,6 +208,113 @@ it('answers 404 and 405 in the contract’s shape where there is no route', asyn
   expectChatError(await call(gateway, { path: '/v1/chat/completions' }), wrongMethod)
   expectChatError(await call(gateway, { path: '/v1/models', body: {} }), wrongMethod)
   expectMessagesError(await call(gateway, { path: '/v1/messages' }), wrongMethod)
+})
+
+const MISTAKES: ReadonlyArray<readonly [path: string, hint: RegExp]> = [
+  ['/v1/nothing-here', /nothing at \/v1\/nothing-here\. GET \/openapi\.json/],
+  ['/chat/completions', /^There is nothing at \/chat\/completions\. \/v1 is missing: .* \/v1\/chat\/completions\.$/],
+  ['/v1/v1/chat/completions', /holds \/v1 twice: send the request to \/v1\/chat\/completions\.$/],
+  ['/v1/chat/completions/', /ends in a slash: send the request to \/v1\/chat\/completions\.$/],
+  ['/v1//chat/completions', /doubled slash: send the request to \/v1\/chat\/completions\.$/],
+  ['//v1/chat/completions', /doubled slash: send the request to \/v1\/chat\/completions\.$/],
+  ['/v1/chat/completions/chat/completions', /Send the request to \/v1\/chat\/completions\.$/],
+  ['/openai/v1/embeddings', /Send the request to \/v1\/embeddings\.$/],
+  ['/api/v1/chat/completions', /Send the request to \/v1\/chat\/completions\.$/],
+  ['/models/', /\/v1 is missing: send the request to \/v1\/models\.$/],
+  ['/v1/models/', /ends in a slash: send the request to \/v1\/models\.$/],
+  ['/v1/api/keys', /Send the request to \/api\/keys\.$/],
+  ['/api/keys/', /ends in a slash: send the request to \/api\/keys\.$/],
+  ['//v1/admin/users', /doubled slash: send the request to \/v1\/admin\/users\.$/],
+  ['/responses', /\/v1 is missing: send the request to \/v1\/responses\.$/],
+  ['/v1/v1/responses', /holds \/v1 twice: send the request to \/v1\/responses\.$/],
+]
+const MESSAGES_MISTAKES: typeof MISTAKES = [
+  ['/messages', /\/v1 is missing: send the request to \/v1\/messages\.$/],
+  ['/v1/v1/messages', /holds \/v1 twice: send the request to \/v1\/messages\.$/],
+  ['/v1/messages/', /ends in a slash: send the request to \/v1\/messages\.$/],
+  ['/v1//messages/count_tokens', /doubled slash: send the request to \/v1\/messages\/count_tokens\.$/],
+  ['/v1/messages/batches', /nothing at \/v1\/messages\/batches\. GET \/openapi\.json/],
+  ['/anthropic/v1/v1/messages', /holds \/v1 twice: send the request to \/v1\/messages\.$/],
+  ['/anthropic/v1/complete', /nothing at \/anthropic\/v1\/complete\. GET/],
+]
+
+describe('names an unknown path in the shape of its dialect, and hints at the right one:', () => {
+  const refused = { status: 404, type: 'invalid_request' }
+
+  it.each(MISTAKES)('%s', async (path, message) => {
+    for (const method of path.includes('models') ? ['GET'] : ['GET', 'POST']) {
+      const answer = await call(gateway, { path, method, ...(method === 'POST' ? { body: HELLO } : {}) })
+      expectChatError(answer, { ...refused, code: 'ROUTE_NOT_FOUND', message })
+      expect(answer.headers.get('x-request-id')).toMatch(/^req_/)
+    }
+  })
+
+  it.each(MESSAGES_MISTAKES)('%s', async (path, message) => {
+    for (const method of ['GET', 'POST']) {
+      const answer = await call(gateway, { path, method, ...(method === 'POST' ? { body: HELLO_MESSAGES } : {}) })
+      expectMessagesError(answer, { ...refused, message })
+      expect(answer.headers.get('request-id')).toMatch(/^req_/)
+    }
+  })
+
+  it('shows no more than the beginning of a long one', async () => {
+    const answer = await call(gateway, { path: `/v1/${'x'.repeat(5_000)}` })
+    expectChatError(answer, {
+      ...refused,
+      code: 'ROUTE_NOT_FOUND',
+      message: /^There is nothing at \/v1\/x{196}…\. GET/,
+    })
+  })
+})
+
+it('bounds how many images and videos one request may ask for', async () => {
+  for (const path of ['/v1/images/generations', '/v1/video/generations']) {
+    const answer = await call(gateway, { path, body: { model: 'm', prompt: 'a cat', n: 11 } })
+    expectChatError(answer, { status: 400, type: 'invalid_request', code: 'INVALID_FIELD', param: '/n' })
+  }
+})
+
+it('answers 413 to a management body that is too large, whoever sends it', async () => {
+  const body = JSON.stringify({ phone: 'x'.repeat(4 * 1024 * 1024) })
+  for (const path of ['/api/auth/login', '/api/keys', '/v1/admin/users']) {
+    const answer = await call(gateway, { path, body, headers: { authorization: null } })
+    const message = /larger than 4194304 bytes/
+    expectChatError(answer, { status: 413, type: 'invalid_request', code: 'BODY_TOO_LARGE', message })
+  }
+})
+
+it('reaches Gemini whether or not its base_url names the version of the API', async () => {
+  for (const model of ['gemini-bare', 'gemini-versioned']) {
+    const answer = await chat(gateway, { model })
+    expect(answer.status, answer.text).toBe(200)
+    expect(simulator.requests().at(-1)?.path).toBe(`/v1beta/models/${model}:generateContent`)
+  }
+})
+
+it('says with every 401 how to authenticate and with every 405 what the path takes, on all planes', async () => {
+  const none = { authorization: null, 'x-api-key': null }
+  for (const path of ['/v1/models', '/anthropic/v1/models', '/api/keys', '/v1/admin/users', '/metrics']) {
+    const answer = await call(gateway, { path, headers: none })
+    expect([path, answer.status, answer.headers.get('www-authenticate')]).toEqual([
+      path,
+      401,
+      expect.stringMatching(/^Bearer/),
+    ])
+  }
+  const takes = [
+    ['DELETE', '/v1/chat/completions', 'POST'],
+    ['DELETE', '/v1/responses', 'POST'],
+    ['DELETE', '/anthropic/v1/messages', 'POST'],
+    ['DELETE', '/v1/models', 'GET'],
+    ['DELETE', '/v1/models/m', 'GET'],
+    ['DELETE', '/health', 'GET'],
+    ['DELETE', '/metrics', 'GET'],
+    ['GET', '/api/auth/login', 'POST'],
+  ] as const
+  for (const [method, path, allow] of takes) {
+    const answer = await call(gateway, { path, method })
+    expect([path, answer.status, answer.headers.get('allow')]).toEqual([path, 405, allow])
+  }
 })
 
 it('says on the management plane, too, how to authenticate and what a path takes', async () => {

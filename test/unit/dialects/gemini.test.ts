@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest'
-import { geminiAuth, geminiPath, vertexHost } from '../../../src/dialects/gemini/address.ts'
+import { geminiAuth, geminiPath, googlePath, vertexHost } from '../../../src/dialects/gemini/address.ts'
 import { geminiFailure, retryDelayMs } from '../../../src/dialects/gemini/errors.ts'
+import { videoCodec } from '../../../src/dialects/videos/codecs.ts'
 import { loadUpstreamFixtures } from '../../support/recorded-fixtures.ts'
 
 const PLACE = { project: 'my-project', location: 'europe-west4' }
@@ -13,6 +14,16 @@ describe('where and how Gemini is called', () => {
     )
     expect(geminiPath('tunedModels/mine', 'countTokens', null)).toBe('/v1beta/tunedModels/mine:countTokens')
     expect(geminiAuth('secret', null)).toEqual(['x-goog-api-key', 'secret'])
+  })
+
+  it('is called the same whether or not the base URL names the version', () => {
+    const path = (base: string): string => googlePath(base, 'gemini-3-flash', 'generateContent')
+    expect(path('')).toBe('/v1beta/models/gemini-3-flash:generateContent')
+    expect(path('/v1beta')).toBe('/v1beta/models/gemini-3-flash:generateContent')
+    expect(path('/proxy')).toBe('/proxy/v1beta/models/gemini-3-flash:generateContent')
+    expect(path('/proxy/v1beta')).toBe('/proxy/v1beta/models/gemini-3-flash:generateContent')
+    expect(path('/v1')).toBe('/v1/models/gemini-3-flash:generateContent')
+    expect(videoCodec('veo').lookPath('/v1beta', 'models/m/operations/1')).toBe('/v1beta/models/m/operations/1')
   })
 
   it('has project and location in the path of Vertex AI, and a token as bearer', () => {

@@ -38,18 +38,28 @@ const MAX_SWAPS = 100
 class SourceError extends Error {}
 
 const withDeclarations = process.argv.includes('--declarations')
-const sources = readSources()
-const stamp = {
-  source: digestOf(sources),
-  template: digestOf(sources.filter(({ name }) => TEMPLATE_SOURCE.test(name))),
-  declarations: withDeclarations,
-}
+let sources = []
+let stamp = null
 try {
+  sources = readSources()
+  stamp = {
+    source: digestOf(sources),
+    template: digestOf(sources.filter(({ name }) => TEMPLATE_SOURCE.test(name))),
+    declarations: withDeclarations,
+  }
   if (!isCurrent()) await build()
 } catch (cause) {
-  if (!(cause instanceof SourceError)) throw cause
-  if (cause.message !== '') process.stderr.write(`${cause.message}\n`)
+  const text = messageOf(cause)
+  if (text !== '') process.stderr.write(`${text}\n`)
   process.exitCode = 1
+}
+
+function messageOf(cause) {
+  if (cause instanceof SourceError) return cause.message
+  const [line] = String(cause.message).split('\n')
+  return cause.code === 'ERR_MODULE_NOT_FOUND'
+    ? `sluice: ${line}; run npm ci first`
+    : `sluice: cannot build dist: ${line}`
 }
 
 function readSources() {

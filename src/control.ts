@@ -30,6 +30,7 @@ import type { Authority } from './leases/authority.ts'
 import { InProcessAuthority } from './leases/in-process-authority.ts'
 import type { StoreHealth } from './core/health.ts'
 import { ControlLink } from './link/control-link.ts'
+import { MAX_MANAGEMENT_BODY_BYTES } from './link/messages.ts'
 import type { ControlToFront } from './link/messages.ts'
 import { SnapshotFile } from './link/snapshot-file.ts'
 import { RefusalLog } from './management/audit.ts'
@@ -65,7 +66,6 @@ const HEALTH_EVERY_MS = 1_000
 const RETRY_MS = 1_000
 /** How long the fronts may take to tell what they hold, after a restart. */
 const RESUME_GRACE_MS = 2_000
-const MAX_MANAGEMENT_BODY_BYTES = 4 * 1024 * 1024
 
 /** The control process: everything that waits, at low priority. Fronts go on without it. */
 async function runControl(setup: ControlSetup): Promise<void> {

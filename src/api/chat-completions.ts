@@ -7,6 +7,8 @@ const LARGEST_INTEGER = 2_147_483_647
 
 const Integer = (description: string, minimum: number) =>
   Type.Integer({ description, minimum, maximum: LARGEST_INTEGER })
+/** As many as OpenAI takes. */
+const MAX_ANSWERS = 128
 const Range = (description: string, minimum: number, maximum: number) => Type.Number({ description, minimum, maximum })
 
 /** Any object; its members are not our business and pass as they are. */
@@ -112,7 +114,9 @@ export const ChatCompletionRequest = Type.Object(
     ),
     max_tokens: Type.Optional(nullable(Integer('Most tokens of the answer; the older name.', 1))),
     max_completion_tokens: Type.Optional(nullable(Integer('Most tokens of the answer, reasoning included.', 1))),
-    n: Type.Optional(nullable(Integer('How many answers; 1 by default.', 1))),
+    n: Type.Optional(
+      nullable(Type.Integer({ description: 'How many answers; 1 by default.', minimum: 1, maximum: MAX_ANSWERS })),
+    ),
     temperature: Type.Optional(nullable(Range('Sampling temperature.', 0, 2))),
     top_p: Type.Optional(nullable(Range('Nucleus sampling.', 0, 1))),
     top_k: Type.Optional(nullable(Integer('Sampling from the k likeliest, where the upstream knows it.', 0))),

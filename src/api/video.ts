@@ -17,6 +17,11 @@ export const VideoRequest = Type.Object(
       ),
     ),
     duration: Type.Optional(nullable(Type.Integer({ description: 'Length in seconds.', minimum: 1, maximum: 3600 }))),
+    n: Type.Optional(
+      nullable(
+        Type.Integer({ description: 'Number of videos, where the upstream knows it.', minimum: 1, maximum: 10 }),
+      ),
+    ),
     async: Type.Optional(
       nullable(
         Type.Boolean({ description: 'Answer with the id of the job at once, instead of waiting for the video.' }),

@@ -1,14 +1,23 @@
 import type { Server } from 'node:http'
 
-/** Resolves once the server listens; rejects when the address is taken. `onFault` hears of what fails later. */
-export function listening(
-  server: Server,
-  { host, port, onFault }: { readonly host: string; readonly port: number; readonly onFault: (cause: unknown) => void },
-): Promise<void> {
+interface ListeningOptions {
+  readonly host: string
+  readonly port: number
+  readonly onFault: (cause: unknown) => void
+}
+
+/**
+ * Resolves once the server listens; rejects when the address is taken. `onFault` hears of what fails later.
+ * @param setting of the configuration: names the port
+ */
+export function listening(server: Server, setting: string, { host, port, onFault }: ListeningOptions): Promise<void> {
   return new Promise((resolve, reject) => {
-    server.once('error', reject)
+    const fail = (cause: Error): void => {
+      reject(new Error(`${setting}: cannot listen on ${host}:${port}: ${cause.message}`, { cause }))
+    }
+    server.once('error', fail)
     server.listen(port, host, () => {
-      server.off('error', reject)
+      server.off('error', fail)
       server.on('error', onFault)
       resolve()
     })

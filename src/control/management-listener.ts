@@ -50,7 +50,7 @@ export class ManagementListener {
 
   /** Rejects when the address is taken. */
   listen(): Promise<void> {
-    return listening(this.#server, this.#options)
+    return listening(this.#server, 'management.port', this.#options)
   }
 
   close(): void {

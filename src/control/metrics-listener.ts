@@ -38,7 +38,7 @@ export class MetricsListener {
 
   /** Rejects when the address is taken. */
   listen(): Promise<void> {
-    return listening(this.#server, this.#options)
+    return listening(this.#server, 'metrics.port', this.#options)
   }
 
   close(): void {

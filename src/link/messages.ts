@@ -5,6 +5,9 @@ import type { ClaimMessage, ClaimReply, JobOver } from '../core/job-claim.ts'
 import type { Snapshot } from '../core/snapshot.ts'
 import type { MetricReport } from '../telemetry/metrics.ts'
 
+/** The largest body of a management request. */
+export const MAX_MANAGEMENT_BODY_BYTES = 4 * 1024 * 1024
+
 export type FrontToControl =
   | { readonly type: 'hello'; readonly front: string; readonly pid: number }
   | ({ readonly type: 'usage' } & CacheShare)

@@ -3,7 +3,7 @@ import { Deadline } from '../core/deadlines.ts'
 import { GatewayError } from '../core/errors.ts'
 import type { Exchange } from '../core/exchange.ts'
 import type { ControlToFront, FrontToControl } from './messages.ts'
-import { CREDIT_BYTES } from './messages.ts'
+import { CREDIT_BYTES, MAX_MANAGEMENT_BODY_BYTES } from './messages.ts'
 
 /** Management requests that one front has under way; past it 429. */
 const MAX_IN_FLIGHT = 256
@@ -83,17 +83,23 @@ export class Tunnel {
     // Taken before the body is read: the bound holds for requests that are still arriving.
     this.#passages.set(id, passage)
     if (isLogin) this.#logins += 1
-    this.#deadlines.watch(passage.deadline)
-    passage.deadline.atMs = this.#deadlines.nowMs + SILENCE_MS
     exchange.response.onAbort(() => {
       if (this.#close(passage)) this.#send({ type: 'cancel', id })
     })
     try {
       if (['POST', 'PUT', 'PATCH'].includes(request.method)) passage.rest = await exchange.readBody()
+      if (passage.rest.length > MAX_MANAGEMENT_BODY_BYTES) {
+        const message = `The body is larger than ${MAX_MANAGEMENT_BODY_BYTES} bytes.`
+        throw new GatewayError('BODY_TOO_LARGE', { message })
+      }
     } catch (cause) {
       if (this.#close(passage)) refuse(GatewayError.from(cause))
       return
     }
+    // The body has had a deadline of its own. The client may have left with it.
+    if (!this.#passages.has(id)) return
+    passage.deadline.atMs = this.#deadlines.nowMs + SILENCE_MS
+    this.#deadlines.watch(passage.deadline)
     const { method, path, query, headers, address } = request
     if (!this.#send({ type: 'request', id, requestId, method, path, query, headers: { ...headers }, address })) {
       this.#giveUp(passage)

@@ -1,6 +1,8 @@
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { spawnSync } from 'node:child_process'
+import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
 import { afterAll, describe, expect, it, vi } from 'vitest'
 import { generateApiKey } from '../../../src/core/api-key.ts'
 import { startSimulator } from '../../../src/simulator/simulator.ts'
@@ -78,6 +80,10 @@ const WRONG: Readonly<Record<string, Wrong>> = {
     yaml: 'server:\n  tls: {cert_file: no-cert.pem, key_file: no-key.pem}\n',
     says: /^sluice: .*server\.tls\.cert_file.*no such file.*$/,
   },
+  'a certificate that is none': {
+    yaml: 'server:\n  tls: {cert_file: sluice.yaml, key_file: sluice.yaml}\n',
+    says: /^sluice: server\.tls: \S+ and \S+ are not a certificate and its key$/,
+  },
   'a log file that cannot be made': {
     yaml: 'log:\n  file: /dev/null/sluice.log\n',
     says: /^sluice: .*log\.file.*$/,
@@ -101,6 +107,23 @@ describe('a wrong configuration is one clear line, an exit code, and nothing els
     expect(existsSync(join(cwd, 'data', 'first-run.json'))).toBe(false)
     expect(existsSync(join(cwd, 'data', 'database'))).toBe(false)
   })
+})
+
+it('says in one line, built or not, that its packages are not installed', () => {
+  const cwd = newDirectory()
+  const root = fileURLToPath(new URL('../../..', import.meta.url))
+  const files = ['package.json', 'package-lock.json', 'tsconfig.json', 'tsconfig.build.json', 'src', 'dist']
+  for (const file of files) cpSync(join(root, file), join(cwd, file), { recursive: true })
+  const run = (file: string): [number | null, string] => {
+    const { status, stderr } = spawnSync(process.execPath, [join(cwd, file)], { cwd, encoding: 'utf8' })
+    return [status, stderr]
+  }
+  expect(run('dist/main.js')).toEqual([1, expect.stringMatching(/^sluice: Cannot find package .*\n$/)])
+  rmSync(join(cwd, 'dist'), { recursive: true })
+  expect(run('src/build.mjs')).toEqual([
+    1,
+    expect.stringMatching(/^sluice: Cannot find package .*; run npm ci first\n$/),
+  ])
 })
 
 it('refuses damaged secrets by the name of their file, and leaves them as they are', async () => {

@@ -39,6 +39,19 @@ it('says that a port is in use, and leaves the one who has it alone', async () =
   expect(new URL(url).port).toBe(String(port))
 })
 
+it.each(['management', 'metrics'])('names the setting of a %s port that is in use, in one line', async (section) => {
+  const holder = await listen()
+  const { port } = holder.address() as AddressInfo
+  const env = { [`SLUICE__${section.toUpperCase()}__PORT`]: String(port), LOG_LEVEL: 'info' }
+  const host = { [`SLUICE__${section.toUpperCase()}__HOST`]: '127.0.0.1' }
+  const program = starts.start(starts.directory(), { ...env, ...host })
+  expect(await program.ended).toBe(1)
+  expect(program.stderr()).toMatch(
+    new RegExp(`^sluice: ${section}\\.port: cannot listen on 127\\.0\\.0\\.1:${port}: .*in use.*\\n$`),
+  )
+  await new Promise((resolve) => holder.close(resolve))
+})
+
 it('does not share the port of another gateway', async () => {
   const second = starts.start(starts.directory(), { PORT: new URL(one).port })
   expect(await second.ended).toBe(1)

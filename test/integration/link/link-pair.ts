@@ -8,10 +8,9 @@ import type { GatewayError } from '../../../src/core/errors.ts'
 import type { ManagementRequest, ManagementResponse } from '../../../src/link/control-link.ts'
 import { ControlLink } from '../../../src/link/control-link.ts'
 import { FrontLink } from '../../../src/link/front-link.ts'
+import { MAX_MANAGEMENT_BODY_BYTES } from '../../../src/link/messages.ts'
 import { eventually } from '../../support/eventually.ts'
 import { FakeExchange } from '../../support/fake-exchange.ts'
-
-export const MAX_BODY = 4 * 1024 * 1024
 
 export const HEALTH = {
   type: 'health',
@@ -140,7 +139,7 @@ export class LinkPair {
   #makeControl(): ControlLink {
     return new ControlLink({
       socketPath: join(this.#directory, 'link'),
-      maxBodyBytes: MAX_BODY,
+      maxBodyBytes: MAX_MANAGEMENT_BODY_BYTES,
       greet: () => [HEALTH],
       refreshSnapshot: () => this.refreshSnapshot(),
       serve: async (request) => {

@@ -3,6 +3,7 @@ import { Deadline } from '../core/deadlines.ts'
 import { GatewayError } from '../core/errors.ts'
 import type { Exchange, IncomingRequest } from '../core/exchange.ts'
 import { GrowingBody } from '../core/growing-body.ts'
+import { REWIND_MS } from './responder.ts'
 import type { UwsResponder } from './responder.ts'
 import type { HttpResponse } from './uws.ts'
 
@@ -26,6 +27,7 @@ export class UwsExchange implements Exchange {
   readonly #body = new GrowingBody()
   #contentLength: number | null = null
   #hasReserved = false
+  #timeoutAtMs = Infinity
   #complete = false
   #closed = false
   #failure: GatewayError | null = null
@@ -37,7 +39,7 @@ export class UwsExchange implements Exchange {
     this.#limits = limits
     this.#deadlines = deadlines
     this.#deadline = new Deadline(() => {
-      this.#fail(new GatewayError('BODY_TIMEOUT'))
+      this.#waited()
     })
   }
 
@@ -49,8 +51,8 @@ export class UwsExchange implements Exchange {
       this.#take(bytes, isLast)
     })
     if (this.#complete) return
-    this.#deadline.atMs = this.#deadlines.nowMs + this.#limits.timeoutMs
-    this.#deadlines.watch(this.#deadline)
+    this.#timeoutAtMs = this.#deadlines.nowMs + this.#limits.timeoutMs
+    this.#await()
   }
 
   readBody(): Promise<Buffer> {
@@ -66,6 +68,20 @@ export class UwsExchange implements Exchange {
     this.#deadlines.forget(this.#deadline)
     this.#body.clear()
     this.#settle()
+  }
+
+  #await(): void {
+    this.#deadline.atMs = Math.min(this.#timeoutAtMs, this.#deadlines.nowMs + REWIND_MS)
+    this.#deadlines.watch(this.#deadline)
+  }
+
+  #waited(): void {
+    if (this.#deadlines.nowMs >= this.#timeoutAtMs) {
+      this.#fail(new GatewayError('BODY_TIMEOUT'))
+      return
+    }
+    this.response.rewindServerTimer()
+    this.#await()
   }
 
   #take(bytes: ArrayBuffer, isLast: boolean): void {

@@ -4,7 +4,8 @@ const TOKEN = /^[!#$%&'*+\-.^_`|~0-9a-z]+$/
 /** Of methods: the same, in any case. */
 const METHOD = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/
 /** A name, an IPv4 or a bracketed IPv6 address, and a port: `uri-host [":" port]` of RFC 3986 without percent-encoding of its own. */
-const HOST = /^(?:\[[0-9A-Fa-fv:.]+\]|[A-Za-z0-9\-._~!$&'()*+,;=%]*)(?::[0-9]*)?$/
+const HOST = /^(?:\[[0-9A-Fa-fv:.]+\]|[A-Za-z0-9\-._~!$&'()*+,;=%]+)(?::[0-9]*)?$/
+const NO_TARGET = /[^\x21-\x7e]|#/
 const PLAIN_NUMBER = /^[0-9]{1,15}$/
 // eslint-disable-next-line no-control-regex -- control bytes are what it looks for
 const CONTROL_BYTES = /[\x00-\x08\x0a-\x1f\x7f]/
@@ -20,6 +21,11 @@ export interface CopiedHeaders {
 }
 
 const KNOWN_METHODS: ReadonlySet<string> = new Set(['GET', 'POST', 'PUT', 'DELETE', 'PATCH', 'HEAD', 'OPTIONS'])
+
+/** Of a path or a query: bytes from 0x80 on belong in percent-encoding, and a fragment stays with the client. */
+export function isTarget(text: string): boolean {
+  return !NO_TARGET.test(text)
+}
 
 export function isMethod(method: string): boolean {
   return KNOWN_METHODS.has(method) || METHOD.test(method)

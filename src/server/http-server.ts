@@ -4,9 +4,9 @@ import type { Exchange, IncomingRequest } from '../core/exchange.ts'
 import type { ClientAddresses } from './client-address.ts'
 import { createCors } from './cors.ts'
 import { UwsExchange } from './exchange.ts'
-import { copyHeaders, isMethod, wantsClose } from './framing-guard.ts'
+import { copyHeaders, isMethod, isTarget, wantsClose } from './framing-guard.ts'
 import { UwsResponder } from './responder.ts'
-import type { HttpRequest, HttpResponse, LoadedUws, us_listen_socket } from './uws.ts'
+import type { HttpRequest, HttpResponse, LoadedUws, Uws, us_listen_socket } from './uws.ts'
 
 export type Method = 'GET' | 'POST' | 'PUT' | 'DELETE' | 'PATCH'
 
@@ -59,10 +59,7 @@ export interface HttpServer {
 export function createHttpServer(options: ServerOptions): HttpServer {
   const { uws } = options.build
   uws._cfg('silent')
-  const app =
-    options.tls === null
-      ? uws.App()
-      : uws.SSLApp({ cert_file_name: options.tls.certFile, key_file_name: options.tls.keyFile })
+  const app = options.tls === null ? uws.App() : secureApp(uws, options.tls)
   const cors = createCors(options.corsOrigins)
   let listenSocket: us_listen_socket | null = null
   let openExchanges = 0
@@ -214,6 +211,15 @@ export function createHttpServer(options: ServerOptions): HttpServer {
   }
 }
 
+/** The server says no more than that it failed. */
+function secureApp(uws: Uws, { certFile, keyFile }: NonNullable<ServerOptions['tls']>): ReturnType<Uws['SSLApp']> {
+  try {
+    return uws.SSLApp({ cert_file_name: certFile, key_file_name: keyFile })
+  } catch (cause) {
+    throw new Error(`server.tls: ${certFile} and ${keyFile} are not a certificate and its key`, { cause })
+  }
+}
+
 const METHODS = { GET: 'get', POST: 'post', PUT: 'put', DELETE: 'del', PATCH: 'patch' } as const
 
 /** The server reuses its request object as soon as the handler returns: everything needed later is copied here. */
@@ -244,7 +250,12 @@ function copyRequest(
     address: addresses.of(peer, headers['x-forwarded-for']),
     params,
   }
-  return { request, fault: fault ?? (isMethod(method) ? null : 'the method is not a token'), chunked, contentLength }
+  const lineFault = !isMethod(method)
+    ? 'the method is not a token'
+    : isTarget(request.path) && isTarget(request.query)
+      ? null
+      : 'the target holds a raw byte or a #'
+  return { request, fault: fault ?? lineFault, chunked, contentLength }
 }
 
 function hasBody(method: string): boolean {

@@ -7,10 +7,11 @@ import type { HttpResponse } from './uws.ts'
 /** A reader that takes nothing for this long is cut. */
 const STALL_MS = 15_000
 /**
- * The server has a timer of its own, which cuts 8 to 12 s after a refused write, also a reader that is merely slow: the
- * kernel tells of room only when a third of its buffer, often more than a megabyte, is free. It is wound up this often.
+ * The server has a timer of its own. It cuts 8 to 12 s after a refused write, also a reader that is merely slow: the kernel
+ * tells of room only when a third of its buffer, often more than a megabyte, is free. It also cuts uploads below some 32 KB/s.
+ * It is wound up this often.
  */
-const REWIND_MS = 5_000
+export const REWIND_MS = 5_000
 /** Larger whole answers go out as the reader takes them, instead of into the server's unbounded buffer. */
 const WHOLE_ANSWER_BYTES = 65_536
 /**
@@ -97,6 +98,13 @@ export class UwsResponder implements Responder {
     setImmediate(() => {
       if (this.#state === 'lingering') this.#endChunks()
     })
+  }
+
+  /** Nothing is read or left unread because of it. */
+  rewindServerTimer(): void {
+    if (this.#gone) return
+    this.#res.pause()
+    this.#res.resume()
   }
 
   onAbort(listener: () => void): void {
@@ -286,9 +294,7 @@ export class UwsResponder implements Responder {
       this.destroy()
       return
     }
-    // What winds up the server's timer; nothing is read or left unread because of it.
-    this.#res.pause()
-    this.#res.resume()
+    this.rewindServerTimer()
     this.#stall.atMs = Math.min(this.#cutAtMs, nowMs + REWIND_MS)
   }
 

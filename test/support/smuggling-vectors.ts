@@ -19,6 +19,9 @@ export function headVectors(): Vector[] {
   const get = (...headers: string[]): string => requestText(GET, headers)
   return [
     { name: 'no Host', bytes: get() },
+    { name: 'an empty Host', bytes: get('Host:') },
+    { name: 'a Host of blanks', bytes: get('Host:  ') },
+    { name: 'a Host that is a port alone', bytes: get('Host: :80') },
     { name: 'two Hosts', bytes: get('Host: a', 'Host: b') },
     { name: 'the same Host twice', bytes: get(HOST, HOST) },
     { name: 'a Host with a space', bytes: get('Host: a b') },
@@ -48,6 +51,12 @@ export function headVectors(): Vector[] {
     { name: 'two spaces in the request line', bytes: requestText('GET  /health/live HTTP/1.1', [HOST]) },
     { name: 'tabs in the request line', bytes: requestText('GET\t/health/live\tHTTP/1.1', [HOST]) },
     { name: 'a control byte in the path', bytes: requestText('GET /health/\x01 HTTP/1.1', [HOST]) },
+    { name: 'a raw byte in the path', bytes: requestText('GET /health/l\xefve HTTP/1.1', [HOST]) },
+    { name: 'raw UTF-8 in the path', bytes: requestText('GET /health/l\xc3\xafve HTTP/1.1', [HOST]) },
+    { name: 'a raw byte in the query', bytes: requestText('GET /health/live?a=\x80 HTTP/1.1', [HOST]) },
+    { name: 'a raw byte where there is no route', bytes: requestText('GET /\xff HTTP/1.1', [HOST]) },
+    { name: 'a fragment behind the path', bytes: requestText('GET /health/live#a HTTP/1.1', [HOST]) },
+    { name: 'a fragment behind the query', bytes: requestText('GET /health/live?a#b HTTP/1.1', [HOST]) },
     { name: 'a method that is no token', bytes: requestText('G(T /health/live HTTP/1.1', [HOST]) },
     { name: 'HTTP/1.0', bytes: requestText('GET /health/live HTTP/1.0', [HOST]) },
     { name: 'HTTP/1.2', bytes: requestText('GET /health/live HTTP/1.2', [HOST]) },

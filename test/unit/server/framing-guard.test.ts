@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import type { CopiedHeaders } from '../../../src/server/framing-guard.ts'
-import { copyHeaders, isMethod, wantsClose } from '../../../src/server/framing-guard.ts'
+import { copyHeaders, isMethod, isTarget, wantsClose } from '../../../src/server/framing-guard.ts'
 import fc from '../../support/fast-check.ts'
 
 type Field = readonly [name: string, value: string]
@@ -25,7 +25,7 @@ describe('a head that can be trusted', () => {
     expect([chunked, contentLength]).toEqual([false, 5])
   })
 
-  it.each(['gateway', 'gateway:8787', '127.0.0.1:80', '[::1]', '[::1]:8787', 'a_b.example', '', 'a%41', 'gateway:'])(
+  it.each(['gateway', 'gateway:8787', '127.0.0.1:80', '[::1]', '[::1]:8787', 'a_b.example', 'a%41', 'gateway:'])(
     'may name the host %j',
     (host) => {
       expect(copy(['host', host]).fault).toBeNull()
@@ -57,6 +57,8 @@ describe('a head that can be trusted', () => {
 describe('a head that two parsers may read differently', () => {
   it.each<[string, Field[]]>([
     ['no Host', []],
+    ['an empty Host', [['host', '']]],
+    ['a Host that is a port alone', [['host', ':80']]],
     ['a second Host', [HOST, HOST]],
     ['a Host that is a list', [['host', 'a, b']]],
     ['a Host with a space', [['host', 'a b']]],
@@ -108,6 +110,11 @@ describe('a head that two parsers may read differently', () => {
 it('takes a method for one when it is a token', () => {
   for (const method of ['GET', 'POST', 'BREW', 'get', "!#$%&'*"]) expect(isMethod(method)).toBe(true)
   for (const method of ['', 'G T', 'G(T', 'GÉT', 'G\0T', 'G:T']) expect(isMethod(method)).toBe(false)
+})
+
+it('takes a path or a query for one when it is ASCII without a fragment', () => {
+  for (const text of ['', '/v1/models/a%C3%A9', "a=b&c=~!$'()*+,;:@/?"]) expect(isTarget(text)).toBe(true)
+  for (const text of ['/a#b', '/é', '/\ufffd', '/\x80', '/a b', '/\x7f']) expect(isTarget(text)).toBe(false)
 })
 
 it('finds close among the connection options, and only there', () => {

@@ -83,6 +83,7 @@ export const SERVER_TESTS = [
   'test/integration/gateway/http-framing.test.ts',
   'test/integration/gateway/http-methods.test.ts',
   'test/integration/gateway/slow-readers.test.ts',
+  'test/integration/gateway/slow-uploads.long.test.ts',
   'test/integration/gateway/slowloris.test.ts',
 ]
 

@@ -10,7 +10,7 @@ import { UpstreamBook } from './config/upstream-book.ts'
 import { simulatorUpstreams } from './config/upstreams.ts'
 import { controlSamples } from './control/control-samples.ts'
 import { declaredEntryKey } from './control/declared-keys.ts'
-import { firstRun } from './control/first-run.ts'
+import { firstAdminPhone, firstRun } from './control/first-run.ts'
 import { JobClaims } from './control/job-claims.ts'
 import { JournalWatch } from './control/journal-watch.ts'
 import { KeyNewsBoard } from './control/key-news-board.ts'
@@ -81,13 +81,14 @@ async function runControl(setup: ControlSetup): Promise<void> {
     logger.debug({ sinceStartMs: Math.round(performance.now()) }, step)
   }
   log('the control process has its modules and its setup')
+  const adminPhone = firstAdminPhone(config)
   const lock = await becomeSoleControl(config.dataDir)
   const { database, made } = await openStore(setup, logger, async (opened) => {
     log('the database is open')
     await migrate(opened)
     log('the schema is up to date')
     for (const key of config.keys) await upsertEntryKeyByDigest(opened, declaredEntryKey(key, secrets.keyHash))
-    return firstRun(opened, { dataDir: config.dataDir, baseUrl, secret: secrets.keyHash })
+    return firstRun(opened, { dataDir: config.dataDir, baseUrl, secret: secrets.keyHash, adminPhone })
   })
   await initialiseSetting(database, 'installed_at', new Date(clock.now()).toISOString())
 

@@ -48,7 +48,7 @@ async function makeAdmin(
   tx: Queryable,
   { phone, name, password, replace }: { phone: string; name: string; password: string; replace: boolean },
 ): Promise<{ readonly id: string; readonly isNew: boolean }> {
-  const passwordHash = await hashPassword(password)
+  const passwordHash = await hashPassword(password, { phone })
   const known = await findUserByPhone(tx, phone)
   if (known !== null && !replace) {
     throw new Error(`there is a user with the number ${phone} already; --replace makes that user an admin`)

@@ -29,6 +29,7 @@ const WELL_KNOWN: ReadonlyArray<readonly [variable: string, path: Path]> = [
   ['DATABASE_URL', ['database', 'url']],
   ['REDIS_URL', ['redis', 'url']],
   ['LOG_LEVEL', ['log', 'level']],
+  ['SLUICE_ADMIN_PHONE', ['auth', 'first_admin_phone']],
 ]
 
 const GENERAL_PREFIX = 'SLUICE__'

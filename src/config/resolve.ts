@@ -80,6 +80,7 @@ export function resolveConfig(raw: ConfigFile, { file, env, cwd, cores, fail }: 
     ),
     redis: resolveRedis(redis, fail),
     registrationOpen: raw.auth.registration === 'open',
+    firstAdminPhone: raw.auth.first_admin_phone ?? null,
     mail: resolveMail(raw.mail, fail),
     journal: {
       durability: journal.durability,

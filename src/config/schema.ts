@@ -399,6 +399,13 @@ const auth = section('Accounts of the management plane.', {
     description: '"open": anybody may make an account; "closed": admins make them, and who is invited.',
     default: 'closed',
   }),
+  first_admin_phone: Type.Optional(
+    Type.String({
+      description: 'Of the admin that the first start makes, to log in with. Default: one that is made up.',
+      pattern: '^\\+[1-9][0-9]{6,14}$',
+      expects: 'a phone number with its country code, like +12025550100',
+    }),
+  ),
 })
 
 const mail = section('Letters of the management plane: invitations.', {

@@ -20,6 +20,8 @@ export interface Config {
   readonly redis: RedisConfig
   /** Anybody may make an account. */
   readonly registrationOpen: boolean
+  /** E.164; null: a made-up one. */
+  readonly firstAdminPhone: string | null
   readonly mail: MailConfig
   readonly management: ManagementConfig
   readonly journal: JournalConfig

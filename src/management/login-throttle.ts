@@ -1,9 +1,7 @@
-import { LRUCache } from 'lru-cache'
+import type { Clock } from '../core/clock.ts'
 import { GatewayError } from '../core/errors.ts'
+import { LoginFailures } from './login-failures.ts'
 
-const FAILURES = 10
-const WINDOW_MS = 5 * 60_000
-const SUBJECTS = 100_000
 /** Password hashes computed at the same time, and logins that may wait for their turn, and for how long. */
 const RUNNING = 2
 const WAITING = 100
@@ -14,43 +12,51 @@ interface Waiter {
   readonly timer: NodeJS.Timeout
 }
 
-/** Limits failures per subject, and how much work logins may make at once: hashing is a weapon otherwise. */
+/** Limits how fast passwords are guessed, and how much work logins may make at once: hashing is a weapon otherwise. */
 export class LoginThrottle {
-  readonly #failures = new LRUCache<string, number>({ max: SUBJECTS, ttl: WINDOW_MS, noUpdateTTL: true })
+  readonly #failures: LoginFailures
   readonly #waiters = new Set<Waiter>()
   readonly #maxWaitMs: number
   #running = 0
 
-  constructor({ maxWaitMs = MAX_WAIT_MS }: { readonly maxWaitMs?: number } = {}) {
+  constructor({ clock, maxWaitMs = MAX_WAIT_MS }: { readonly clock: Clock; readonly maxWaitMs?: number }) {
+    this.#failures = new LoginFailures(clock)
     this.#maxWaitMs = maxWaitMs
   }
 
   /**
-   * Runs `login` in its turn. Throws LOGIN_THROTTLED instead when a subject has failed too often, when too many wait, or when
-   * its turn does not come in time.
+   * Runs `login` in its turn. Throws LOGIN_THROTTLED instead when this phone has failed too often from this address, and
+   * likewise as `inTurn`.
    */
-  async run<T>(subjects: readonly string[], login: () => Promise<T>): Promise<T> {
-    this.#check(subjects)
+  async login<T>(phone: string, address: string, login: () => Promise<T>): Promise<T> {
+    this.#check(phone, address)
+    return this.inTurn(async () => {
+      // Those that ran meanwhile may have been guesses at the same phone.
+      this.#check(phone, address)
+      try {
+        const done = await login()
+        this.#failures.clear(phone, address)
+        return done
+      } catch (cause) {
+        if (cause instanceof GatewayError && cause.code === 'LOGIN_FAILED') this.#failures.add(phone, address)
+        throw cause
+      }
+    })
+  }
+
+  /** Runs what hashes a password in its turn. Throws LOGIN_THROTTLED when too many wait, or its turn does not come in time. */
+  async inTurn<T>(work: () => Promise<T>): Promise<T> {
     await this.#turn()
     try {
-      // Those that ran meanwhile may have been guesses at the same subject.
-      this.#check(subjects)
-      return await login()
-    } catch (cause) {
-      if (cause instanceof GatewayError && cause.code === 'LOGIN_FAILED') {
-        for (const subject of subjects) this.#failures.set(subject, (this.#failures.get(subject) ?? 0) + 1)
-      }
-      throw cause
+      return await work()
     } finally {
       this.#release()
     }
   }
 
-  #check(subjects: readonly string[]): void {
-    for (const subject of subjects) {
-      if ((this.#failures.get(subject) ?? 0) < FAILURES) continue
-      throw new GatewayError('LOGIN_THROTTLED', { retryAfterSeconds: this.#failures.getRemainingTTL(subject) / 1000 })
-    }
+  #check(phone: string, address: string): void {
+    const waitMs = this.#failures.waitMs(phone, address)
+    if (waitMs > 0) throw new GatewayError('LOGIN_THROTTLED', { retryAfterSeconds: waitMs / 1000 })
   }
 
   async #turn(): Promise<void> {

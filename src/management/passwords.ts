@@ -1,7 +1,21 @@
 import { hash, verify } from '@node-rs/argon2'
+import { GatewayError } from '../core/errors.ts'
+import { weaknessOf } from './weak-passwords.ts'
 
-/** argon2id with the library's 19 MiB and two passes (OWASP's recommendation). */
-export function hashPassword(password: string): Promise<string> {
+/**
+ * argon2id with the library's 19 MiB and two passes (OWASP's recommendation). Rejects with INVALID_FIELD where the password is
+ * one that is guessed first.
+ * @param of who is to have it, and the field that it was given in
+ */
+export async function hashPassword(
+  password: string,
+  of: { readonly phone: string; readonly param?: string },
+): Promise<string> {
+  const { phone, param = '/password' } = of
+  const weakness = weaknessOf(password, phone)
+  if (weakness !== null) {
+    throw new GatewayError('INVALID_FIELD', { message: `${param.slice(1)} ${weakness}: choose another one.`, param })
+  }
   return hash(password)
 }
 

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto'
 import type { Static } from 'typebox'
 import type { Account, Session } from '../api/operations/session.ts'
 import type { SESSION } from '../api/operations/session.ts'
+import { systemClock } from '../core/clock.ts'
 import { GatewayError } from '../core/errors.ts'
 import type { Database, Queryable } from '../store/database.ts'
 import { listMemberships } from '../store/enterprises.ts'
@@ -31,7 +32,7 @@ type ShownUser = Pick<User, 'id' | 'phone' | 'name' | 'role'>
 /** Logging in and out: phone and password for a token. */
 export function sessionHandlers(parts: SessionParts): Handlers<keyof typeof SESSION> {
   const { database, reading, tokens, registrationOpen } = parts
-  const throttle = new LoginThrottle()
+  const throttle = new LoginThrottle({ clock: systemClock })
 
   const account = async ({ id, phone, name, role }: ShownUser): Promise<Static<typeof Account>> => ({
     id,
@@ -48,7 +49,7 @@ export function sessionHandlers(parts: SessionParts): Handlers<keyof typeof SESS
   })
   /** Hashing is dear, and guessing is cheap: both are limited. Throws LOGIN_FAILED or LOGIN_THROTTLED. */
   const proven = (user: User | null, phone: string, password: string, address: string): Promise<User> =>
-    throttle.run([`phone ${phone}`, `address ${address}`], async () => {
+    throttle.login(phone, address, async () => {
       const active = user !== null && user.status === 'active'
       const matches = await verifyPassword(active ? user.passwordHash : null, password)
       if (!active || !matches) throw new GatewayError('LOGIN_FAILED')
@@ -61,11 +62,11 @@ export function sessionHandlers(parts: SessionParts): Handlers<keyof typeof SESS
       return session(await proven(await findUserByPhone(database, phone), phone, body.password, address))
     },
 
-    register: async ({ body, address }) => {
+    register: async ({ body }) => {
       const { invitation_token: invitation } = body
       if (!registrationOpen && invitation === undefined) throw new GatewayError('REGISTRATION_CLOSED')
       const phone = normalisePhone(body.phone)
-      const passwordHash = await throttle.run([`address ${address}`], () => hashPassword(body.password))
+      const passwordHash = await throttle.inTurn(() => hashPassword(body.password, { phone }))
       const user: User = {
         id: `user_${randomUUID()}`,
         phone,
@@ -94,7 +95,9 @@ export function sessionHandlers(parts: SessionParts): Handlers<keyof typeof SESS
     changePassword: async ({ body, caller, address }) => {
       const user = await present(findUser(reading, caller.userId))
       await proven(user, user.phone, body.old_password, address)
-      const passwordHash = await throttle.run([`address ${address}`], () => hashPassword(body.new_password))
+      const passwordHash = await throttle.inTurn(() =>
+        hashPassword(body.new_password, { phone: user.phone, param: '/new_password' }),
+      )
       return session(await present(updateUser(database, user.id, { passwordHash })))
     },
   }

@@ -25,7 +25,7 @@ export function userHandlers(database: Database): Handlers<keyof typeof USERS> {
       const { name, role = 'user' } = body
       const id = `user_${randomUUID()}`
       const phone = normalisePhone(body.phone)
-      const passwordHash = await hashPassword(body.password)
+      const passwordHash = await hashPassword(body.password, { phone })
       await refusing(
         { unique: { message: 'There is a user with this phone number.', param: '/phone' } },
         insertUser(database, { id, phone, name, passwordHash, role, status: 'active' }),
@@ -41,7 +41,8 @@ export function userHandlers(database: Database): Handlers<keyof typeof USERS> {
       if (isOneself && (status === 'disabled' || role === 'user')) {
         throw new GatewayError('CONFLICT', { message: 'Another admin has to do this: you would lock yourself out.' })
       }
-      const passwordHash = password === undefined ? undefined : await hashPassword(password)
+      const { phone } = found(await findUser(database, params.id))
+      const passwordHash = password === undefined ? undefined : await hashPassword(password, { phone })
       return rendered(found(await updateUser(database, params.id, { name, role, status, passwordHash })))
     },
   }

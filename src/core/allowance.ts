@@ -31,6 +31,8 @@ export interface LeaseRequest {
   /** Asks that nobody waits for any more. */
   readonly cancels: readonly string[]
   readonly asks: readonly LeaseAsk[]
+  /** The front has heard that these are crowded, and takes nothing of them unasked. */
+  readonly heard?: readonly string[]
 }
 
 export interface LeaseAsk {
@@ -54,6 +56,10 @@ export interface LeaseReply {
   readonly recalls: ReadonlyArray<readonly [allowance: string, keep: number]>
   /** Nobody waits for these any more. */
   readonly calms: readonly string[]
+  /** Machines are about to use the half that is set aside for outages: nothing of these is to be taken unasked. */
+  readonly crowded?: readonly string[]
+  /** Half of these is set aside again. */
+  readonly roomy?: readonly string[]
 }
 
 export interface AllowanceState {
@@ -99,6 +105,8 @@ export interface LeaseResume {
   /** The journal that the front writes: what it used stands under this name in the database. */
   readonly writer: string
   readonly holdings: readonly HoldingState[]
+  /** What the front knows to be crowded. */
+  readonly crowded?: readonly string[]
 }
 
 export interface HoldingState {

@@ -9,6 +9,7 @@ export type ExchangeAnswer =
   /** A later call of this unit has been booked. */
   | { readonly status: 'stale' }
 
+const CROWDS = ['roomy', 'heard', 'unheard'] as const
 const OUTCOMES = ['none', 'granted', 'refused'] as const
 
 /** Reads what the exchange script answered. Throws when it is nothing the script would say. */
@@ -18,7 +19,7 @@ export function readExchange(answer: unknown): ExchangeAnswer {
   if (status === 'epoch') return { status: 'lost' }
   if (status === 'stale') return { status }
   if (status === 'gap') return { status, last: Number(first) }
-  const [, held, used, left, emptyAtMs, outcome, amount, retryAtMs, keep, calm, waiting, charged, unread] =
+  const [, held, used, left, emptyAtMs, outcome, amount, retryAtMs, keep, calm, waiting, charged, unread, crowd] =
     fields.map(Number)
   if (status !== 'ok' || waiting === undefined) throw new Error('Redis answered something else than a script does')
   return {
@@ -36,6 +37,7 @@ export function readExchange(answer: unknown): ExchangeAnswer {
       waiting: waiting === 1,
       charged: charged ?? 0,
       isUnread: unread === 1,
+      crowd: CROWDS[crowd ?? 0] ?? 'roomy',
     },
   }
 }

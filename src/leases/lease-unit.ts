@@ -20,6 +20,8 @@ export interface ExchangeReply {
   readonly charged: number
   /** Of a budget: nobody has said yet what the database has of it. */
   readonly isUnread: boolean
+  /** Whether what is set aside for outages is in use, and Redis knows that this machine has heard of it. */
+  readonly crowd: 'roomy' | 'heard' | 'unheard'
 }
 
 interface Flight {
@@ -74,6 +76,7 @@ export class LeaseUnit {
   #resumed: { readonly held: number; readonly used: ReadonlyArray<readonly [number, number]> } | null = null
   #requests: number[] = []
   #settled: SettledUse | null = null
+  #heard = false
   #gone = false
   #recent: Array<{ readonly sequence: number; readonly atMs: number; readonly charges: Flight['charges'] }> = []
 
@@ -153,6 +156,7 @@ export class LeaseUnit {
     this.flight = null
     this.#acknowledged = 0
     this.#recent = []
+    this.#heard = false
     this.discard()
   }
 
@@ -164,6 +168,11 @@ export class LeaseUnit {
 
   settled(use: SettledUse): void {
     this.#settled = use
+  }
+
+  /** All fronts of this machine know that the allowance is crowded. */
+  heard(): void {
+    this.#heard = true
   }
 
   gone(): void {
@@ -204,7 +213,7 @@ export class LeaseUnit {
 
   get #hasNews(): boolean {
     const says = this.#recalled || this.#cancelled || this.#gone || this.#ask !== null || this.#resumed !== null
-    if (this.#settled !== null) return true
+    if (this.#settled !== null || this.#heard) return true
     return says || this.#charges.size > 0 || this.#returned > 0 || this.#requests.length > 0
   }
 
@@ -229,6 +238,7 @@ export class LeaseUnit {
       ...(ask === null ? {} : { a: { n: ask.need, w: ask.wanted, t: ask.patient } }),
       ...(resumed === null ? {} : { S: { h: resumed.held, u: used } }),
       ...(this.#gone ? { G: true } : {}),
+      ...(this.#heard ? { m: true } : {}),
       ...(this.#settled === null ? {} : { B: this.#settled.amounts, L: this.#settled.living }),
     }
     if (ask !== null) this.waiting = ask.patient ? 'patient' : 'impatient'
@@ -249,6 +259,7 @@ export class LeaseUnit {
     this.#resumed = null
     this.#requests = []
     this.#settled = null
+    this.#heard = false
     return flight
   }
 }

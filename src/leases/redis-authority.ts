@@ -4,6 +4,7 @@ import type { Clock } from '../core/clock.ts'
 import type { Authority, AuthorityOptions, BudgetTruth } from './authority.ts'
 import { Buckets } from './buckets.ts'
 import { ClockOffset } from './clock-offset.ts'
+import { Crowds } from './crowds.ts'
 import { readExchange } from './exchange-answer.ts'
 import { HolderReplies } from './holder-replies.ts'
 import { LeaseUnit } from './lease-unit.ts'
@@ -51,6 +52,8 @@ interface Holder {
   writer: string
 }
 
+/** Who speaks for all fronts of this machine. */
+const EVERYBODY = '*'
 const BATCH = 256
 /** Failures of that long, and Redis is away. */
 const FAILING_MS = 300
@@ -98,12 +101,19 @@ export class RedisAuthority implements Authority {
   #purges: boolean
   #hereMs = 0
   readonly #resumed = new Set<string>()
+  readonly #crowds: Crowds
+  /** Machines that are there, and which of their fronts: another number when all of these began anew. */
+  #nodes: Readonly<Record<string, string>> = {}
 
   constructor(options: RedisAuthorityOptions) {
     this.#options = options
     this.#buckets = new Buckets(options.prefix)
     this.#holdersEverywhere = options.fronts
     this.#purges = !options.isRestart
+    this.#crowds = new Crowds({
+      reply: options.reply,
+      fronts: () => this.#resumed,
+    })
   }
 
   /** Null while Redis is away. */
@@ -121,7 +131,7 @@ export class RedisAuthority implements Authority {
     return this.#state === 'here' && this.#clocks.toLocalMs(this.#buckets.opensAtMs) <= this.#options.clock.now()
   }
 
-  resume(name: string, { writer, holdings }: LeaseResume): void {
+  resume(name: string, { writer, holdings, crowded = [] }: LeaseResume): void {
     const holder = this.#holder(name)
     holder.writer = writer
     if (!this.#living.has(writer)) this.#writers += 1
@@ -147,6 +157,7 @@ export class RedisAuthority implements Authority {
       this.#dirty.add(unit)
     }
     this.#resumed.add(name)
+    for (const allowance of this.#crowds.connected(name, crowded)) this.#look(allowance)
     if (this.#resumed.size >= this.#options.fronts) this.#purges = true
     this.#flushSoon()
   }
@@ -160,6 +171,8 @@ export class RedisAuthority implements Authority {
     }
     for (const charge of request.charges) touch(charge[0]).charge(charge)
     for (const [allowance, amount] of request.returns) touch(allowance).giveBack(amount)
+    this.#crowds.heard(name, request.heard ?? [])
+    if (request.heard !== undefined) this.#tellHeard()
     if (holder.generation === this.#generation && this.#state === 'here') {
       for (const allowance of request.recalled) touch(allowance).recalled()
       for (const allowance of request.cancels) touch(allowance).cancel()
@@ -176,6 +189,7 @@ export class RedisAuthority implements Authority {
     if (holder === undefined) return
     holder.isGone = true
     this.#resumed.delete(name)
+    this.#crowds.gone(name)
     for (const unit of holder.units.values()) {
       unit.gone()
       this.#waiting.delete(unit)
@@ -233,11 +247,36 @@ export class RedisAuthority implements Authority {
 
   /** Somebody else needs what a holder of this machine has, or has handed back what it waits for. */
   poked(allowance: string, holder: string): void {
+    if (holder.endsWith(`/${EVERYBODY}`)) {
+      this.#look(allowance)
+      return
+    }
     const name = holder.slice(this.#fullName('').length)
     const unit = this.#holders.get(name)?.units.get(allowance)
     if (unit === undefined) return
     this.#dirty.add(unit)
     this.#flushSoon()
+  }
+
+  /** Asks Redis whether the allowance is crowded. */
+  #look(allowance: string): void {
+    this.#dirty.add(this.#unit(this.#holder(EVERYBODY), allowance))
+    this.#flushSoon()
+  }
+
+  /** Tells Redis of what all fronts have heard, and have said all they had taken unasked before. */
+  #tellHeard(): void {
+    if (!this.#purges) return
+    const isSettled = (allowance: string): boolean => {
+      for (const { name, units } of this.#holders.values()) {
+        if (name !== EVERYBODY && units.get(allowance)?.hasNews === true) return false
+      }
+      return true
+    }
+    for (const allowance of this.#crowds.takeHeard(isSettled)) {
+      this.#unit(this.#holder(EVERYBODY), allowance).heard()
+      this.#look(allowance)
+    }
   }
 
   tick(): void {
@@ -250,6 +289,7 @@ export class RedisAuthority implements Authority {
       else if (nowMs - unit.answeredMs >= POLL_MS[unit.waiting]) this.#dirty.add(unit)
     }
     if (nowMs >= this.#renewAtMs) this.#renew(nowMs)
+    this.#tellHeard()
     this.#flush()
   }
 
@@ -278,14 +318,21 @@ export class RedisAuthority implements Authority {
   }
 
   #heartbeat(fronts: number): RedisCall {
-    const { prefix, node } = this.#options
-    return { script: SCRIPTS.beat, keys: [`${prefix}:{nodes}`], args: [this.#nowArgument(), node, String(fronts)] }
+    const { prefix, node, incarnation, isRestart } = this.#options
+    const generation = [String(incarnation), isRestart ? '1' : '0']
+    return {
+      script: SCRIPTS.beat,
+      keys: [`${prefix}:{nodes}`],
+      args: [this.#nowArgument(), node, String(fronts), ...generation],
+    }
   }
 
   #alive(answers: readonly unknown[], sentMs: number): void {
     const { lost, redisNowMs } = this.#buckets.learn(answers.slice(0, -1))
     this.#clocks.observe(sentMs, this.#options.clock.now(), redisNowMs)
-    const [, fronts = 0] = String(answers.at(-1)).split(' ').map(Number)
+    const [, count, ...nodes] = String(answers.at(-1)).split(' ')
+    const fronts = Number(count ?? 0)
+    this.#nodes = Object.fromEntries(nodes.map((node) => node.split('=') as [string, string]))
     if (fronts > 0 && fronts !== this.#holdersEverywhere) {
       this.#holdersEverywhere = fronts
       this.#options.onHolders(fronts)
@@ -338,7 +385,9 @@ export class RedisAuthority implements Authority {
     for (const holder of this.#holders.values()) {
       for (const unit of holder.units.values()) {
         const sinceMs = nowMs - unit.answeredMs
-        if (unit.hasNews || (unit.held > 0 && sinceMs >= RENEW_MS)) this.#dirty.add(unit)
+        const isLooked = holder.name === EVERYBODY && this.#crowds.knows(unit.allowance)
+        if (unit.hasNews || ((unit.held > 0 || isLooked) && sinceMs >= RENEW_MS)) this.#dirty.add(unit)
+        else if (isLooked) continue
         else if (unit.isIdle && sinceMs > FORGET_MS) this.#drop(unit)
       }
     }
@@ -404,6 +453,7 @@ export class RedisAuthority implements Authority {
     const frame = {
       e: this.#buckets.epochOf(this.#buckets.of(unit.allowance)),
       N: this.#holdersEverywhere,
+      M: this.#nodes,
       n: node,
       i: incarnation,
       ...(this.#purges ? { g: true } : {}),
@@ -443,6 +493,11 @@ export class RedisAuthority implements Authority {
         if (flight.isEnd) this.#drop(unit)
         else if (unit.hasNews) this.#dirty.add(unit)
         const holder = this.#holders.get(unit.name)
+        if (unit.name === EVERYBODY) {
+          this.#crowds.learn(unit.allowance, read.reply.crowd)
+          this.#tellHeard()
+          return
+        }
         if (holder?.generation !== this.#generation || this.#state !== 'here') return
         if (flight.resumption !== holder.resumption) return
         if (unit.kind === 'budget') {

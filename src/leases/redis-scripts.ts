@@ -14,8 +14,12 @@ export const LEASE_TTL_MS = 30_000
 export const REOPEN_MS = 2_000
 /** A bucket that nobody touched for so long was out of reach. */
 const SILENCE_MS = 8_000
+/** A machine that was silent for so long has lost its processes or its line: others do not wait for it. */
+const ABSENT_MS = 6_000
 /** An ask that waits for what others hand back is answered within this. */
 const RECALL_PATIENCE_MS = 400
+/** So much of an allowance that is crowded is left again, and half of it can be set aside as before. */
+const ROOMY_PART = 0.6
 /** An ask that its holder does not look after any more. */
 const ASK_TTL_MS = 3_000
 /** A charge may be booked this much too early: cells leave the window this much later. */
@@ -60,26 +64,31 @@ return epoch .. ' ' .. num(born + ${REOPEN_MS}) .. ' ' .. num(now)
 `
 
 /**
- * KEYS: the list of nodes. ARGV: time, node, its fronts (0: it leaves). Answers the nodes and fronts there are.
+ * KEYS: the list of nodes. ARGV: time, node, its fronts (0: it leaves), its generation, and 1 where its fronts are those of the control
+ * process before. Answers the nodes and fronts there are, then the nodes that are not silent with their generations.
  */
 export const BEAT_SCRIPT = `${PRELUDE}
 if ARGV[3] == '0' then
   redis.call('HDEL', KEYS[1], ARGV[2])
 else
-  redis.call('HSET', KEYS[1], ARGV[2], ARGV[3] .. ' ' .. num(now))
+  local generation = ARGV[4]
+  local known = ARGV[5] == '1' and redis.call('HGET', KEYS[1], ARGV[2])
+  if known then generation = string.match(known, '^%d+ %d+ (%d+)$') or generation end
+  redis.call('HSET', KEYS[1], ARGV[2], ARGV[3] .. ' ' .. num(now) .. ' ' .. generation)
 end
-local nodes, fronts = 0, 0
+local nodes, fronts, present = 0, 0, {}
 local all = redis.call('HGETALL', KEYS[1])
 for i = 1, #all, 2 do
-  local count, seen = string.match(all[i + 1], '^(%d+) (%d+)$')
+  local count, seen, generation = string.match(all[i + 1], '^(%d+) (%d+) ?(%d*)$')
   if now - tonumber(seen) > ${LEASE_TTL_MS} then
     redis.call('HDEL', KEYS[1], all[i])
   else
     nodes = nodes + 1
     fronts = fronts + tonumber(count)
+    if now - tonumber(seen) <= ${ABSENT_MS} then present[#present + 1] = ' ' .. all[i] .. '=' .. generation end
   end
 end
-return nodes .. ' ' .. fronts
+return nodes .. ' ' .. fronts .. table.concat(present)
 `
 
 /**
@@ -202,6 +211,24 @@ if c.G then forget(c.h, cell) end
 
 local pokes = {}
 local function poke(holder) pokes[#pokes + 1] = holder end
+
+-- Half of it is set aside for outages, in even parts that fronts take unasked. It is granted only once all machines have said that
+-- their fronts know of it: then it is crowded.
+local hasParts = not isBudget and string.sub(c.A, 1, 5) ~= 'slot:' and math.floor(a.l / (2 * c.N)) > 0
+if c.m and a.c then a.m[c.n] = c.M[c.n] end
+local function aside()
+  if not hasParts then return 0 end
+  for node, generation in pairs(c.M) do
+    if not a.c or a.m[node] ~= generation then return math.floor(a.l / 2) end
+  end
+  return 0
+end
+local function announce()
+  if not a.c then a.c, a.m = true, {} end
+  for node, generation in pairs(c.M) do
+    if a.m[node] ~= generation then poke(node .. '/*') end
+  end
+end
 local function recallsOpen()
   for _, x in pairs(a.h) do if x.r then return true end end
   return false
@@ -222,7 +249,9 @@ if mine then
   mine.x = now + ${ASK_TTL_MS}
   mine.k = nil
   if isOpen then
-    local room = left() - ahead
+    local all = left() - ahead
+    local room = all - aside()
+    if room < math.max(1, mine.n) and all >= math.max(1, mine.n) and hasParts then announce() end
     if room >= mine.n then
       if a.k ~= 'places' then
         amount = math.max(mine.n, math.min(mine.w, math.floor(room / (2 * c.N))))
@@ -234,7 +263,7 @@ if mine then
       amount = math.max(0, amount)
       me.v = me.v + amount
       outcome = 1
-    else
+    elseif all < mine.n then
       local interested, count = {}, 0
       for holder, x in pairs(a.h) do
         if x.v > 0 then
@@ -284,7 +313,7 @@ end
 
 -- Who may be served now, or has waited in vain, is told to look.
 if isOpen then
-  local room, recalls = left(), recallsOpen()
+  local room, recalls = left() - aside(), recallsOpen()
   for _, ask in ipairs(a.p) do
     if ask.o ~= c.h then
       local fits = ask.n <= room
@@ -308,12 +337,18 @@ if #a.p == 0 then
   end
 end
 
+if a.c and #a.p == 0 and left() >= ${ROOMY_PART} * a.l then
+  for node in pairs(a.m) do poke(node .. '/*') end
+  a.c, a.m = nil, nil
+end
+local crowd = not a.c and '0' or a.m[c.n] == c.M[c.n] and '1' or '2'
+
 local newest = 0
 for s in pairs(a.w) do if s > newest then newest = s end end
 local reply = table.concat({
   'ok', epoch, num(now), num(me.v), num(used()), num(left()), newest > 0 and num(leavesAt(newest)) or num(now),
   outcome, num(amount), num(retryAt), me.d and num(me.d) or '-1', me.c and '1' or '0', mine and '1' or '0',
-  isBudget and num(a.u[c.w] or 0) or '0', isBudget and not a.read and '1' or '0',
+  isBudget and num(a.u[c.w] or 0) or '0', isBudget and not a.read and '1' or '0', crowd,
 }, ' ')
 if a.h[c.h] then
   me.d, me.c = nil, nil

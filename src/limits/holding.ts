@@ -9,7 +9,7 @@ import type {
 import { cellOf, WINDOW_SECONDS } from '../core/allowance.ts'
 import type { Clock } from '../core/clock.ts'
 import { BudgetUse } from './budget-use.ts'
-import { OUTDATED_MS, WindowUse } from './window-use.ts'
+import { EVEN_MS, OUTDATED_MS, SHARES_MS, WindowUse } from './window-use.ts'
 
 /** What a holding wants to be said to the authority; said with the next message. */
 export interface Desk {
@@ -25,6 +25,12 @@ export interface Desk {
   readonly othersDecide: boolean
   /** An authority that was away for all is there again and hears what is held: until it grants, shares hold as they did before. */
   readonly goesOnAlone: boolean
+  /** When the authority went away, Unix milliseconds; null while it is there. */
+  readonly lostMs: number | null
+  /** The authority is away for all machines, not for this one alone. */
+  readonly isAwayForAll: boolean
+  /** What is set aside at Redis for outages may be taken: the allowance is not crowded. */
+  mayTakeUnasked(allowance: string): boolean
   /** What to do without an authority when leases are used up. */
   degradedOf(allowance: string): DegradedMode
   ask(holding: Holding, ask: LeaseAsk): void
@@ -34,6 +40,14 @@ export interface Desk {
   dirty(holding: Holding): void
   /** Somebody waits at the holding: it wants to be ticked. */
   waiting(holding: Holding): void
+}
+
+/** How an authority that is there again knows what was leased before. */
+export interface Reunion {
+  readonly remembers: boolean
+  /** It has booked nothing meanwhile: what is leased of a window is leased still. */
+  readonly keepsLeases: boolean
+  readonly awayMs: number
 }
 
 /** Why something was not to be had, and when it may be, Unix milliseconds. */
@@ -117,6 +131,10 @@ export class Holding {
   /** Places that nobody held when the authority spoke last. */
   #placesSaid: { readonly left: number; readonly atMs: number } | null = null
   #contended = false
+  /** Held when the authority went away, places. */
+  #heldBefore = 0
+  /** Taken of what is set aside, and told to the authority since: it is not set aside again before as much was handed back. */
+  #borrowed = 0
 
   constructor(id: string, kind: AllowanceKind, limit: number, desk: Desk) {
     this.id = id
@@ -189,6 +207,11 @@ export class Holding {
     this.#askedMs = this.#desk.clock.now()
     const { id: allowance, kind, limit } = this
     this.#desk.ask(this, { allowance, kind, limit, need, wanted, patient })
+  }
+
+  /** Places are taken that the authority does not know of. */
+  get owesPlaces(): boolean {
+    return this.kind === 'places' && this.#free < 0
   }
 
   get asking(): boolean {
@@ -309,7 +332,9 @@ export class Holding {
     this.#keep = null
     this.#contended = false
     this.#refusal = null
-    this.#use?.lost(nowMs)
+    if (this.#use instanceof WindowUse) this.#use.lost(nowMs, this.free)
+    else this.#use?.lost()
+    this.#heldBefore = this.held
     if (this.kind === 'budget') return
     for (const waiter of this.#waiters) waiter.deadlineMs = Math.max(nowMs, this.#desk.aloneAtMs)
     this.tick(nowMs)
@@ -329,9 +354,15 @@ export class Holding {
 
   /** The authority has been away for so long that it may have given what is leased to others: only a share is left. */
   expire(): void {
-    if (this.kind === 'window') this.#free = 0
+    if (this.#use instanceof WindowUse) {
+      this.#use.expired(this.free)
+      this.#free = 0
+    }
     // What was leased of a budget counts as used until this process says what it used.
-    if (this.kind === 'places') this.#free = this.#placesAlone() - this.#inUse
+    if (this.kind === 'places') {
+      const share = this.#placesAlone() - this.#inUse
+      this.#free = this.#desk.isShared && !this.isPermanent ? Math.min(this.#free, share) : share
+    }
     this.#placesSaid = null
   }
 
@@ -339,8 +370,10 @@ export class Holding {
    * What an authority must know of this holding. One that remembers has booked, when the connection broke, what was leased
    * of a window as used. What is told of a budget replaces whatever it remembers.
    */
-  resume(remembers: boolean, nowMs: number): HoldingState {
-    if (this.#free < 0 || (this.kind === 'window' && remembers)) this.#free = 0
+  resume({ remembers, keepsLeases, awayMs }: Reunion, nowMs: number): HoldingState {
+    if (this.kind === 'places' && this.#desk.isShared) this.#borrowed += Math.max(0, -this.#free)
+    if (this.#free < 0 || (this.kind === 'window' && remembers && !keepsLeases)) this.#free = 0
+    if (awayMs >= EVEN_MS && this.#use instanceof WindowUse) this.#use.keepEven(nowMs)
     return {
       allowance: this.id,
       kind: this.kind,
@@ -406,6 +439,7 @@ export class Holding {
 
   #giveBack(amount: number): void {
     this.#free -= amount
+    if (this.held <= this.#heldBefore) this.#borrowed = 0
     this.#desk.giveBack(this, amount)
   }
 
@@ -448,7 +482,8 @@ export class Holding {
   #takeOfShare(need: number, nowMs: number): 'taken' | Refusal {
     const { othersDecide } = this.#desk
     if (this.kind === 'places') {
-      if (this.#free <= 0 && (othersDecide || !this.#isPlaceLeft(nowMs))) return { retryAtMs: nowMs }
+      const isLeft = (): boolean => (this.#desk.isShared ? this.#isPlaceSetAside() : this.#isPlaceLeft(nowMs))
+      if (this.#free <= 0 && (othersDecide || !isLeft())) return { retryAtMs: nowMs }
       this.#free -= 1
       this.#inUse += 1
       return 'taken'
@@ -462,7 +497,12 @@ export class Holding {
     if (othersDecide) return { retryAtMs: nowMs + BELIEVED_MS }
     const mode = this.#desk.degradedOf(this.id)
     if (mode === 'closed') return { retryAtMs: nowMs + CLOSED_RETRY_MS }
-    if (mode === 'shares') {
+    if (mode === 'shares' && this.#desk.isShared) {
+      const { processes, lostMs, isAwayForAll } = this.#desk
+      const terms = { limit: this.limit, processes, part: this.#part, free: this.free, lostMs, mayReuse: isAwayForAll }
+      const atMs = use.takeAlone(need, terms, nowMs)
+      if (atMs > 0) return { retryAtMs: atMs }
+    } else if (mode === 'shares') {
       const { processes } = this.#desk
       const seconds = use.secondsUntil(need, this.limit / processes, nowMs)
       if (seconds > 0) return { retryAtMs: nowMs + Math.min(seconds, WINDOW_SECONDS + 1) * 1000 }
@@ -482,11 +522,26 @@ export class Holding {
     return 1 - this.#free <= said.left / this.#desk.processes
   }
 
+  /** What is set aside at Redis for this process, for when it cannot be asked. */
+  get #part(): number {
+    if (this.isPermanent || !this.#desk.mayTakeUnasked(this.id)) return 0
+    return Math.floor(this.limit / (2 * this.#desk.processes))
+  }
+
+  #isPlaceSetAside(): boolean {
+    const mode = this.#desk.degradedOf(this.id)
+    if (mode !== 'shares') return mode === 'open'
+    const { lostMs } = this.#desk
+    if (lostMs !== null && this.#desk.clock.now() - lostMs >= SHARES_MS) return this.#inUse < this.#placesAlone()
+    return 1 - this.#free + this.#borrowed <= this.#part
+  }
+
   /** How many places this process may use while nobody can be asked. */
   #placesAlone(): number {
     const mode = this.#desk.degradedOf(this.id)
     if (mode !== 'shares') return mode === 'open' ? this.limit : 0
     const share = Math.floor(this.limit / this.#desk.processes)
+    if (this.#desk.isShared) return share
     // A caller is never shut out by its own limit; an upstream key must never see more than it allows.
     return this.isPermanent ? share : Math.max(1, share)
   }

@@ -41,6 +41,8 @@ const KEEP_TO_SHARE_MS = 1_500
 const TAKE_SHARE_MS = 5_000
 /** The authority speaks, when something came so long ago. */
 const HEARD_MS = 1_000
+/** A process that began so lately may not have heard yet of what is crowded. */
+const YOUNG_MS = 5_000
 
 /** All that a front holds of allowances, and its side of the conversation with the authority. */
 export class LeaseBook implements Desk {
@@ -54,6 +56,13 @@ export class LeaseBook implements Desk {
   readonly #cancels = new Set<string>()
   #returns: Array<readonly [string, number]> = []
   #recalled: string[] = []
+  /** Nothing of these is to be taken unasked. */
+  readonly #crowded = new Set<string>()
+  /** Of those: the authority has yet to hear that this process knows it. */
+  readonly #unheard = new Set<string>()
+  #greetedMs: number | null = null
+  /** The control process that the authority spoke through last is another one now, or has forgotten this one. */
+  #linkBroke = false
   #processes: number
   #connected = false
   readonly #startMs: number
@@ -117,6 +126,19 @@ export class LeaseBook implements Desk {
     return this.#aloneAtMs
   }
 
+  get lostMs(): number | null {
+    return this.#connected ? null : this.#lostMs
+  }
+
+  get isAwayForAll(): boolean {
+    return !this.#connected && this.#aloneAtMs === -Infinity
+  }
+
+  mayTakeUnasked(allowance: string): boolean {
+    const isYoung = this.#greetedMs !== null && this.clock.now() - this.#greetedMs < YOUNG_MS
+    return !isYoung && !this.#crowded.has(allowance)
+  }
+
   /**
    * The holding of this allowance, made where there is none. One that rests for minutes (of a budget, a day) is forgotten: whoever keeps it
    * looks at `isForgotten` before each use, as {@link Limit} does.
@@ -148,13 +170,18 @@ export class LeaseBook implements Desk {
     const wasAwayForAll = this.#epoch !== null && this.#aloneAtMs === -Infinity && this.isShared
     this.#goesOnUntilMs = wasAwayForAll ? nowMs + SETTLE_MS : -Infinity
     if (this.#aloneAtMs > -Infinity) this.#aloneAtMs = nowMs + SETTLE_MS
+    const awayMs = this.isShared ? nowMs - this.#lostMs : 0
+    const reunion = { remembers, keepsLeases: this.isShared && !this.#linkBroke, awayMs }
+    this.#linkBroke = false
     this.#epoch = epoch
+    this.#greetedMs ??= nowMs
     this.#connected = true
     this.#keepsToShares = false
     this.#expired = false
     this.#fresh.clear()
-    const holdings = [...this.#holdings.values()].map((holding) => holding.resume(remembers, nowMs))
-    this.#options.send({ type: 'lease-resume', writer: this.#options.writer, holdings })
+    const holdings = [...this.#holdings.values()].map((holding) => holding.resume(reunion, nowMs))
+    const crowded = [...this.#crowded]
+    this.#options.send({ type: 'lease-resume', writer: this.#options.writer, holdings, crowded })
     for (const holding of this.#holdings.values()) holding.resumed()
     for (const listener of this.#onConnected) listener()
   }
@@ -169,6 +196,7 @@ export class LeaseBook implements Desk {
    * meanwhile and may take all that is left: this process uses what it holds, and waits for more.
    */
   unlinked(): void {
+    this.#linkBroke = true
     this.#lose(this.isShared ? this.clock.now() + RESTART_MS : -Infinity)
   }
 
@@ -212,7 +240,20 @@ export class LeaseBook implements Desk {
       this.#holdings.get(id)?.recalled(keep)
     }
     for (const id of reply.calms) this.#holdings.get(id)?.calm()
+    this.#hear(reply)
     if (this.#recalled.length > 0 || this.#returns.length > 0) this.#flushSoon()
+  }
+
+  #hear({ crowded = [], roomy = [] }: LeaseReply): void {
+    for (const id of crowded) {
+      this.#crowded.add(id)
+      this.#unheard.add(id)
+      this.#flushSoon()
+    }
+    for (const id of roomy) {
+      this.#crowded.delete(id)
+      this.#unheard.delete(id)
+    }
   }
 
   /** Reports what was used, gives back what is idle. To be called every few dozen milliseconds. */
@@ -261,7 +302,10 @@ export class LeaseBook implements Desk {
     this.#dirty.clear()
     const asks = [...this.#asks.values()]
     const cancels = [...this.#cancels]
-    if (charges.length + asks.length + cancels.length + this.#returns.length + this.#recalled.length === 0) return
+    const heard = [...this.#unheard].filter((id) => this.#holdings.get(id)?.owesPlaces !== true)
+    const news = charges.length + asks.length + cancels.length + heard.length
+    if (news + this.#returns.length + this.#recalled.length === 0) return
+    for (const id of heard) this.#unheard.delete(id)
     this.#sequence += 1
     if (charges.length > 0) this.#sent.push({ sequence: this.#sequence, amounts: amountsOf(charges) })
     const returns = this.#returns
@@ -270,7 +314,8 @@ export class LeaseBook implements Desk {
     this.#recalled = []
     this.#cancels.clear()
     this.#asks.clear()
-    this.#options.send({ type: 'lease-request', sequence: this.#sequence, charges, returns, recalled, cancels, asks })
+    const said = { charges, returns, recalled, cancels, asks, ...(heard.length > 0 ? { heard } : {}) }
+    this.#options.send({ type: 'lease-request', sequence: this.#sequence, ...said })
   }
 
   #forget(id: string, holding: Holding): void {

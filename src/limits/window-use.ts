@@ -1,5 +1,5 @@
 import type { AllowanceState, HoldingState } from '../core/allowance.ts'
-import { WINDOW_SECONDS } from '../core/allowance.ts'
+import { cellOf, WINDOW_SECONDS } from '../core/allowance.ts'
 import { SlidingWindow } from '../core/sliding-window.ts'
 
 /** Of a limit, left alone for what others may have leased when the authority was lost. */
@@ -10,6 +10,26 @@ export const OUTDATED_MS = (WINDOW_SECONDS + 22) * 1000
 export interface UnaskedTerms {
   readonly limit: number
   readonly parts: number
+}
+
+/** Without Redis a process takes again what it used itself only after this: Redis then hears of it before it grants anything. */
+const REUSE_MS = 8_000
+/** From then on a process takes nothing beyond its even share. */
+export const EVEN_MS = 20_000
+/** And has all of that when what others used beyond theirs has left the window. */
+export const SHARES_MS = EVEN_MS + (WINDOW_SECONDS + 5) * 1000
+
+export interface AloneTerms {
+  readonly limit: number
+  readonly processes: number
+  /** What is set aside for this process. */
+  readonly part: number
+  /** Leased and not used. */
+  readonly free: number
+  /** When Redis went away; null where it is there. */
+  readonly lostMs: number | null
+  /** Nobody else can have been given what this process used before. */
+  readonly mayReuse: boolean
 }
 
 /** What this process used of a window: all of the last minute, and what of it the authority has not been told yet. */
@@ -26,6 +46,12 @@ export class WindowUse {
   #unasked = 0
   /** Null while the authority is there. */
   #lostMs: number | null = null
+  /** Of the last minute: what was taken of the part that is set aside. */
+  readonly #ofPart = new SlidingWindow()
+  /** Used or leased when the authority went away, the part not counted. */
+  #footprint = 0
+  /** Until then nothing beyond the even share. */
+  #evenUntilMs = -Infinity
 
   get hasCharges(): boolean {
     return this.#charges.size > 0
@@ -93,6 +119,25 @@ export class WindowUse {
     return this.#unasked + amount <= spare / parts ? 0 : outdatedMs
   }
 
+  /**
+   * Takes `need` while Redis is away, or has yet to hear what is held: of the part that is set aside, or of what this process used itself
+   * and has left the window. 0, or when there may be enough.
+   */
+  takeAlone(need: number, { limit, processes, part, free, lostMs, mayReuse }: AloneTerms, nowMs: number): number {
+    const own = this.#window.used(nowMs)
+    const share = limit / processes
+    const awayMs = lostMs === null ? 0 : nowMs - lostMs
+    const isEven = awayMs >= EVEN_MS || nowMs < this.#evenUntilMs
+    if (isEven && own + need > share) return nowMs + this.#window.secondsUntil(need, share, nowMs) * 1000
+    const ofPart = this.#ofPart.used(nowMs)
+    if (awayMs >= SHARES_MS || ofPart + need <= part) {
+      this.#ofPart.correct(cellOf(nowMs), need, nowMs)
+      return 0
+    }
+    if (mayReuse && awayMs >= REUSE_MS && own - ofPart + free + need <= this.#footprint) return 0
+    return need <= part ? nowMs + this.#ofPart.secondsUntil(need, part, nowMs) * 1000 : (lostMs ?? nowMs) + SHARES_MS
+  }
+
   /** The charges since the last report, which is now made. */
   report(): Array<readonly [cell: number, drawn: number, correction: number]> {
     const charges = [...this.#charges].map(([cell, [drawn, correction]]) => {
@@ -108,10 +153,21 @@ export class WindowUse {
     if (state !== null) this.learn(state, nowMs)
   }
 
+  /** Leases have expired. */
+  expired(free: number): void {
+    this.#footprint -= free
+  }
+
+  /** Redis is there again, after a long time. */
+  keepEven(nowMs: number): void {
+    this.#evenUntilMs = nowMs + (WINDOW_SECONDS + 1) * 1000
+  }
+
   /** The authority is away: what was under way to it will not be acknowledged. */
-  lost(nowMs: number): void {
+  lost(nowMs: number, free = 0): void {
     this.#unacknowledged = 0
     this.#lostMs ??= nowMs
+    this.#footprint = this.#window.used(nowMs) - this.#ofPart.used(nowMs) + free
   }
 
   /**

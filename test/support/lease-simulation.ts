@@ -34,8 +34,11 @@ export interface SimulationOptions {
   readonly faults: {
     /** Mean milliseconds between two crashes, of fronts, whole machines and control processes. */
     readonly crashEveryMs: number
-    /** Mean milliseconds between two outages of Redis. */
+    /** Mean milliseconds between two outages of Redis, besides a calm minute and a half (or `calmMs`). */
     readonly outageEveryMs: number
+    readonly calmMs?: number
+    /** Of outages, milliseconds; by default 12 300. */
+    readonly longestOutageMs?: number
     readonly lossRate: number
     readonly skewMs: number
   } | null
@@ -255,9 +258,10 @@ export async function simulateLeases(options: SimulationOptions): Promise<Simula
     if (Number.isFinite(faults.crashEveryMs)) world.after(draw(faults.crashEveryMs), crash)
     const outage = (): void => {
       if (isOver) return
-      world.after(draw(faults.outageEveryMs) + 90_000, outage)
+      const lastsMs = 300 + random.next() * ((faults.longestOutageMs ?? 12_300) - 300)
+      world.after(lastsMs + draw(faults.outageEveryMs) + (faults.calmMs ?? 90_000), outage)
       world.redisAway = true
-      world.after(300 + random.next() * 12_000, () => {
+      world.after(lastsMs, () => {
         world.redisAway = false
       })
     }

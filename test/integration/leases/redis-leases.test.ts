@@ -88,7 +88,7 @@ async function withoutControl(awayMs: number): Promise<{ atMs: number[]; elsewhe
 
 it('takes nothing of what other machines go on to take while a control process starts anew', async () => {
   const { atMs, elsewhere } = await withoutControl(2_000)
-  expect(elsewhere).toBeGreaterThan(LIMIT * 0.9)
+  expect(atMs.length + elsewhere).toBeGreaterThan(LIMIT * 0.97)
   expect(atMs.length + elsewhere).toBeLessThanOrEqual(LIMIT)
 })
 

@@ -1,8 +1,8 @@
-import { readFileSync } from 'node:fs'
 import { mkdir } from 'node:fs/promises'
 import { setPriority } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as elapsed } from 'node:timers/promises'
+import { ownVersion } from './config/own-version.ts'
 import { loadOrCreateSecrets } from './config/secrets.ts'
 import type { Config } from './config/shape.ts'
 import type { LeaseReply } from './core/allowance.ts'
@@ -137,6 +137,10 @@ async function runControl(setup: ControlSetup): Promise<void> {
   let onDrained = (): void => undefined
   const drained = new Promise<void>((resolve) => (onDrained = resolve))
   const budgets = new BudgetTruth({ database, node, drained, onFault })
+  // Fronts that were there before this process hold leases of an earlier one.
+  const goesOn = setup.isRestart || setup.handedOverFronts > 0
+  let expectedFronts = config.server.fronts + setup.handedOverFronts
+  const holders = (): number => Math.max(expectedFronts, link.fronts)
   const leaseOptions = {
     clock,
     reply: (front: string, reply: LeaseReply) => {
@@ -153,8 +157,8 @@ async function runControl(setup: ControlSetup): Promise<void> {
           prefix: config.redis.keyPrefix,
           node,
           incarnation: Date.now(),
-          fronts: config.server.fronts,
-          isRestart: setup.isRestart,
+          fronts: holders,
+          isRestart: goesOn,
           budgets,
           onHere: () => {
             logger.info('limits are shared through Redis')
@@ -180,16 +184,26 @@ async function runControl(setup: ControlSetup): Promise<void> {
     sharedLeases === null
       ? new InProcessAuthority({
           ...leaseOptions,
-          holders: config.server.fronts,
-          closed: setup.isRestart,
+          holders,
+          closed: goesOn,
           budgets,
         })
       : null
+  const holdersEverywhere = (): number => sharedLeases?.authority.holders ?? holders()
   const authority: Authority = sharedLeases?.authority ?? (inProcess as InProcessAuthority)
   const leaseGreeting = (): ControlToFront[] => {
     const { epoch } = authority
-    const holders = sharedLeases?.authority.holders ?? config.server.fronts
-    return [{ type: 'lease-terms', holders }, ...(epoch === null ? [] : [{ type: 'lease-epoch', epoch } as const])]
+    return [
+      { type: 'lease-terms', holders: holdersEverywhere() },
+      ...(epoch === null ? [] : [{ type: 'lease-epoch', epoch } as const]),
+    ]
+  }
+  let toldHolders = 0
+  /** While a gateway hands over to this one there are more fronts than later. */
+  const tellHolders = (): void => {
+    if (sharedLeases !== null || holders() === toldHolders) return
+    toldHolders = holders()
+    link.broadcast({ type: 'lease-terms', holders: toldHolders })
   }
   const monitor = new StoreMonitor(database, sharedLeases?.connection ?? null, journalWatch, clock)
   const renderMetrics = (): string => {
@@ -246,6 +260,7 @@ async function runControl(setup: ControlSetup): Promise<void> {
     greet: () => {
       const { current } = publisher
       const snapshot: ControlToFront[] = current === null ? [] : [{ type: 'snapshot', snapshot: current }]
+      tellHolders()
       const news = keyNews.current().map((one): ControlToFront => ({ type: 'key-news', news: one }))
       return [...leaseGreeting(), ...snapshot, ...news, ...(health === null ? [] : [health])]
     },
@@ -266,6 +281,7 @@ async function runControl(setup: ControlSetup): Promise<void> {
     },
     onGone: (connection) => {
       registry.forget(connection)
+      tellHolders()
     },
     onFault,
   })
@@ -307,6 +323,8 @@ async function runControl(setup: ControlSetup): Promise<void> {
   await link.listen()
   setTimeout(() => {
     inProcess?.open()
+    expectedFronts = config.server.fronts
+    tellHolders()
   }, RESUME_GRACE_MS).unref()
   log('fronts can connect')
   await sharedLeases?.ready()
@@ -340,7 +358,7 @@ async function runControl(setup: ControlSetup): Promise<void> {
   lowerPriority(logger)
   tellSupervisor({ type: 'ready', ...(made === null ? {} : { firstRun: made }) })
 
-  drainOnRequest(async (announce) => {
+  drainOnRequest(async (reason) => {
     clearInterval(healthTimer)
     jobClaims.stop()
     link.close()
@@ -349,11 +367,12 @@ async function runControl(setup: ControlSetup): Promise<void> {
     mailer?.close()
     processSamples.stop()
     // The fronts have ended before: what they wrote is settled, so that the next start has nothing to catch up with.
-    if (announce) await Promise.race([settler.drain(), elapsed(config.server.drainTimeoutMs)])
+    if (reason === 'stop') await Promise.race([settler.drain(), elapsed(config.server.drainTimeoutMs)])
     await settler.stop()
     await logKeeper.stop()
     await publisher.stop()
-    await sharedLeases?.close()
+    // Fronts that another gateway's control process is about to hear go on with what they hold.
+    await sharedLeases?.close(reason !== 'hand-over')
     await database.close()
     await lock.release()
     logger.flush()
@@ -398,13 +417,6 @@ function databaseMessage(config: Config, cause: unknown): string {
   if (config.database.url === null) return `the embedded database in ${config.dataDir} cannot be opened: ${reason}`
   const { host } = new URL(config.database.url.replace('@/', '@socket/'))
   return `the database at ${host} (DATABASE_URL) cannot be used: ${reason}`
-}
-
-function ownVersion(): string {
-  const { version } = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8')) as {
-    version: string
-  }
-  return version
 }
 
 function lowerPriority(logger: Logger): void {

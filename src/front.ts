@@ -49,6 +49,7 @@ import { createHttpServer } from './server/http-server.ts'
 import { loadUws } from './server/uws.ts'
 import { processIdentity } from './store/data-directory.ts'
 import { drainOnRequest, receiveSetup, reportFatal, tellSupervisor } from './supervisor/child.ts'
+import { checkPort } from './supervisor/listen-port.ts'
 import type { FrontSetup } from './supervisor/messages.ts'
 import { createLogger } from './telemetry/logger.ts'
 import type { Sample } from './telemetry/metrics.ts'
@@ -61,6 +62,8 @@ import { WorkerPool } from './workers/pool.ts'
 
 /** How long requests that were cut by the end of a drain may take to be recorded. */
 const LAST_RECORDS_MS = 2_000
+/** A client that has just been let in may be about to send its first request. */
+const FIRST_REQUEST_MS = 1_000
 const REPORT_EVERY_MS = 1_000
 
 /** So many clients at a time are worth a warning. */
@@ -349,7 +352,11 @@ async function runFront(setup: FrontSetup): Promise<void> {
     if (setup.isRestart) void applyKeptSnapshot()
   })
   logger.debug({ sinceStartMs: Math.round(performance.now()) }, 'the configuration has come')
-  await server.listen(config.server.host, setup.port)
+  await server.listen(config.server.host, setup.port).catch(async (cause: unknown) => {
+    // The server library does not say why.
+    await checkPort(config.server.host, setup.port)
+    throw cause
+  })
   tellSupervisor({ type: 'ready', httpServer: `uWebSockets.js ${build.version}` })
   const reportLeases = (): void => {
     leases.tick()
@@ -381,12 +388,20 @@ async function runFront(setup: FrontSetup): Promise<void> {
   }
   const report = repeat(REPORT_EVERY_MS, reportState, onTimerFault)
 
-  drainOnRequest(async (announce) => {
+  const announceEnd = (): void => {
     health.drain()
     server.closeConnectionsAfterAnswer()
-    if (announce) await elapsed(config.server.drainAnnounceMs)
-    server.stopListening()
-    await until(() => server.openExchanges === 0 && server.openHandlers === 0, config.server.drainTimeoutMs)
+  }
+  drainOnRequest(async (reason) => {
+    announceEnd()
+    await server.stopListening()
+    // Nobody waits for this process to end where another gateway goes on: connections that rest are closed in their own time.
+    const isQuiet = (): boolean =>
+      server.connections === 0 || (reason !== 'hand-over' && server.sinceLastConnectionMs >= FIRST_REQUEST_MS)
+    await until(
+      () => server.openExchanges === 0 && server.openHandlers === 0 && isQuiet(),
+      config.server.drainTimeoutMs,
+    )
     clearInterval(leaseReport)
     clearInterval(report)
     processSamples.stop()
@@ -402,7 +417,7 @@ async function runFront(setup: FrontSetup): Promise<void> {
     deadlines.stop()
     await pool.close()
     logger.flush()
-  })
+  }, announceEnd)
 }
 
 function elapsed(ms: number): Promise<void> {

@@ -24,6 +24,7 @@ const DOSED_GATEWAYS = [
   'test/fault/kills.test.ts',
   'test/fault/login-storm.test.ts',
   'test/fault/redis-loss.test.ts',
+  'test/fault/restarts.test.ts',
   'test/integration/gateway/client-aborts.test.ts',
   'test/integration/gateway/recorded-replay.test.ts',
   'test/integration/gateway/slots-over-fronts.test.ts',

@@ -1,5 +1,5 @@
-import { readFileSync } from 'node:fs'
 import { Command, CommanderError } from 'commander'
+import { ownVersion } from '../config/own-version.ts'
 import { EXIT } from '../core/exit-codes.ts'
 import { addBench } from './bench.ts'
 import type { ExitCode } from './command.ts'
@@ -42,11 +42,4 @@ export async function main(argv: readonly string[]): Promise<ExitCode> {
     if (cause instanceof CommanderError && cause.exitCode === 0) return EXIT.ok
     return failed(output, cause)
   }
-}
-
-function ownVersion(): string {
-  const { version } = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8')) as {
-    version: string
-  }
-  return version
 }

@@ -1,5 +1,6 @@
 import type { Config } from '../config/shape.ts'
-import { lockDataDirectory } from '../store/data-directory.ts'
+import { controlDirectory, lockDataDirectory } from '../store/data-directory.ts'
+import type { DataDirectoryLock } from '../store/data-directory.ts'
 import type { Database } from '../store/database.ts'
 import { pendingMigrations } from '../store/migrate.ts'
 import { openDatabase } from '../store/open-database.ts'
@@ -14,7 +15,7 @@ export async function withDatabase<T>(
   output: Output,
   work: (database: Database) => Promise<T>,
 ): Promise<T> {
-  const lock = config.database.url === null ? await lockDataDirectory(config.dataDir) : null
+  const lock = config.database.url === null ? await lockDatabase(config.dataDir) : null
   try {
     const database = await openDatabase({
       ...config.database,
@@ -30,6 +31,23 @@ export async function withDatabase<T>(
     }
   } finally {
     await lock?.release()
+  }
+}
+
+/** The data directory, and what the control process of a gateway that is about to end may still have. */
+async function lockDatabase(dataDir: string): Promise<DataDirectoryLock> {
+  const outer = await lockDataDirectory(dataDir)
+  try {
+    const inner = await lockDataDirectory(controlDirectory(dataDir))
+    return {
+      release: async () => {
+        await inner.release()
+        await outer.release()
+      },
+    }
+  } catch (cause) {
+    await outer.release()
+    throw cause
   }
 }
 

@@ -1,6 +1,5 @@
-import { join } from 'node:path'
 import { setTimeout as elapsed } from 'node:timers/promises'
-import { lockDataDirectory } from '../store/data-directory.ts'
+import { controlDirectory, lockDataDirectory } from '../store/data-directory.ts'
 import type { DataDirectoryLock } from '../store/data-directory.ts'
 
 const PATIENCE_MS = 15_000
@@ -8,14 +7,14 @@ const RETRY_MS = 50
 
 /**
  * Resolves when no other control process works on this data directory. One whose supervisor was killed ends by itself, but
- * the next supervisor may start its own before that: two in one embedded database would destroy it. Rejects when the other
+ * the next supervisor, or one that a gateway hands over to, may start its own before that: two in one embedded database would destroy it. Rejects when the other
  * one does not end in time.
  */
 export async function becomeSoleControl(dataDir: string): Promise<DataDirectoryLock> {
   const endMs = Date.now() + PATIENCE_MS
   for (;;) {
     try {
-      return await lockDataDirectory(join(dataDir, 'control'))
+      return await lockDataDirectory(controlDirectory(dataDir))
     } catch (cause) {
       if (Date.now() >= endMs) throw cause
     }

@@ -9,7 +9,7 @@ import type { Authority, AuthorityOptions, BudgetTruth } from './authority.ts'
 export interface InProcessAuthorityOptions extends AuthorityOptions {
   readonly clock: Clock
   /** How many holders there are to be; what is left is divided by them. */
-  readonly holders: number
+  readonly holders: () => number
   /** Asks wait until `open` is called: another authority may have handed out what this one does not know of. */
   readonly closed: boolean
   readonly budgets: BudgetTruth
@@ -66,7 +66,7 @@ export class InProcessAuthority implements Authority {
       else for (const [cell, amount] of used) account.charge(writer, cell, amount, nowMs)
     }
     this.#resumed.add(holder)
-    if (!this.#open && this.#resumed.size >= this.#options.holders) this.open()
+    if (!this.#open && this.#resumed.size >= this.#options.holders()) this.open()
   }
 
   /** Serves the asks that have waited for the holders to resume. */
@@ -219,7 +219,7 @@ export class InProcessAuthority implements Authority {
   /** 0: the need cannot be met. */
   #amountFor(account: Account, { need, wanted, holder }: PendingAsk, nowMs: number): number {
     const left = account.left(nowMs)
-    const { holders } = this.#options
+    const holders = this.#options.holders()
     if (account.kind === 'places') {
       const share = Math.floor(account.limit / holders) - (account.held.get(holder) ?? 0)
       const spare = Math.min(wanted, share, Math.floor(left))

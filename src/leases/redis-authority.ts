@@ -20,8 +20,8 @@ export interface RedisAuthorityOptions extends AuthorityOptions {
   /** This machine, and which of its control processes: a later one has a larger number. */
   readonly node: string
   readonly incarnation: number
-  /** Fronts of this machine. */
-  readonly fronts: number
+  /** How many fronts of this machine there are, or are about to be. */
+  readonly fronts: () => number
   /** Fronts that were there before this process hold leases of an earlier one: it waits for them before it takes those back. */
   readonly isRestart: boolean
   readonly budgets: BudgetTruth
@@ -89,7 +89,8 @@ export class RedisAuthority implements Authority {
   #state: 'here' | 'away' = 'away'
   #generation = 0
   #sequence = 0
-  #holdersEverywhere: number
+  /** Null before Redis has said. */
+  #holdersEverywhere: number | null = null
   #flushing = false
   #flight: Promise<void> | null = null
   #beating = false
@@ -108,7 +109,6 @@ export class RedisAuthority implements Authority {
   constructor(options: RedisAuthorityOptions) {
     this.#options = options
     this.#buckets = new Buckets(options.prefix)
-    this.#holdersEverywhere = options.fronts
     this.#purges = !options.isRestart
     this.#crowds = new Crowds({
       reply: options.reply,
@@ -123,7 +123,7 @@ export class RedisAuthority implements Authority {
 
   /** Fronts on all machines, as far as they are known. */
   get holders(): number {
-    return this.#holdersEverywhere
+    return this.#holdersEverywhere ?? this.#options.fronts()
   }
 
   /** Redis is there and hands out leases. */
@@ -158,7 +158,7 @@ export class RedisAuthority implements Authority {
     }
     this.#resumed.add(name)
     for (const allowance of this.#crowds.connected(name, crowded)) this.#look(allowance)
-    if (this.#resumed.size >= this.#options.fronts) this.#purges = true
+    if (this.#resumed.size >= this.#options.fronts()) this.#purges = true
     this.#flushSoon()
   }
 
@@ -306,7 +306,7 @@ export class RedisAuthority implements Authority {
     if (this.#beating) return
     this.#beating = true
     this.#beatAtMs = nowMs + (this.#state === 'here' ? HEARTBEAT_MS : this.#probeMs)
-    const calls = [...this.#buckets.touches(this.#nowArgument(), randomUUID()), this.#heartbeat(this.#options.fronts)]
+    const calls = [...this.#buckets.touches(this.#nowArgument(), randomUUID()), this.#heartbeat(this.#options.fronts())]
     try {
       const answers = await this.#options.runner.run(calls)
       const failed = answers.find((answer) => answer instanceof Error)
@@ -452,7 +452,7 @@ export class RedisAuthority implements Authority {
     const { node, incarnation, prefix } = this.#options
     const frame = {
       e: this.#buckets.epochOf(this.#buckets.of(unit.allowance)),
-      N: this.#holdersEverywhere,
+      N: this.holders,
       M: this.#nodes,
       n: node,
       i: incarnation,

@@ -55,10 +55,10 @@ export class SharedLeases {
     while (!this.authority.isServing && Date.now() < endMs) await elapsed(TICK_MS)
   }
 
-  /** Hands back what this machine holds. To be called when its fronts have ended. */
-  async close(): Promise<void> {
+  /** @param handsBack what this machine holds: when its fronts have ended */
+  async close(handsBack: boolean): Promise<void> {
     clearInterval(this.#timer)
-    await this.authority.leave()
+    if (handsBack) await this.authority.leave()
     this.connection.close()
   }
 }

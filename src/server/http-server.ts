@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { DeadlineClock } from '../core/deadlines.ts'
 import { GatewayError } from '../core/errors.ts'
 import type { Exchange, IncomingRequest } from '../core/exchange.ts'
@@ -43,14 +44,16 @@ export interface HttpServer {
   listen(host: string, port: number): Promise<void>
   /** From now on each answer closes its connection. */
   closeConnectionsAfterAnswer(): void
-  /** Takes no new connections. */
-  stopListening(): void
+  /** Takes no new connections; resolves when those that it had accepted are counted. */
+  stopListening(): Promise<void>
   /** Cuts what is left. */
   close(): void
   /** Answers that are not over. */
   readonly openExchanges: number
   /** Connections of clients. */
   readonly connections: number
+  /** Since the last of them was opened, milliseconds. */
+  readonly sinceLastConnectionMs: number
   /** Handlers that have not settled: one may outlast its answer. */
   readonly openHandlers: number
 }
@@ -65,12 +68,15 @@ export function createHttpServer(options: ServerOptions): HttpServer {
   let openExchanges = 0
   let openHandlers = 0
   let connections = 0
+  let lastConnectionMs = -Infinity
   let closing = false
 
   app.filter((res, change) => {
     connections += Number(change)
+    if (Number(change) <= 0) return
+    lastConnectionMs = performance.now()
     // Without a descriptor left the listener would be told of those that wait for ever, and nothing else could be opened.
-    if (Number(change) > 0 && connections > options.maxConnections) res.close()
+    if (connections > options.maxConnections) res.close()
   })
   const handlerSettled = (): void => {
     openHandlers -= 1
@@ -191,7 +197,8 @@ export function createHttpServer(options: ServerOptions): HttpServer {
     closeConnectionsAfterAnswer: () => {
       closing = true
     },
-    stopListening: () => {
+    stopListening: async () => {
+      await quietTurn()
       if (listenSocket !== null) uws.us_listen_socket_close(listenSocket)
       listenSocket = null
     },
@@ -208,6 +215,28 @@ export function createHttpServer(options: ServerOptions): HttpServer {
     get connections() {
       return connections
     },
+    get sinceLastConnectionMs() {
+      return performance.now() - lastConnectionMs
+    },
+  }
+}
+
+/** So short is a turn of the event loop in which nothing happens. */
+const QUIET_TURN_MS = 0.05
+const QUIET_TURN_PATIENCE_MS = 250
+
+/**
+ * Resolves at the end of a turn of the event loop in which there was nothing to do. What waits to be accepted is reset with its
+ * listener, unless the kernel moves it to another one (`net.ipv4.tcp_migrate_req`): a turn accepts all that has come, and in
+ * so short a time hardly anything new comes.
+ */
+async function quietTurn(): Promise<void> {
+  const endMs = performance.now() + QUIET_TURN_PATIENCE_MS
+  for (;;) {
+    const beganMs = performance.now()
+    await nextTurn()
+    const nowMs = performance.now()
+    if (nowMs - beganMs < QUIET_TURN_MS || nowMs > endMs) return
   }
 }
 

@@ -12,6 +12,7 @@ export interface ProcessIdentity {
 }
 
 export interface DataDirectoryLock {
+  /** Once: afterwards the lock may be another process's. */
   release(): Promise<void>
 }
 
@@ -52,13 +53,19 @@ export async function lockDataDirectory(directory: string): Promise<DataDirector
       const winner = await highestLock(directory)
       if (winner === bid) {
         await removeLocksBelow(directory, bid)
-        return { release: () => rm(lockPath(directory, bid), { force: true }) }
+        let released: Promise<void> | null = null
+        return { release: () => (released ??= rm(lockPath(directory, bid), { force: true })) }
       }
       await rm(lockPath(directory, bid), { force: true })
     }
   } finally {
     await rm(ours, { force: true })
   }
+}
+
+/** Has a lock of its own: whoever has it has the embedded database. */
+export function controlDirectory(dataDir: string): string {
+  return join(dataDir, 'control')
 }
 
 /** The process that has the directory; null when nobody has, also when there is no such directory. */

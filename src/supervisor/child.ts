@@ -1,12 +1,13 @@
-import type { ControlSetup, FromChild, FrontSetup, ToChild } from './messages.ts'
+import type { ControlSetup, EndReason, FromChild, FrontSetup, ToChild } from './messages.ts'
 
 /** How long a process may outlive its supervisor. */
 const ORPHAN_MS = 10_000
 
 /** What the supervisor's word to end does. A process that has nothing to finish yet just ends. */
-let drainNow: (announce: boolean) => void = () => {
+let drainNow: (reason: EndReason) => void = () => {
   leave(0)
 }
+let announceEnd: () => void = () => undefined
 let leaving = false
 
 /** Waits for the supervisor's setup, then runs; a failure is told to the supervisor and ends the process. */
@@ -16,10 +17,11 @@ export function receiveSetup<Setup extends FrontSetup | ControlSetup>(
 ): void {
   process.on('message', (message: ToChild) => {
     if (message.type === 'setup') run(message as Setup).catch(fail)
-    else drainNow(true)
+    else if (message.type === 'leave') announceEnd()
+    else drainNow(message.reason)
   })
   process.on('disconnect', () => {
-    drainNow(false)
+    drainNow('orphaned')
     // Nobody is left who would end it: a drain may wait for a stream, or for a database that is away.
     setTimeout(() => {
       process.exit(1)
@@ -31,15 +33,19 @@ export function receiveSetup<Setup extends FrontSetup | ControlSetup>(
 }
 
 /**
- * Runs `drain` once: when the supervisor asks, or, without the announcement, when it is gone. The process ends when it
- * resolves.
+ * Runs `drain` once: when the supervisor asks, or when it is gone. The process ends when it resolves. `announce` runs when the
+ * supervisor says that it will ask soon.
  */
-export function drainOnRequest(drain: (announce: boolean) => Promise<void>): void {
+export function drainOnRequest(
+  drain: (reason: EndReason) => Promise<void>,
+  announce: () => void = () => undefined,
+): void {
   let draining = false
-  drainNow = (announce) => {
+  announceEnd = announce
+  drainNow = (reason) => {
     if (draining) return
     draining = true
-    drain(announce).then(() => {
+    drain(reason).then(() => {
       leave(0)
     }, reportFatal)
   }

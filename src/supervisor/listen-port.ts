@@ -1,6 +1,7 @@
 import { createServer } from 'node:net'
 import type { ListenOptions } from 'node:net'
 import { setTimeout as elapsed } from 'node:timers/promises'
+import { isListenedOn } from './listeners.ts'
 
 /** The fronts of a gateway that was killed a moment ago may be just about to let go of its port. */
 const PATIENCE_MS = 2_000
@@ -25,12 +26,15 @@ export interface HeldPort {
 
 /**
  * The port that the fronts will share. One that is given is only looked at: rejects when somebody listens there already; the
- * fronts themselves could not tell, because their listeners share the port with anyone who offers to. For 0 a free one is found
- * and held until it is released.
+ * fronts themselves could not tell, because their listeners share the port with anyone who offers to. Nobody may listen there
+ * before the fronts do: it would reset the clients of a gateway that starts anew. For 0 a free one is found and held until it is
+ * released.
+ *
+ * @param ownPorts of gateways that are about to end and hand over to this one
  */
-export async function claimPort(host: string, port: number): Promise<HeldPort> {
+export async function claimPort(host: string, port: number, ownPorts: readonly number[] = []): Promise<HeldPort> {
   if (port !== 0) {
-    await checkPort(host, port)
+    if (!ownPorts.includes(port) && isListenedOn(port)) await checkPort(host, port, () => !isListenedOn(port))
     return { port, release: () => Promise.resolve() }
   }
   try {
@@ -42,10 +46,11 @@ export async function claimPort(host: string, port: number): Promise<HeldPort> {
   }
 }
 
-/** Resolves when nobody listens there; rejects with what to do about it. */
-export async function checkPort(host: string, port: number): Promise<void> {
+/** Resolves when one can listen there, or once `isFree` says so; rejects with what to do about it. */
+export async function checkPort(host: string, port: number, isFree: () => boolean = () => false): Promise<void> {
   const endMs = Date.now() + PATIENCE_MS
   for (;;) {
+    if (isFree()) return
     try {
       const alone = await listen(host, port, { reusePort: false })
       await alone.release()

@@ -11,20 +11,30 @@ interface Setup {
 
 /** What a front is told before it does anything; secrets it reads from the data directory itself, as the control process does. */
 export interface FrontSetup extends Setup {
-  /** From 0. */
+  /** Of no other front on this data directory. */
   readonly index: number
   /** The port that all fronts listen on. */
   readonly port: number
 }
 
 export interface ControlSetup extends Setup {
+  /** Fronts of gateways that are about to end and hand over to this one. */
+  readonly handedOverFronts: number
   /** Null: the simulator is off. */
   readonly simulatorPort: number | null
   /** Where a user on this machine finds the gateway. */
   readonly displayUrl: string
 }
 
-export type ToChild = FrontSetup | ControlSetup | { readonly type: 'drain' }
+/** Why a child ends: its gateway does, another gateway goes on from here, or its supervisor is gone. */
+export type EndReason = 'stop' | 'hand-over' | 'orphaned'
+
+export type ToChild =
+  | FrontSetup
+  | ControlSetup
+  /** The gateway is about to end: serve what comes, and say so. */
+  | { readonly type: 'leave' }
+  | { readonly type: 'drain'; readonly reason: EndReason }
 
 export type FromChild =
   | {

@@ -3,14 +3,17 @@ import { mkdirSync, readdirSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { loadConfig } from '../config/config.ts'
+import { ownVersion } from '../config/own-version.ts'
 import { ConfigError } from '../config/config-error.ts'
 import { readFailure } from '../config/read-failure.ts'
 import type { Config } from '../config/shape.ts'
 import { lockDataDirectory } from '../store/data-directory.ts'
 import { claimPort } from './listen-port.ts'
-import type { FirstRun } from './messages.ts'
+import { HandOver, freeIndices, predecessors } from './hand-over.ts'
+import { forgetState, sayLeaving, sayState } from './succession.ts'
+import type { EndReason, FirstRun } from './messages.ts'
 import { SupervisedChild } from './supervisor.ts'
-import type { ChildPlan, Ready } from './supervisor.ts'
+import type { ChildKind, ChildPlan, Ready } from './supervisor.ts'
 import { createLogger } from '../telemetry/logger.ts'
 import type { Logger } from '../telemetry/logger.ts'
 
@@ -26,27 +29,60 @@ const MAX_HEADER_BYTES = '16384'
 export async function runSupervisor(argv: readonly string[]): Promise<void> {
   const { config } = loadConfig({ env: process.env, argv })
   const logger = openLog(config)
-  const lock = await lockDataDirectory(config.dataDir)
-  const held = await claimPort(config.server.host, config.server.port).catch(async (cause: unknown) => {
+  const version = ownVersion()
+  const { dataDir } = config
+  await predecessors(dataDir, version)
+  const lock = await lockDataDirectory(dataDir)
+  sayState(dataDir, 'starting')
+  const leaving = await predecessors(dataDir, version)
+  const giveUpDirectory = async (): Promise<void> => {
+    forgetState(dataDir)
     await lock.release()
+  }
+  const ownPorts = leaving.map((one) => one.port)
+  const held = await claimPort(config.server.host, config.server.port, ownPorts).catch(async (cause: unknown) => {
+    await giveUpDirectory()
     throw cause
   })
   const { port } = held
   const displayUrl = urlOf(config, port)
+  const indices = freeIndices(config.server.fronts, leaving)
+  // Their fronts are about to look for the control process of this gateway.
+  const socketPath = leaving[0]?.socketPath ?? socketPathOf(config)
   const children: SupervisedChild[] = []
+  const ofKind = (kind: ChildKind): readonly SupervisedChild[] => children.filter((child) => child.kind === kind)
+  const timeoutMs = config.server.drainTimeoutMs + END_GRACE_MS
+  let isServing = false
   let stopping: Promise<void> | null = null
+
+  const stopAll = async (kind: ChildKind, reason: EndReason): Promise<void> => {
+    await Promise.all(ofKind(kind).map((child) => child.stop(timeoutMs, reason)))
+  }
+  /** The fronts serve until another gateway does that has been started on this data directory, or nobody comes. */
+  const leave = async (): Promise<EndReason> => {
+    const takeBackLeaving = sayLeaving(dataDir, { version, port, socketPath, indices })
+    await giveUpDirectory()
+    for (const front of ofKind('front')) front.announceEnd()
+    const handOver = new HandOver({
+      dataDir,
+      announceMs: config.server.drainAnnounceMs,
+      patienceMs: config.server.drainTimeoutMs,
+      onSuccessor: () => void stopAll('control', 'hand-over'),
+    })
+    await stopAll('front', await handOver.wait())
+    handOver.stop()
+    takeBackLeaving()
+    return handOver.isTaken ? 'hand-over' : 'stop'
+  }
 
   const stop = (exitCode: number): Promise<void> => {
     stopping ??= (async () => {
       process.exitCode = exitCode
       await held.release()
-      const timeoutMs = config.server.drainAnnounceMs + config.server.drainTimeoutMs + END_GRACE_MS
       // Fronts first: the control process settles what they wrote last, the simulator answers to the end.
-      await Promise.all(children.filter((child) => child.kind === 'front').map((child) => child.stop(timeoutMs)))
-      for (const kind of ['control', 'simulator'] as const) {
-        await Promise.all(children.filter((child) => child.kind === kind).map((child) => child.stop(timeoutMs)))
-      }
-      await lock.release()
+      const reason = isServing ? await leave() : 'stop'
+      for (const kind of ['front', 'control', 'simulator'] as const) await stopAll(kind, reason)
+      if (!isServing) await giveUpDirectory()
       logger.flush()
       process.removeAllListeners('SIGTERM')
       process.removeAllListeners('SIGINT')
@@ -69,7 +105,6 @@ export async function runSupervisor(argv: readonly string[]): Promise<void> {
     UWS_HTTP_MAX_HEADERS_SIZE: MAX_HEADER_BYTES,
     UV_THREADPOOL_SIZE: process.env['UV_THREADPOOL_SIZE'] ?? '16',
   }
-  const socketPath = socketPathOf(config)
   // All load their modules at once; each is told the rest as soon as it is known.
   let simulatorPort: number | null = null
   const simulator = config.simulator.enabled
@@ -80,7 +115,7 @@ export async function runSupervisor(argv: readonly string[]): Promise<void> {
         env: () => ({ ...env, SIMULATOR_PORT: String(simulatorPort ?? 0) }),
       }).then((ready) => (simulatorPort = ready.port))
     : null
-  const fronts = Array.from({ length: config.server.fronts }, (_, index) =>
+  const fronts = indices.map((index) =>
     launch({
       kind: 'front',
       index,
@@ -93,7 +128,8 @@ export async function runSupervisor(argv: readonly string[]): Promise<void> {
     index: 0,
     setup: async () => {
       await simulator
-      return { config, socketPath, simulatorPort, displayUrl }
+      const handedOverFronts = leaving.flatMap((one) => one.indices).length
+      return { config, socketPath, simulatorPort, displayUrl, handedOverFronts }
     },
     env: () => env,
   })
@@ -101,6 +137,8 @@ export async function runSupervisor(argv: readonly string[]): Promise<void> {
   await held.release()
   const [{ firstRun }, front] = await Promise.all([control, ...fronts])
   if (stopping !== null) return
+  isServing = true
+  sayState(dataDir, 'serving')
   const ready = `Sluice is ready at ${displayUrl} (Node ${process.versions.node}, ${front?.httpServer ?? 'no front'})`
   process.stdout.write(`${readyText(ready, displayUrl, firstRun, config)}\n`)
 }

@@ -3,7 +3,7 @@ import type { ChildProcess } from 'node:child_process'
 import { availableParallelism } from 'node:os'
 import { fileURLToPath } from 'node:url'
 import type { Logger } from '../telemetry/logger.ts'
-import type { ControlSetup, FirstRun, FromChild, FrontSetup } from './messages.ts'
+import type { ControlSetup, EndReason, FirstRun, FromChild, FrontSetup, ToChild } from './messages.ts'
 
 export type ChildKind = 'control' | 'front' | 'simulator'
 
@@ -59,6 +59,7 @@ export class SupervisedChild {
   #stopping = false
   #retry: NodeJS.Timeout | null = null
   #ended: (() => void) | null = null
+  #stopped: Promise<void> | null = null
 
   constructor(plan: ChildPlan, logger: Logger, onFatal: (message: string) => void) {
     this.#plan = plan
@@ -81,8 +82,18 @@ export class SupervisedChild {
     })
   }
 
-  /** Asks the child to finish, and kills it when it has not in time. Resolves when it has ended. */
-  stop(timeoutMs: number): Promise<void> {
+  /** Tells the child that it will be asked to finish soon. */
+  announceEnd(): void {
+    this.#tell({ type: 'leave' })
+  }
+
+  /** Asks the child to finish, and kills it when it has not in time. Resolves when it has ended. Only the first call asks. */
+  stop(timeoutMs: number, reason: EndReason): Promise<void> {
+    this.#stopped ??= this.#stop(timeoutMs, reason)
+    return this.#stopped
+  }
+
+  #stop(timeoutMs: number, reason: EndReason): Promise<void> {
     this.#stopping = true
     if (this.#retry !== null) clearTimeout(this.#retry)
     const child = this.#child
@@ -97,8 +108,12 @@ export class SupervisedChild {
       }
       this.#ended = ended
       if (this.#plan.kind === 'simulator') child.kill('SIGTERM')
-      else if (child.connected) child.send({ type: 'drain' })
+      else this.#tell({ type: 'drain', reason })
     })
+  }
+
+  #tell(message: ToChild): void {
+    if (this.#child?.connected === true) this.#child.send(message)
   }
 
   #spawn(onReady: (ready: Ready) => void): void {

@@ -44,6 +44,8 @@ export interface GatewayOptions {
   readonly dataDir?: string
   /** How many files and sockets each of its processes may have open. */
   readonly openFiles?: number
+  /** By default a new one. */
+  readonly apiKey?: string
 }
 
 export interface LogRow {
@@ -195,7 +197,7 @@ export class TestGateway {
 /** Starts a gateway from `dist` and resolves when it is ready. Rejects with its output when it ends before that. */
 export async function startGateway(options: GatewayOptions = {}): Promise<TestGateway> {
   const dataDir = options.dataDir ?? mkdtempSync(join(tmpdir(), 'sluice-test-'))
-  const apiKey = generateApiKey()
+  const apiKey = options.apiKey ?? generateApiKey()
   const databaseUrl = await databaseUrlOf(options.database ?? inject('database'))
   if (databaseUrl === null && options.dataDir === undefined) {
     cpSync(inject('pgliteTemplate'), dataDir, { recursive: true })

@@ -224,7 +224,7 @@ export class LeaseWorld {
       lane === undefined
         ? new InProcessAuthority({
             clock: this.clock,
-            holders: this.#size,
+            holders: () => this.#size,
             closed: isRestart,
             budgets: this.#options.budgets?.(node) ?? NO_BUDGETS,
             reply,
@@ -263,7 +263,7 @@ export class LeaseWorld {
       prefix: this.#prefix,
       node: node.name,
       incarnation: restarts,
-      fronts: this.#options.fronts,
+      fronts: () => this.#options.fronts,
       isRestart,
       budgets: this.#options.budgets?.(node) ?? NO_BUDGETS,
       reply,

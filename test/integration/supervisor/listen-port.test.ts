@@ -1,11 +1,34 @@
-import { createServer } from 'node:net'
-import { expect, it } from 'vitest'
+import { createServer, Server } from 'node:net'
+import type { AddressInfo } from 'node:net'
+import { afterEach, expect, it, vi } from 'vitest'
 import { loadUws } from '../../../src/server/uws.ts'
 import type { Uws } from '../../../src/server/uws.ts'
 import { claimPort } from '../../../src/supervisor/listen-port.ts'
 
 const HOST = '127.0.0.1'
 const { uws } = loadUws(undefined)
+
+afterEach(() => {
+  vi.restoreAllMocks()
+})
+
+it('does not listen on a port that it is given, which would reset whoever connects meanwhile', async () => {
+  const { port, release } = await claimPort(HOST, 0)
+  await release()
+  const listening = vi.spyOn(Server.prototype, 'listen')
+  expect((await claimPort(HOST, port)).port).toBe(port)
+  expect(listening).not.toHaveBeenCalled()
+})
+
+it('refuses a port that somebody listens on, unless it is that of a gateway that hands over', async () => {
+  const server = createServer()
+  const port = await new Promise<number>((resolve) => {
+    server.listen(0, HOST, () => resolve((server.address() as AddressInfo).port))
+  })
+  await expect(claimPort(HOST, port)).rejects.toThrow(`port ${port} on ${HOST} is in use`)
+  expect((await claimPort(HOST, port, [port])).port).toBe(port)
+  await new Promise((resolve) => server.close(resolve))
+})
 
 it('holds the port that it finds: fronts can listen there, nobody else can', async () => {
   const held = await claimPort(HOST, 0)

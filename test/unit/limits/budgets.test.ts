@@ -12,7 +12,7 @@ it('knows what fronts told it however long it takes to read what was settled', a
   let settle = (_: Map<string, Map<string, number>>): void => undefined
   const authority = new InProcessAuthority({
     clock: { now: () => 1_700_000_000_000, monotonicUs: () => 0 },
-    holders: 2,
+    holders: () => 2,
     closed: true,
     budgets: { read: () => new Promise((resolve) => (settle = resolve)) },
     reply: (_, reply) => replies.push(reply),

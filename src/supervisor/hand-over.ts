@@ -1,0 +1,90 @@
+import { setTimeout as elapsed } from 'node:timers/promises'
+import type { EndReason } from './messages.ts'
+import { findGateway, findLeaving } from './succession.ts'
+import type { GatewayState, Leaving } from './succession.ts'
+
+const LOOK_EVERY_MS = 20
+
+export interface LeaveOptions {
+  readonly dataDir: string
+  /** How long another gateway may take to appear. */
+  readonly announceMs: number
+  /** How long one that has appeared may take to serve. */
+  readonly patienceMs: number
+  /** Another gateway waits for what only one control process can have. */
+  readonly onSuccessor: () => void
+}
+
+/**
+ * Waits, after the lock of the data directory was given up, for another gateway to take it and serve: until then the fronts of this
+ * one go on. A look for one that comes later goes on until `stop` is called.
+ */
+export class HandOver {
+  readonly #options: LeaveOptions
+  readonly #watch = new AbortController()
+  #isTaken = false
+
+  constructor(options: LeaveOptions) {
+    this.#options = options
+  }
+
+  /** Another gateway is there, or was. */
+  get isTaken(): boolean {
+    return this.#isTaken
+  }
+
+  async wait(): Promise<EndReason> {
+    const { announceMs, patienceMs } = this.#options
+    const announcedMs = Date.now() + announceMs
+    const lastMs = announcedMs + patienceMs
+    for (;;) {
+      const successor = await this.#look()
+      if (successor === 'serving') return 'hand-over'
+      const untilMs = successor === 'starting' ? lastMs : announcedMs
+      if (Date.now() >= untilMs) break
+      await elapsed(LOOK_EVERY_MS)
+    }
+    void this.#lookOn()
+    return this.#isTaken ? 'hand-over' : 'stop'
+  }
+
+  stop(): void {
+    this.#watch.abort()
+  }
+
+  async #lookOn(): Promise<void> {
+    while (!this.#watch.signal.aborted && !this.#isTaken) {
+      await elapsed(LOOK_EVERY_MS)
+      await this.#look()
+    }
+  }
+
+  async #look(): Promise<GatewayState | null> {
+    const successor = await findGateway(this.#options.dataDir)
+    if (successor !== null && !this.#isTaken) {
+      this.#isTaken = true
+      this.#options.onSuccessor()
+    }
+    return successor
+  }
+}
+
+/**
+ * The gateways that are about to end on this data directory, to go on from. Those of another version are waited for: their fronts
+ * and the control process to come may not understand each other.
+ */
+export async function predecessors(dataDir: string, version: string): Promise<readonly Leaving[]> {
+  for (;;) {
+    const leaving = findLeaving(dataDir)
+    if (leaving.every((one) => one.version === version)) return leaving
+    await elapsed(LOOK_EVERY_MS)
+  }
+}
+
+/** The lowest numbers that no front of another gateway has. */
+export function freeIndices(count: number, leaving: readonly Leaving[]): readonly number[] {
+  const taken = new Set(leaving.flatMap(({ indices }) => indices))
+  return Array.from({ length: count + taken.size }, (_, index) => index)
+    .filter((index) => !taken.has(index))
+    .slice(0, count)
+}

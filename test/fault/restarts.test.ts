@@ -1,0 +1,115 @@
+import { once } from 'node:events'
+import { request } from 'node:http'
+import type { IncomingMessage } from 'node:http'
+import { rmSync } from 'node:fs'
+import { afterEach, expect, it } from 'vitest'
+import { generateApiKey } from '../../src/core/api-key.ts'
+import type { Simulator } from '../../src/simulator/simulator.ts'
+import { startSimulator } from '../../src/simulator/simulator.ts'
+import { dose } from '../support/dose.ts'
+import { eventually } from '../support/eventually.ts'
+import type { GatewayOptions, TestGateway } from '../support/gateway.ts'
+import { startGateway } from '../support/gateway.ts'
+import { NewConnections } from '../support/new-connections.ts'
+import { readStoredLog } from '../support/stored-log.ts'
+
+const CONNECTIONS = dose('SLUICE_TEST_RESTART_CONNECTIONS', { short: 300, long: 5_000 })
+const RATE = dose('SLUICE_TEST_RESTART_RATE', { short: 50, long: 500 })
+const RESTARTS = dose('SLUICE_TEST_RESTARTS', { short: 1, long: 3 })
+/** Until the next one has begun; on a busy machine that takes its time. */
+const ANNOUNCE_MS = 30_000
+
+let simulator: Simulator | null = null
+let gateway: TestGateway | null = null
+
+afterEach(async () => {
+  await gateway?.stop()
+  if (gateway !== null) rmSync(gateway.dataDir, { recursive: true, force: true })
+  await simulator?.close()
+  gateway = null
+  simulator = null
+})
+
+it('loses no connection when gateways replace each other on one port and data directory', async () => {
+  const options = await optionsOf()
+  let serving = (gateway = await startGateway(options(ANNOUNCE_MS)))
+  const { url, apiKey } = serving
+  const load = new NewConnections({ url, apiKey, rate: RATE, name: 'connection' })
+  for (let restart = 1; restart <= RESTARTS; restart++) {
+    const leaving = serving
+    serving = gateway = await replace(leaving, options(restart < RESTARTS ? ANNOUNCE_MS : 0))
+    expect(await leaving.end('SIGTERM')).toBe(0)
+    const goal = (CONNECTIONS / RESTARTS) * restart
+    await eventually(() => expect(load.over).toBeGreaterThanOrEqual(goal), { timeoutMs: 300_000 })
+  }
+  await load.stop()
+  console.log(`${load.over} connections, ${RESTARTS} restarts, longest pause ${load.longestPauseMs} ms`)
+
+  expect(load.failures).toEqual([])
+  expect(await serving.end('SIGTERM')).toBe(0)
+  const { rows, open, segments } = await readStoredLog(serving.dataDir, serving.databaseUrl)
+  expect(rows.map(({ client_request_id }) => client_request_id).sort()).toEqual(load.answered.sort())
+  expect(rows.filter(({ settlement }) => settlement === 'interrupted')).toEqual([])
+  expect({ open, segments }).toEqual({ open: 0, segments: [] })
+}, 900_000)
+
+it('counts what the gateway before has let in, and lets its stream end', async () => {
+  const options = await optionsOf()
+  const [single, scarce] = [generateApiKey(), generateApiKey()]
+  const keys = [
+    { name: 'single', key: single, max_concurrency: 1 },
+    { name: 'scarce', key: scarce, rpm: 3 },
+  ]
+  const leaving = (gateway = await startGateway({ ...options(ANNOUNCE_MS), keys }))
+  const stream = await ask(leaving.url, single, true, '[[sim {"tokens":100000,"eventsPerSecond":10}]]')
+  expect(stream.statusCode).toBe(200)
+  for (let n = 0; n < 2; n++) expect(await statusOf(leaving.url, scarce)).toBe(200)
+
+  const serving = (gateway = await replace(leaving, { ...options(0), keys }))
+  const statuses: number[] = []
+  for (let n = 0; n < 3; n++) statuses.push(await statusOf(serving.url, scarce))
+  expect(statuses).toEqual([200, 429, 429])
+  expect(await statusOf(serving.url, single)).toBe(429)
+  stream.destroy()
+  await eventually(async () => expect(await statusOf(serving.url, single)).toBe(200))
+  expect(await leaving.end('SIGTERM')).toBe(0)
+}, 300_000)
+
+async function optionsOf(): Promise<(announceMs: number) => GatewayOptions> {
+  const { origin } = (simulator = await startSimulator())
+  return (announceMs) => ({
+    config: { server: { fronts: 1, drain_announce_ms: announceMs, drain_timeout_ms: 120_000 } },
+    upstreams: [{ dialect: 'openai-chat', baseUrl: `${origin}/v1`, models: ['m'] }],
+  })
+}
+
+/** Tells one gateway to end, and starts the next in its place at once. */
+function replace(leaving: TestGateway, options: GatewayOptions): Promise<TestGateway> {
+  const { dataDir, apiKey, port, databaseUrl } = leaving
+  leaving.signal('SIGTERM')
+  return startGateway({
+    ...options,
+    dataDir,
+    apiKey,
+    env: { PORT: String(port) },
+    ...(databaseUrl === null ? {} : { database: { url: databaseUrl } }),
+  })
+}
+
+async function ask(url: string, key: string, stream: boolean, content: string): Promise<IncomingMessage> {
+  const outgoing = request(`${url}/v1/chat/completions`, {
+    method: 'POST',
+    agent: false,
+    headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json', connection: 'close' },
+  })
+  outgoing.end(JSON.stringify({ model: 'm', stream, messages: [{ role: 'user', content }] }))
+  const [incoming] = (await once(outgoing, 'response')) as [IncomingMessage]
+  return incoming
+}
+
+async function statusOf(url: string, key: string): Promise<number> {
+  const incoming = await ask(url, key, false, 'hi')
+  incoming.resume()
+  await once(incoming, 'end')
+  return incoming.statusCode ?? 0
+}

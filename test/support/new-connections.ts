@@ -1,0 +1,104 @@
+import { once } from 'node:events'
+import { request } from 'node:http'
+import type { ClientRequest, IncomingMessage } from 'node:http'
+import { eventually } from './eventually.ts'
+
+export interface NewConnectionsOptions {
+  readonly url: string
+  readonly apiKey: string
+  /** New connections a second. */
+  readonly rate: number
+  /** Ids of requests begin with it. */
+  readonly name: string
+}
+
+/** One in so many asks a model, the others for the list of models. */
+const EVERY_CHAT = 10
+const TICK_MS = 5
+const PATIENCE_MS = 60_000
+
+/** Clients that connect, ask once and leave, at an even pace: what became of each. */
+export class NewConnections {
+  /** Of requests that were not answered whole with a 200: what became of them. */
+  readonly failures: string[] = []
+  /** Ids of the requests that were. */
+  readonly answered: string[] = []
+  /** When answers had come whole, Unix milliseconds. */
+  readonly #answeredMs: number[] = []
+  readonly #options: NewConnectionsOptions
+  readonly #timer: NodeJS.Timeout
+  readonly #startMs = performance.now()
+  #begun = 0
+  #over = 0
+
+  constructor(options: NewConnectionsOptions) {
+    this.#options = options
+    this.#timer = setInterval(() => {
+      const due = ((performance.now() - this.#startMs) / 1000) * options.rate
+      while (this.#begun < due) void this.#connect(this.#begun++)
+    }, TICK_MS)
+  }
+
+  /** Connections that have come to their end, good or bad. */
+  get over(): number {
+    return this.#over
+  }
+
+  /** The longest time in which no answer came. */
+  get longestPauseMs(): number {
+    const sorted = [...this.#answeredMs].sort((a, b) => a - b)
+    return sorted.reduce((longest, atMs, index) => Math.max(longest, atMs - (sorted[index - 1] ?? atMs)), 0)
+  }
+
+  /** Begins no more; resolves when all have come to their end. */
+  async stop(): Promise<void> {
+    clearInterval(this.#timer)
+    await eventually(
+      () => {
+        if (this.#over < this.#begun) throw new Error(`${this.#begun - this.#over} connections have no end`)
+      },
+      { timeoutMs: 2 * PATIENCE_MS },
+    )
+  }
+
+  async #connect(n: number): Promise<void> {
+    const id = `${this.#options.name}-${n}`
+    const isChat = n % EVERY_CHAT === 0
+    try {
+      const status = await statusOf(isChat ? this.#chat(id) : this.#request(id, 'GET', '/v1/models', {}).end())
+      if (status === 200) {
+        this.#answeredMs.push(Date.now())
+        this.answered.push(id)
+      } else this.failures.push(`${id}: ${status}`)
+    } catch (cause) {
+      const { code, message } = cause as NodeJS.ErrnoException
+      this.failures.push(`${id}: ${code ?? message}`)
+    }
+    this.#over += 1
+  }
+
+  #chat(id: string): ClientRequest {
+    const body = JSON.stringify({ model: 'm', messages: [{ role: 'user', content: 'hi' }] })
+    const headers = { 'content-type': 'application/json', 'content-length': Buffer.byteLength(body) }
+    return this.#request(id, 'POST', '/v1/chat/completions', headers).end(body)
+  }
+
+  #request(id: string, method: string, path: string, headers: Record<string, string | number>): ClientRequest {
+    const { url, apiKey } = this.#options
+    return request(`${url}${path}`, {
+      method,
+      agent: false,
+      timeout: PATIENCE_MS,
+      headers: { authorization: `Bearer ${apiKey}`, connection: 'close', 'x-client-request-id': id, ...headers },
+    }).on('timeout', function (this: ClientRequest) {
+      this.destroy(new Error('no answer'))
+    })
+  }
+}
+
+async function statusOf(outgoing: ClientRequest): Promise<number | undefined> {
+  const [incoming] = (await once(outgoing, 'response')) as [IncomingMessage]
+  incoming.resume()
+  await once(incoming, 'end')
+  return incoming.statusCode
+}

@@ -1,7 +1,9 @@
 import { readdirSync } from 'node:fs'
 import { connect } from 'node:net'
 import type { Socket } from 'node:net'
-import { afterEach, beforeEach, expect, it } from 'vitest'
+import { connect as connectTls } from 'node:tls'
+import { fileURLToPath } from 'node:url'
+import { afterEach, expect, it } from 'vitest'
 import type { Simulator } from '../../../src/simulator/simulator.ts'
 import { startSimulator } from '../../../src/simulator/simulator.ts'
 import { eventually } from '../../support/eventually.ts'
@@ -17,14 +19,14 @@ let simulator: Simulator
 let gateway: TestGateway
 const sockets: Socket[] = []
 
-beforeEach(async () => {
+async function start(server: object = {}): Promise<void> {
   simulator = await startSimulator()
   gateway = await startGateway({
     upstreams: [{ dialect: 'openai-chat', baseUrl: `${simulator.origin}/v1`, models: ['m'] }],
-    config: { workers: { threads: 1 } },
+    config: { workers: { threads: 1 }, server },
     openFiles: OPEN_FILES,
   })
-})
+}
 
 afterEach(async () => {
   for (const socket of sockets.splice(0)) socket.destroy()
@@ -74,6 +76,7 @@ async function expectNewConnectionServed(): Promise<void> {
 }
 
 it('survives more idle connections than descriptors: requests are served, and new connections when the idle ones leave', async () => {
+  await start()
   const processes = gateway.children()
   const early = await WireClient.connect(gateway.port)
   await early.send(chat(false)).waitFor(1)
@@ -100,6 +103,7 @@ it('survives more idle connections than descriptors: requests are served, and ne
 })
 
 it('has a descriptor for the upstream call of every connection that it takes', async () => {
+  await start()
   const clients = await Promise.all(Array.from({ length: MORE_THAN_FIT }, () => WireClient.connect(gateway.port)))
   await eventually(() => {
     expect(clients.filter(({ closed }) => !closed).length).toBeLessThan(OPEN_FILES / 2)
@@ -117,4 +121,34 @@ it('has a descriptor for the upstream call of every connection that it takes', a
     client.close()
   }
   expect(taken.length).toBeGreaterThan(OPEN_FILES / 4)
+})
+
+it('closes one TLS connection too many at once, before and after its handshake', async () => {
+  const file = (name: string): string => fileURLToPath(new URL(`../../fixtures/tls/${name}`, import.meta.url))
+  await start({ tls: { cert_file: file('localhost.crt'), key_file: file('localhost.key') } })
+  const processes = gateway.children()
+  await openIdle(MORE_THAN_FIT)
+  for (let late = 0; late < 20; late++) {
+    const socket = connectTls({ port: gateway.port, host: '127.0.0.1', rejectUnauthorized: false })
+    socket.on('error', () => undefined).resume()
+    sockets.push(socket)
+  }
+  await eventually(() => {
+    expect(sockets.filter(({ closed }) => !closed).length).toBeLessThan(OPEN_FILES / 2)
+  })
+  for (const socket of sockets.splice(0)) socket.destroy()
+  await eventually(async () => {
+    const socket = connectTls({ port: gateway.port, host: '127.0.0.1', rejectUnauthorized: false })
+    sockets.push(socket)
+    let text = ''
+    socket.on('data', (bytes) => (text += bytes.toString())).on('error', () => undefined)
+    socket.write(chat(false))
+    await eventually(
+      () => {
+        expect(text).toContain('HTTP/1.1 200')
+      },
+      { timeoutMs: 2_000 },
+    )
+  })
+  expect(gateway.children()).toEqual(processes)
 })

@@ -135,6 +135,9 @@ function caller(id: string, owner: { readonly userId?: string; readonly enterpri
   const limits = { requestsPerMinute: FAR, tokensPerMinute: FAR, concurrency: PLACES }
   const budgets: BudgetLimit[] = [{ owner: 'key', id, measure: 'money', limit: FAR }]
   if (enterpriseId !== undefined) {
+    for (const owner of ['member', 'department'] as const) {
+      budgets.push({ owner, id: `${owner} of ${enterpriseId}`, measure: 'money', limit: FAR })
+    }
     budgets.push({ owner: 'enterprise', id: enterpriseId, measure: 'tokens', limit: FAR })
     budgets.push({ owner: 'wallet', id: enterpriseId, measure: 'money', limit: FAR })
   }

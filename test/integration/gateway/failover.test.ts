@@ -91,6 +91,13 @@ beforeAll(async () => {
   gateway = await startGateway({
     upstreams: [
       { id: 'closing', dialect: 'openai-chat', baseUrl: `${closing.origin}/v1`, models: ['closing'] },
+      {
+        id: 'closing-three',
+        dialect: 'openai-chat',
+        baseUrl: `${closing.origin}/v1`,
+        models: ['closing-three'],
+        keys: ['1', '2', '3', '4'].map((n) => ({ id: `three-${n}`, credential: `upstream-credential-closing-${n}` })),
+      },
       ...cases.map(upstreamOf),
     ],
     // Here every request needs a second attempt.
@@ -215,9 +222,9 @@ it('tells in the detail of the log what became of each attempt', async () => {
 })
 
 describe('a kept connection that breaks before the first byte of an answer', () => {
-  const askClosing = async (): Promise<{ status: number; heard: number; outcomes: unknown[] }> => {
+  const askClosing = async (model = 'closing'): Promise<{ status: number; heard: number; outcomes: unknown[] }> => {
     const before = closing.requests.length
-    const answer = await call(gateway, { path: '/v1/chat/completions', body: { ...HELLO, model: 'closing' } })
+    const answer = await call(gateway, { path: '/v1/chat/completions', body: { ...HELLO, model } })
     const row = await gateway.logRow(answer.id)
     const headers = { authorization: `Bearer ${await gateway.adminToken()}` }
     const detail = jsonOf(await call(gateway, { path: `/v1/admin/logs/${row.id}`, headers }))
@@ -238,6 +245,16 @@ describe('a kept connection that breaks before the first byte of an answer', () 
   it('later may have carried it to an upstream at work: nothing is sent a second time on that key', async () => {
     play = breakAfter(1_200)
     expect(await askClosing()).toEqual({ status: 503, heard: 1, outcomes: ['UPSTREAM_UNREACHABLE'] })
+  })
+
+  it('counts within upstream.max_attempts, however many keys are left', async () => {
+    expect(await askClosing('closing-three')).toEqual({ status: 200, heard: 1, outcomes: ['ok'] })
+    play = (socket) => socket.resetAndDestroy()
+    expect(await askClosing('closing-three')).toEqual({
+      status: 503,
+      heard: 3,
+      outcomes: ['UPSTREAM_UNREACHABLE', 'UPSTREAM_UNREACHABLE', 'UPSTREAM_UNREACHABLE'],
+    })
   })
 })
 

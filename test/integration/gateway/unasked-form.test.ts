@@ -71,24 +71,71 @@ const MESSAGES: Readonly<Record<string, Scene>> = {
   ]),
 }
 
+const SAID = 'Let me see'
+const GEMINI_ANSWER = {
+  candidates: [
+    {
+      content: { role: 'model', parts: [{ text: SAID }, { functionCall: { name: 'look', args: { city: 'Rome' } } }] },
+      finishReason: 'STOP',
+    },
+  ],
+  usageMetadata: { promptTokenCount: 5, candidatesTokenCount: 7, totalTokenCount: 12 },
+}
+const GEMINI: Readonly<Record<string, Scene>> = {
+  whole: json(200, GEMINI_ANSWER),
+  events: events([`data: ${JSON.stringify(GEMINI_ANSWER)}\n\n`]),
+}
+
+const COHERE_USAGE = { tokens: { input_tokens: 5, output_tokens: 7 } }
+const cohereEvent = (type: string, rest: object): string =>
+  `event: ${type}\ndata: ${JSON.stringify({ type, ...rest })}\n\n`
+const COHERE: Readonly<Record<string, Scene>> = {
+  whole: json(200, {
+    id: 'c',
+    message: { role: 'assistant', content: [{ type: 'text', text: SAID }], tool_calls: [CALL] },
+    finish_reason: 'TOOL_CALL',
+    usage: COHERE_USAGE,
+  }),
+  events: events([
+    cohereEvent('message-start', { id: 'c', delta: { message: { role: 'assistant', content: [] } } }),
+    cohereEvent('content-start', { index: 0, delta: { message: { content: { type: 'text', text: '' } } } }),
+    cohereEvent('content-delta', { index: 0, delta: { message: { content: { text: SAID } } } }),
+    cohereEvent('content-end', { index: 0 }),
+    cohereEvent('tool-call-start', { index: 0, delta: { message: { tool_calls: CALL } } }),
+    cohereEvent('tool-call-end', { index: 0 }),
+    cohereEvent('message-end', { delta: { finish_reason: 'TOOL_CALL', usage: COHERE_USAGE } }),
+  ]),
+}
+
+const SCENES: Readonly<Record<string, Readonly<Record<string, Scene>>>> = {
+  chat: CHAT,
+  messages: MESSAGES,
+  gemini: GEMINI,
+  cohere: COHERE,
+}
+
 let chatHost: ScriptedServer
 let messagesHost: ScriptedServer
+let otherHost: ScriptedServer
 let gateway: TestGateway
 
 beforeAll(async () => {
   chatHost = await ScriptedServer.start()
   messagesHost = await ScriptedServer.start()
+  otherHost = await ScriptedServer.start()
   gateway = await startGateway({
     upstreams: [
       { dialect: 'openai-chat', baseUrl: `${chatHost.url}/v1`, models: ['chat'] },
       { dialect: 'anthropic-messages', baseUrl: messagesHost.url, models: ['messages'] },
+      { dialect: 'gemini', baseUrl: otherHost.url, models: ['gemini'] },
+      { dialect: 'cohere-chat', baseUrl: otherHost.url, models: ['cohere'] },
     ],
   })
 })
 
 afterAll(async () => {
   await gateway.stop()
-  await Promise.all([chatHost.close(), messagesHost.close()])
+  await Promise.all([chatHost.close(), messagesHost.close(), otherHost.close()])
 })
 
 interface Seen {
@@ -156,8 +203,9 @@ async function ask(name: string, model: string, stream: boolean): Promise<Answer
 }
 
 describe.each(['chat', 'messages', 'responses'])('a %s client', (name) => {
-  describe.each(['chat', 'messages'])('whose host speaks %s', (model) => {
-    const [host, scenes] = [() => (model === 'chat' ? chatHost : messagesHost), model === 'chat' ? CHAT : MESSAGES]
+  describe.each(Object.keys(SCENES))('whose host speaks %s', (model) => {
+    const host = (): ScriptedServer => (model === 'chat' ? chatHost : model === 'messages' ? messagesHost : otherHost)
+    const scenes = SCENES[model]!
 
     it('gets its stream where the host answers whole', async () => {
       host().script(scenes['whole']!)

@@ -2,7 +2,8 @@ import { afterAll, beforeAll, expect, it } from 'vitest'
 import { chat, eventsOf, expectRow } from '../../support/ai-calls.ts'
 import type { TestGateway } from '../../support/gateway.ts'
 import { startGateway } from '../../support/gateway.ts'
-import { ScriptedServer, events } from '../../support/scripted-server.ts'
+import { ScriptedServer, events, json } from '../../support/scripted-server.ts'
+import type { Scene } from '../../support/scripted-server.ts'
 import { chatStream, finishChunk } from '../../support/translation.ts'
 
 const TEXT = 'A host that counts nothing says this.'
@@ -15,7 +16,14 @@ let gateway: TestGateway
 
 beforeAll(async () => {
   host = await ScriptedServer.start()
-  gateway = await startGateway({ upstreams: [{ dialect: 'openai-chat', baseUrl: `${host.url}/v1`, models: ['m'] }] })
+  const upstreams = (['anthropic-messages', 'gemini', 'cohere-chat'] as const).map((dialect) => ({
+    dialect,
+    baseUrl: host.url,
+    models: [dialect],
+  }))
+  gateway = await startGateway({
+    upstreams: [{ dialect: 'openai-chat', baseUrl: `${host.url}/v1`, models: ['m'] }, ...upstreams],
+  })
 })
 
 afterAll(async () => {
@@ -52,6 +60,52 @@ it.each(['with', 'without'])(
     ])
     expect(eventsOf(answer.text).at(-1)?.data).toBe('[DONE]')
     await expectRow(gateway, answer, { status: 200, settlement: 'observed' })
+  },
+)
+
+const OTHERS: Readonly<Record<string, Scene>> = {
+  m: json(200, {
+    id: 'c',
+    choices: [{ index: 0, message: { role: 'assistant', content: TEXT }, finish_reason: 'stop' }],
+  }),
+  'anthropic-messages': events(
+    sse(
+      ['message_start', { message: { id: 'msg_1', type: 'message', role: 'assistant', content: [], model: 'm' } }],
+      ['content_block_start', { index: 0, content_block: { type: 'text', text: '' } }],
+      ['content_block_delta', { index: 0, delta: { type: 'text_delta', text: TEXT } }],
+      ['content_block_stop', { index: 0 }],
+      ['message_delta', { delta: { stop_reason: 'end_turn' } }],
+      ['message_stop', {}],
+    ),
+  ),
+  gemini: events([
+    `data: ${JSON.stringify({ candidates: [{ content: { role: 'model', parts: [{ text: TEXT }] }, finishReason: 'STOP' }] })}\n\n`,
+  ]),
+  'cohere-chat': events(
+    sse(
+      ['message-start', { id: 'c', delta: { message: { role: 'assistant', content: [] } } }],
+      ['content-start', { index: 0, delta: { message: { content: { type: 'text', text: '' } } } }],
+      ['content-delta', { index: 0, delta: { message: { content: { text: TEXT } } } }],
+      ['content-end', { index: 0 }],
+      ['message-end', { delta: { finish_reason: 'COMPLETE' } }],
+    ),
+  ),
+}
+
+function sse(...told: ReadonlyArray<readonly [type: string, rest: object]>): string[] {
+  return told.map(([type, rest]) => `event: ${type}\ndata: ${JSON.stringify({ type, ...rest })}\n\n`)
+}
+
+it.each(Object.entries(OTHERS))(
+  'tells it also where the stream is made of what another host says without a count (%s)',
+  async (model, scene) => {
+    host.script(scene)
+    const answer = await chat(gateway, { ...asked, model })
+    const last = chunksOf(answer.text).at(-1)
+    expect([answer.status, last?.choices]).toEqual([200, []])
+    const { prompt_tokens = 0, completion_tokens = 0 } = last?.usage ?? {}
+    expect([prompt_tokens > 0, completion_tokens > 0]).toEqual([true, true])
+    expect(eventsOf(answer.text).at(-1)?.data).toBe('[DONE]')
   },
 )
 

@@ -36,6 +36,28 @@ function isSpokenBy(upstream: WireDialect, client: WireDialect): boolean {
   return client === upstream || (client === 'anthropic-messages' && isCloud)
 }
 
+/** The same in a request of /v1/responses. */
+function askedInResponses(part: Json): Json {
+  return { model: 'm', input: [{ role: 'user', content: [{ type: 'input_text', text: 'See' }, part] }] }
+}
+
+/** Of a tool's result, which the user's side says too. */
+function askedByResult(client: 'openai-chat' | 'anthropic-messages', part: Json): Json {
+  const call = { id: 'call_1', type: 'function', function: { name: 'look', arguments: '{}' } }
+  const use = { type: 'tool_use', id: 'call_1', name: 'look', input: {} }
+  const messages =
+    client === 'openai-chat'
+      ? [
+          { role: 'assistant', tool_calls: [call] },
+          { role: 'tool', tool_call_id: 'call_1', content: [part] },
+        ]
+      : [
+          { role: 'assistant', content: [use] },
+          { role: 'user', content: [{ type: 'tool_result', tool_use_id: 'call_1', content: [part] }] },
+        ]
+  return { model: 'm', max_tokens: 9, messages: [{ role: 'user', content: 'Look' }, ...messages] }
+}
+
 describe.each(UPSTREAMS)('a %s upstream', (upstream) => {
   const clients = (['openai-chat', 'anthropic-messages'] as const).filter((client) => !isSpokenBy(upstream, client))
 
@@ -43,6 +65,22 @@ describe.each(UPSTREAMS)('a %s upstream', (upstream) => {
     for (const client of clients) {
       const { code, param } = refusalOf(() => translateRequest(client, upstream, asked({ type, url: 'x' })))
       expect([code, param]).toEqual(['UNSUPPORTED_FIELD', `/messages/content/${type}`])
+    }
+  })
+
+  it.each(PARTS)('is not sent a request of responses without the %s of its user', (type) => {
+    const { code, param } = refusalOf(() =>
+      translateRequest('openai-responses', upstream, askedInResponses({ type, url: 'x' })),
+    )
+    expect([code, param?.endsWith(`/${type}`)]).toEqual(['UNSUPPORTED_FIELD', true])
+  })
+
+  it.each(PARTS)('is not sent the result of a tool without its %s', (type) => {
+    for (const client of clients) {
+      const { code, param } = refusalOf(() =>
+        translateRequest(client, upstream, askedByResult(client, { type, url: 'x' })),
+      )
+      expect([client, code, param?.endsWith(`/${type}`)]).toEqual([client, 'UNSUPPORTED_FIELD', true])
     }
   })
 

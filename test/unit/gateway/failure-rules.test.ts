@@ -6,6 +6,7 @@ import { renderError as renderChat } from '../../../src/dialects/openai-chat/err
 import { classifyFailure, classifyStatus } from '../../../src/gateway/classify.ts'
 import { FAILURE_RULES, ruleFor } from '../../../src/gateway/failure-rules.ts'
 import type { FailureRule } from '../../../src/gateway/failure-rules.ts'
+import { loadFixtures, loadUpstreamFixtures } from '../../support/recorded-fixtures.ts'
 
 type Said = readonly [status: number, body: unknown, code: ErrorCode]
 
@@ -86,6 +87,18 @@ describe('what an upstream says', () => {
     const failure = readFailureBody(bytes(body))
     expect(classifyStatus(status, {}, failure, unchanged).code).toBe(code)
     expect(classifyFailure(failure, unchanged).code).toBe(code)
+  })
+
+  it('of its key takes the key out, in every recorded refusal', () => {
+    const recorded = [...loadFixtures(), ...loadUpstreamFixtures('gemini')].filter(
+      ({ kind, response }) => kind === 'error' && /api[ _-]?key|credit balance/i.test(response.toString()),
+    )
+    expect(recorded.length).toBeGreaterThan(5)
+    const codes = recorded.map(({ id, status, response }) => [
+      id,
+      classifyStatus(status, {}, readFailureBody(response), unchanged).code,
+    ])
+    expect(codes.filter(([, code]) => code !== 'UPSTREAM_AUTH')).toEqual([])
   })
 
   it('has an example of every rule', () => {

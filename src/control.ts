@@ -2,8 +2,8 @@ import { mkdir } from 'node:fs/promises'
 import { setPriority } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as elapsed } from 'node:timers/promises'
+import { ConfigError } from './config/config-error.ts'
 import { ownVersion } from './config/own-version.ts'
-import { loadOrCreateSecrets } from './config/secrets.ts'
 import type { Config } from './config/shape.ts'
 import type { LeaseReply } from './core/allowance.ts'
 import { UpstreamBook } from './config/upstream-book.ts'
@@ -49,11 +49,12 @@ import { upsertEntryKeyByDigest } from './store/entry-keys.ts'
 import { migrate } from './store/migrate.ts'
 import { partOf } from './store/database-part.ts'
 import { openDatabase } from './store/open-database.ts'
+import { secretsOf } from './store/secrets-check.ts'
 import { initialiseSetting } from './store/settings.ts'
 import { UnitDatabase } from './store/unit-of-work.ts'
 import { UPSTREAM_SEAL } from './store/upstreams.ts'
 import { drainOnRequest, receiveSetup, reportFatal, tellSupervisor } from './supervisor/child.ts'
-import type { ControlSetup, FirstRun } from './supervisor/messages.ts'
+import type { ControlSetup } from './supervisor/messages.ts'
 import { nodeName } from './supervisor/node-name.ts'
 import { createLogger } from './telemetry/logger.ts'
 import type { Logger } from './telemetry/logger.ts'
@@ -71,7 +72,6 @@ const RESUME_GRACE_MS = 2_000
 async function runControl(setup: ControlSetup): Promise<void> {
   const { config } = setup
   const logger = createLogger({ level: config.log.level, file: config.log.file, name: 'control' })
-  const secrets = loadOrCreateSecrets(config.dataDir, process.env)
   const onFault = (cause: unknown): void => {
     logger.error({ err: cause }, 'the control process met an error')
   }
@@ -83,13 +83,16 @@ async function runControl(setup: ControlSetup): Promise<void> {
   log('the control process has its modules and its setup')
   const adminPhone = firstAdminPhone(config)
   const lock = await becomeSoleControl(config.dataDir)
-  const { database, made } = await openStore(setup, logger, async (opened) => {
+  const { database, prepared } = await openStore(setup, logger, async (opened) => {
     log('the database is open')
     await migrate(opened)
     log('the schema is up to date')
+    const secrets = await secretsOf(opened, config.dataDir, process.env)
     for (const key of config.keys) await upsertEntryKeyByDigest(opened, declaredEntryKey(key, secrets.keyHash))
-    return firstRun(opened, { dataDir: config.dataDir, baseUrl, secret: secrets.keyHash, adminPhone })
+    const made = await firstRun(opened, { dataDir: config.dataDir, baseUrl, secret: secrets.keyHash, adminPhone })
+    return { secrets, made }
   })
+  const { secrets, made } = prepared
   await initialiseSetting(database, 'installed_at', new Date(clock.now()).toISOString())
 
   const metrics = new Metrics()
@@ -383,11 +386,11 @@ async function runControl(setup: ControlSetup): Promise<void> {
  * Opens and prepares the database. On the first start of a gateway a database that cannot be had is an error to show; a
  * control process that was started again waits for it, the fronts do without meanwhile.
  */
-async function openStore(
+async function openStore<T>(
   setup: ControlSetup,
   logger: Logger,
-  prepare: (database: Database) => Promise<FirstRun | null>,
-): Promise<{ database: Database; made: FirstRun | null }> {
+  prepare: (database: Database) => Promise<T>,
+): Promise<{ database: Database; prepared: T }> {
   const { config } = setup
   for (;;) {
     try {
@@ -399,12 +402,14 @@ async function openStore(
         },
       })
       try {
-        return { database, made: await prepare(database) }
+        return { database, prepared: await prepare(database) }
       } catch (cause) {
         await database.close()
         throw cause
       }
     } catch (cause) {
+      // A line for the operator as it is.
+      if (!setup.isRestart && cause instanceof ConfigError) throw cause
       if (!setup.isRestart) throw new Error(databaseMessage(config, cause), { cause })
       logger.error({ err: cause }, 'the database cannot be opened; trying again')
       await elapsed(RETRY_MS)

@@ -3,7 +3,8 @@ import { Accountant } from './accounting/account.ts'
 import { Journal, MAX_HELD_BYTES } from './accounting/journal.ts'
 import { Authenticator } from './auth/authenticator.ts'
 import { Newcomers } from './auth/newcomers.ts'
-import { loadOrCreateSecrets } from './config/secrets.ts'
+import { ConfigError } from './config/config-error.ts'
+import { loadSecrets } from './config/secrets.ts'
 import { systemClock } from './core/clock.ts'
 import { DeadlineClock } from './core/deadlines.ts'
 import { descriptorLimit, maxConnections } from './core/descriptors.ts'
@@ -94,7 +95,8 @@ async function runFront(setup: FrontSetup): Promise<void> {
   const requestMetrics = new RequestMetrics(metrics)
   const journalSync = metrics.histogram('journalSync').at()
   const processSamples = new ProcessSamples(name, onTimerFault)
-  const secrets = loadOrCreateSecrets(config.dataDir, process.env)
+  const secrets = loadSecrets(config.dataDir, process.env)
+  if (secrets === null) throw new ConfigError('is missing', { file: join(config.dataDir, 'secrets.json') })
   const clock = systemClock
   const deadlines = new DeadlineClock(clock)
   deadlines.start(onTimerFault)

@@ -69,6 +69,7 @@ const BOTH_DATABASES = [
   'test/integration/gateway/cli.test.ts',
   'test/integration/gateway/first-run.test.ts',
   'test/integration/gateway/journal.test.ts',
+  'test/integration/gateway/lost-secrets.test.ts',
   'test/integration/gateway/startup.test.ts',
   'test/integration/management/changes.test.ts',
   'test/integration/management/exports.test.ts',

@@ -1,6 +1,7 @@
 import { Command, CommanderError } from 'commander'
 import { ownVersion } from '../config/own-version.ts'
 import { EXIT } from '../core/exit-codes.ts'
+import { addAdoptSecrets } from './adopt-secrets.ts'
 import { addBench } from './bench.ts'
 import type { ExitCode } from './command.ts'
 import { addCreateAdmin } from './create-admin.ts'
@@ -31,7 +32,16 @@ export async function main(argv: readonly string[]): Promise<ExitCode> {
       code = ended
     },
   }
-  for (const add of [addStart, addMigrate, addCreateAdmin, addKeys, addReconcile, addDoctor, addBench]) {
+  for (const add of [
+    addStart,
+    addMigrate,
+    addCreateAdmin,
+    addKeys,
+    addReconcile,
+    addDoctor,
+    addAdoptSecrets,
+    addBench,
+  ]) {
     add(program, context)
   }
   try {

@@ -1,6 +1,6 @@
 import { SluiceClient } from '../client/client.ts'
 import { UsageError } from '../config/config-error.ts'
-import { loadOrCreateSecrets } from '../config/secrets.ts'
+import { secretsOf } from '../store/secrets-check.ts'
 import { ClientKeys } from './client-keys.ts'
 import { configOf } from './command.ts'
 import type { CommonOptions } from './command.ts'
@@ -26,7 +26,7 @@ export async function withKeys<T>(
   const config = configOf(options)
   return withDatabase(config, output, async (database) => {
     await requireSchema(database)
-    const { keyHash } = loadOrCreateSecrets(config.dataDir, process.env)
+    const { keyHash } = await secretsOf(database, config.dataDir, process.env)
     return work(await DatabaseKeys.of(database, { user, enterprise }, keyHash))
   })
 }

@@ -11,7 +11,6 @@ import { readEnvironment, type Env, type Override } from './env.ts'
 import { coerceText, interpolate } from './interpolate.ts'
 import { resolveConfig } from './resolve.ts'
 import { configSchema, type ConfigFile } from './schema.ts'
-import { loadOrCreateSecrets, type Secrets } from './secrets.ts'
 import type { Config } from './shape.ts'
 
 export interface LoadOptions {
@@ -25,16 +24,9 @@ export interface LoadOptions {
 }
 
 /**
- * The configuration from file, environment and defaults, and the secrets of the data directory, which are created when
- * there are none. Environment beats file, `SLUICE__…` beats the well-known variables. Throws ConfigError, and
- * UsageError for arguments that are not known.
+ * The configuration from file, environment and defaults; reads files, writes none. Environment beats file, `SLUICE__…` beats
+ * the well-known variables. Throws ConfigError, and UsageError for arguments that are not known.
  */
-export function loadConfig(options: LoadOptions): { config: Config; secrets: Secrets } {
-  const config = readConfig(options)
-  return { config, secrets: loadOrCreateSecrets(config.dataDir, options.env) }
-}
-
-/** The configuration alone; reads files, writes none. Throws ConfigError and UsageError. */
 export function readConfig({
   env,
   argv = [],

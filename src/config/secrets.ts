@@ -50,25 +50,48 @@ export class Secrets {
  * separated by commas, the first one signs). Throws ConfigError when a secret is unusable.
  */
 export function loadOrCreateSecrets(dataDir: string, env: Env = {}): Secrets {
-  const given = readEnvironment(env).secrets
-  const keyHash = given.keyHash === null ? null : secretFromVariable('SLUICE_SECRET_KEY_HASH', given.keyHash)
-  const jwtKeys = given.jwt === null ? null : jwtKeysFromVariable('SLUICE_SECRET_JWT', given.jwt)
-  if (keyHash && jwtKeys) return new Secrets(keyHash, jwtKeys)
+  return loadSecrets(dataDir, env) ?? withGiven(readCreated(dataDir), env)
+}
 
-  const stored = readOrCreate(dataDir)
+/** Likewise, but null where the file is needed and missing. */
+export function loadSecrets(dataDir: string, env: Env = {}): Secrets | null {
+  const { keyHash, jwtKeys } = givenSecrets(env)
+  if (keyHash !== null && jwtKeys !== null) return new Secrets(keyHash, jwtKeys)
+  const stored = readStored(dataDir)
+  return stored === null ? null : withGiven(stored, env)
+}
+
+/** The environment says under which secret keys are stored: it does not come from the data directory. */
+export function givesKeyHash(env: Env): boolean {
+  return readEnvironment(env).secrets.keyHash !== null
+}
+
+function givenSecrets(env: Env): { readonly keyHash: Buffer | null; readonly jwtKeys: Secrets['jwtKeys'] | null } {
+  const { keyHash, jwt } = readEnvironment(env).secrets
+  return {
+    keyHash: keyHash === null ? null : secretFromVariable('SLUICE_SECRET_KEY_HASH', keyHash),
+    jwtKeys: jwt === null ? null : jwtKeysFromVariable('SLUICE_SECRET_JWT', jwt),
+  }
+}
+
+function withGiven(stored: Secrets, env: Env): Secrets {
+  const { keyHash, jwtKeys } = givenSecrets(env)
   return new Secrets(keyHash ?? stored.keyHash, jwtKeys ?? stored.jwtKeys)
 }
 
-function readOrCreate(dataDir: string): Secrets {
+function readStored(dataDir: string): Secrets | null {
   const file = join(dataDir, 'secrets.json')
   try {
     return parseSecrets(file, readFileSync(file, 'utf8'))
   } catch (cause) {
     if (cause instanceof ConfigError) throw cause
-    if ((cause as NodeJS.ErrnoException).code !== 'ENOENT') {
-      throw new ConfigError(`cannot be read (${readFailure(cause)})`, { file })
-    }
+    if ((cause as NodeJS.ErrnoException).code === 'ENOENT') return null
+    throw new ConfigError(`cannot be read (${readFailure(cause)})`, { file })
   }
+}
+
+function readCreated(dataDir: string): Secrets {
+  const file = join(dataDir, 'secrets.json')
   try {
     create(dataDir, file)
     return parseSecrets(file, readFileSync(file, 'utf8'))

@@ -2,10 +2,11 @@ import { createHash } from 'node:crypto'
 import { mkdirSync, readdirSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { loadConfig } from '../config/config.ts'
+import { readConfig } from '../config/config.ts'
 import { ownVersion } from '../config/own-version.ts'
 import { ConfigError } from '../config/config-error.ts'
 import { readFailure } from '../config/read-failure.ts'
+import { loadSecrets } from '../config/secrets.ts'
 import type { Config } from '../config/shape.ts'
 import { lockDataDirectory } from '../store/data-directory.ts'
 import { claimPort } from './listen-port.ts'
@@ -27,7 +28,8 @@ const MAX_HEADER_BYTES = '16384'
  * what keeps it from starting. The process then ends by SIGTERM or SIGINT.
  */
 export async function runSupervisor(argv: readonly string[]): Promise<void> {
-  const { config } = loadConfig({ env: process.env, argv })
+  const config = readConfig({ env: process.env, argv })
+  const hasSecrets = loadSecrets(config.dataDir, process.env) !== null
   const logger = openLog(config)
   const version = ownVersion()
   const { dataDir } = config
@@ -105,6 +107,9 @@ export async function runSupervisor(argv: readonly string[]): Promise<void> {
     UWS_HTTP_MAX_HEADERS_SIZE: MAX_HEADER_BYTES,
     UV_THREADPOOL_SIZE: process.env['UV_THREADPOOL_SIZE'] ?? '16',
   }
+  let onSecrets = (): void => undefined
+  // The control process makes them once it has seen that no key in the database was made with others.
+  const secretsMade = hasSecrets ? Promise.resolve() : new Promise<void>((resolve) => (onSecrets = resolve))
   // All load their modules at once; each is told the rest as soon as it is known.
   let simulatorPort: number | null = null
   const simulator = config.simulator.enabled
@@ -119,7 +124,10 @@ export async function runSupervisor(argv: readonly string[]): Promise<void> {
     launch({
       kind: 'front',
       index,
-      setup: () => ({ config, socketPath, index, port }),
+      setup: async () => {
+        await secretsMade
+        return { config, socketPath, index, port }
+      },
       env: () => env,
     }),
   )
@@ -133,6 +141,7 @@ export async function runSupervisor(argv: readonly string[]): Promise<void> {
     },
     env: () => env,
   })
+  void control.then(onSecrets)
   await Promise.race(fronts)
   await held.release()
   const [{ firstRun }, front] = await Promise.all([control, ...fronts])

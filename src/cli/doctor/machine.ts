@@ -48,7 +48,13 @@ export async function checkSecrets({ dataDir }: Config): Promise<Finding> {
   const { env } = process
   const isGiven = Boolean(env['SLUICE_SECRET_KEY_HASH']) && Boolean(env['SLUICE_SECRET_JWT'])
   if (!isGiven && !existsSync(join(dataDir, 'secrets.json'))) {
-    return ok('secrets', 'will be made by the first start')
+    const isFirst = !existsSync(join(dataDir, 'first-run.json'))
+    if (isFirst) return ok('secrets', 'will be made by the first start')
+    return failed(
+      'secrets',
+      `${join(dataDir, 'secrets.json')} is missing`,
+      'restore it from a backup: all keys depend on it',
+    )
   }
   try {
     loadOrCreateSecrets(dataDir, env)

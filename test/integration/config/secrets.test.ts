@@ -3,7 +3,7 @@ import { mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'n
 import { join } from 'node:path'
 import { inspect, promisify } from 'node:util'
 import { expect, it } from 'vitest'
-import { loadConfig } from '../../../src/config/config.ts'
+import { readConfig } from '../../../src/config/config.ts'
 import { loadOrCreateSecrets } from '../../../src/config/secrets.ts'
 import { builtModule } from '../../support/built-module.ts'
 import { temporaryDirectory } from '../../unit/config/load.ts'
@@ -99,7 +99,8 @@ it('says why the data directory cannot be used', () => {
 })
 
 it('shows nothing of the secrets', () => {
-  const { secrets, config } = loadConfig({ env: { SLUICE_DATA_DIR: temporaryDirectory() } })
+  const config = readConfig({ env: { SLUICE_DATA_DIR: temporaryDirectory() } })
+  const secrets = loadOrCreateSecrets(config.dataDir)
   const shown = [JSON.stringify({ secrets }), inspect({ secrets }, { depth: 9 }), String(secrets)].join()
 
   for (const secret of [secrets.keyHash, secrets.jwtKeys[0].secret]) {

@@ -54,7 +54,7 @@ describe('a command that is given wrongly', () => {
 it('helps, and says its version', async () => {
   const help = await sluice(['--help'], { cwd: root })
   expect(help.code).toBe(0)
-  for (const name of ['start', 'migrate', 'create-admin', 'keys', 'reconcile', 'bench', 'doctor']) {
+  for (const name of ['start', 'migrate', 'create-admin', 'keys', 'reconcile', 'adopt-secrets', 'bench', 'doctor']) {
     expect(help.stdout).toMatch(new RegExp(`^  ${name}`, 'm'))
   }
   expect(help.stdout).toContain('Exit codes: 0')

@@ -11,6 +11,7 @@ import type { GatewayOptions, TestGateway } from '../../support/gateway.ts'
 import { startGateway } from '../../support/gateway.ts'
 import { ManagementClient } from '../../support/management-client.ts'
 import { copyMadeDatabase } from '../../support/program.ts'
+import { sluice } from '../../support/sluice.ts'
 import { createTestDatabase } from '../../support/test-database.ts'
 
 /** What admins make is at the simulator here. */
@@ -109,6 +110,8 @@ describe('what was made', () => {
     ...WITH_SIMULATOR,
     log: { level: 'debug', file: logFile() },
   })
+  /** Other secrets than those of before. */
+  const env = { SLUICE_SECRET_KEY_HASH: randomBytes(32).toString('base64') }
   let dataDir: string
   let first: TestGateway
   let second: TestGateway
@@ -169,7 +172,9 @@ describe('what was made', () => {
 
   it('goes on without a credential that was sealed with another secret, and says so', async () => {
     await stop(second)
-    const env = { SLUICE_SECRET_KEY_HASH: randomBytes(32).toString('base64') }
+    const database = first.databaseUrl === null ? {} : { DATABASE_URL: first.databaseUrl }
+    const program = { cwd: dataDir, env: { ...env, ...database, SLUICE_DATA_DIR: dataDir } }
+    expect(await sluice(['adopt-secrets'], program)).toMatchObject({ code: 0 })
     const third = await start({ dataDir, env, ...stored(first) })
     const admin = await ManagementClient.ofAdmin(third)
     expect(await listed(admin, ['filed', 'sealed', 'with-headers'])).toMatchObject([
@@ -189,6 +194,23 @@ describe('what was made', () => {
     const withHeaders = { id: 'with-headers' }
     await admin.expect('adminUpdateUpstream', 400, { params: withHeaders, body: { name: 'x' } })
     await admin.expect('adminUpdateUpstream', 200, { params: withHeaders, body: { headers: null } })
+    await stop(third)
+  }, 120_000)
+
+  it('is left out where its address is private and the file does not list it any more, which the log says', async () => {
+    const before = simulator.requests().length
+    const fourth = await start({ dataDir, env, config: {}, ...stored(first) })
+    const admin = await ManagementClient.ofAdmin(fourth)
+    expect(await listed(admin, ['kept', 'sealed'])).toMatchObject([
+      { id: 'kept', state: 'invalid' },
+      { id: 'sealed', state: 'invalid' },
+    ])
+    expect(fourth.output).toMatch(
+      /upstream sealed: base_url of upstream sealed must begin with https:.*private_upstreams/,
+    )
+    await statusBecomes(fourth, 'model-of-sealed', 404)
+    await admin.expect('adminTestUpstream', 409, { params: { id: 'sealed' }, body: {} })
+    expect(simulator.requests().length).toBe(before)
   }, 120_000)
 })
 

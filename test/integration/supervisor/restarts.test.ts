@@ -23,5 +23,5 @@ it('goes on when a process cannot be started again: it tries later', async () =>
   await eventually(() => {
     expect(starts).toBeGreaterThanOrEqual(3)
   })
-  await child.stop(1_000)
+  await child.stop(1_000, 'stop')
 })

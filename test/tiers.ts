@@ -37,6 +37,7 @@ const DOSED_GATEWAYS = [
 /** The same of other tests. */
 const DOSED_PARTS = [
   'test/integration/leases/redis-leases.test.ts',
+  'test/integration/leases/redis-outages.test.ts',
   'test/integration/leases/simulation.test.ts',
   'test/integration/store/pglite.test.ts',
   'test/integration/store/postgres-outage.test.ts',

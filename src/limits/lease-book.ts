@@ -41,8 +41,6 @@ const KEEP_TO_SHARE_MS = 1_500
 const TAKE_SHARE_MS = 5_000
 /** The authority speaks, when something came so long ago. */
 const HEARD_MS = 1_000
-/** A process that began so lately may not have heard yet of what is crowded. */
-const YOUNG_MS = 5_000
 
 /** All that a front holds of allowances, and its side of the conversation with the authority. */
 export class LeaseBook implements Desk {
@@ -60,7 +58,6 @@ export class LeaseBook implements Desk {
   readonly #crowded = new Set<string>()
   /** Of those: the authority has yet to hear that this process knows it. */
   readonly #unheard = new Set<string>()
-  #greetedMs: number | null = null
   /** The control process that the authority spoke through last is another one now, or has forgotten this one. */
   #linkBroke = false
   #processes: number
@@ -135,8 +132,7 @@ export class LeaseBook implements Desk {
   }
 
   mayTakeUnasked(allowance: string): boolean {
-    const isYoung = this.#greetedMs !== null && this.clock.now() - this.#greetedMs < YOUNG_MS
-    return !isYoung && !this.#crowded.has(allowance)
+    return !this.#crowded.has(allowance)
   }
 
   /**
@@ -174,7 +170,6 @@ export class LeaseBook implements Desk {
     const reunion = { remembers, keepsLeases: this.isShared && !this.#linkBroke, awayMs }
     this.#linkBroke = false
     this.#epoch = epoch
-    this.#greetedMs ??= nowMs
     this.#connected = true
     this.#keepsToShares = false
     this.#expired = false

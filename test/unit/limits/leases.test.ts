@@ -108,8 +108,6 @@ async function unanswered(
     retryAtMs: 0,
   })
   book.greeted({ type: 'lease-epoch', epoch: 'one' })
-  // So long after its start a front knows what is crowded.
-  nowMs += 5_000
   const limits = new Admissions(book)
   const caller = principal({ requestsPerMinute: 400, concurrency: 40 })
   const first = limits.admit(caller, nowMs)

@@ -65,6 +65,8 @@ import { ProcessSamples } from './telemetry/process-samples.ts'
 const LOW_PRIORITY = 10
 const HEALTH_EVERY_MS = 1_000
 const RETRY_MS = 1_000
+/** How long an earlier control process may take to end; longer where the fronts of its gateway serve meanwhile. */
+const SOLE_CONTROL_MS = 15_000
 /** How long the fronts may take to tell what they hold, after a restart. */
 const RESUME_GRACE_MS = 2_000
 
@@ -82,7 +84,8 @@ async function runControl(setup: ControlSetup): Promise<void> {
   }
   log('the control process has its modules and its setup')
   const adminPhone = firstAdminPhone(config)
-  const lock = await becomeSoleControl(config.dataDir)
+  const handOverMs = setup.handedOverFronts > 0 ? config.server.drainTimeoutMs : 0
+  const lock = await becomeSoleControl(config.dataDir, SOLE_CONTROL_MS + handOverMs)
   const { database, prepared } = await openStore(setup, logger, async (opened) => {
     log('the database is open')
     await migrate(opened)

@@ -2,16 +2,15 @@ import { setTimeout as elapsed } from 'node:timers/promises'
 import { controlDirectory, lockDataDirectory } from '../store/data-directory.ts'
 import type { DataDirectoryLock } from '../store/data-directory.ts'
 
-const PATIENCE_MS = 15_000
 const RETRY_MS = 50
 
 /**
- * Resolves when no other control process works on this data directory. One whose supervisor was killed ends by itself, but
- * the next supervisor, or one that a gateway hands over to, may start its own before that: two in one embedded database would destroy it. Rejects when the other
- * one does not end in time.
+ * Resolves when no other control process works on this data directory. One whose supervisor was killed ends by itself, and one
+ * whose gateway hands over is told to, but the next supervisor starts its own before that: two in one embedded database would
+ * destroy it. Rejects when the other one does not end in time.
  */
-export async function becomeSoleControl(dataDir: string): Promise<DataDirectoryLock> {
-  const endMs = Date.now() + PATIENCE_MS
+export async function becomeSoleControl(dataDir: string, patienceMs: number): Promise<DataDirectoryLock> {
+  const endMs = Date.now() + patienceMs
   for (;;) {
     try {
       return await lockDataDirectory(controlDirectory(dataDir))

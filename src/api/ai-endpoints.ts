@@ -6,7 +6,7 @@ import { Embeddings, EmbeddingsRequest } from './embeddings.ts'
 import { Health, Liveness, Readiness } from './health.ts'
 import { Images, ImagesRequest } from './images.ts'
 import { Message, MessagesRequest, MessageStreamEvent } from './messages.ts'
-import { ModelEntry, ModelList } from './models.ts'
+import { ModelEntry, ModelList, ModelListQuery } from './models.ts'
 import { Ranking, RerankRequest } from './rerank.ts'
 import { ResponsesRequest } from './responses.ts'
 import { Video, VideoRequest } from './video.ts'
@@ -99,6 +99,7 @@ export const AI_ENDPOINTS: readonly AiEndpoint[] = [
     path: '/v1/models',
     tag: 'Models',
     summary: 'The models that this key may use',
+    query: ModelListQuery,
     answer: ModelList,
   },
   { name: 'model', method: 'get', path: '/v1/models/{id}', tag: 'Models', summary: 'One model', answer: ModelEntry },

@@ -1,39 +1,40 @@
+import type { MessagesModelList, ModelList } from '../api/models.ts'
+import type { Clock } from '../core/clock.ts'
 import { GatewayError } from '../core/errors.ts'
 import type { Principal } from '../core/principal.ts'
 import type { RequestContext } from '../core/request-context.ts'
-import type { Model, Snapshot } from '../core/snapshot.ts'
-import type { ModelEntry, ModelList } from '../api/models.ts'
-import type { Clock } from '../core/clock.ts'
 import { createUnknownPath } from '../core/unknown-path.ts'
+import type { Snapshot } from '../core/snapshot.ts'
 import { answerHeaders } from './answer-headers.ts'
+import { messagesModel, modelEntry } from './model-entry.ts'
+import { ModelIndex } from './model-list.ts'
+import type { ListedModel } from './model-list.ts'
 
 /** Where single models are told of; the rest of the path is the id. */
 export const MODEL_PATH = '/v1/models/'
+/** Of a page, in the protocol of messages. */
+const DEFAULT_LIMIT = 20
+const MAX_LIMIT = 1000
 
 const unknownPath = createUnknownPath(['/v1/models'])
 
-/** Answers the model list and single models: what the caller's key may use. */
+/** Answers the model list and single models: what the caller's key may use, in the shape of the caller's protocol. */
 export class ModelDirectory {
   readonly #clock: Clock
-  #models: readonly Model[] = []
+  #models = new ModelIndex({ models: [], providers: [] })
 
   constructor(clock: Clock) {
     this.#clock = clock
   }
 
   update(snapshot: Snapshot): void {
-    this.#models = [...snapshot.models].sort((a, b) => (a.id < b.id ? -1 : 1))
+    this.#models = new ModelIndex(snapshot)
   }
 
+  /** Throws INVALID_FIELD for a page that cannot be. */
   readonly list = (ctx: RequestContext): void => {
-    const data = this.#models.filter((model) => mayUse(ctx.principal, model.id)).map(entry)
-    this.#answer(ctx, {
-      object: 'list',
-      data,
-      has_more: false,
-      first_id: data[0]?.id ?? null,
-      last_id: data[data.length - 1]?.id ?? null,
-    })
+    const models = this.#models.all.filter(({ id }) => mayUse(ctx.principal, id))
+    this.#answer(ctx, speaksMessages(ctx) ? pageOf(models, ctx.exchange.request.query) : wholeList(models))
   }
 
   /** Throws MODEL_NOT_FOUND, also for models that exist but are not this key's. */
@@ -41,29 +42,62 @@ export class ModelDirectory {
     const { path } = ctx.exchange.request
     const id = decoded(path.slice(path.indexOf(MODEL_PATH) + MODEL_PATH.length))
     if (id === '') throw unknownPath(path)
-    const model = this.#find(id)
+    const model = this.#models.find(id)
     ctx.model = id
     if (model === undefined || !mayUse(ctx.principal, id)) {
       throw new GatewayError('MODEL_NOT_FOUND', { message: `The model ${JSON.stringify(id)} does not exist here.` })
     }
-    this.#answer(ctx, entry({ ...model, id }))
+    this.#answer(ctx, speaksMessages(ctx) ? messagesModel(model) : modelEntry(model))
   }
 
-  /** The model of this id, else the longest pattern (`gpt-*`) that it fits. */
-  #find(id: string): Model | undefined {
-    const exact = this.#models.find((model) => model.id === id)
-    if (exact !== undefined) return exact
-    const fitting = this.#models.filter((model) => model.id.endsWith('*') && id.startsWith(model.id.slice(0, -1)))
-    return fitting.sort((a, b) => b.id.length - a.id.length)[0]
-  }
-
-  #answer(ctx: RequestContext, value: ModelEntry | ModelList): void {
+  #answer(ctx: RequestContext, value: object): void {
     ctx.status = 200
     ctx.finishWith(() => {
       const headers = answerHeaders(ctx, 'application/json', this.#clock.monotonicUs())
       ctx.exchange.response.send(200, headers, JSON.stringify(value))
     })
   }
+}
+
+function speaksMessages({ exchange }: RequestContext): boolean {
+  return exchange.request.headers['anthropic-version'] !== undefined
+}
+
+function wholeList(models: readonly ListedModel[]): ModelList {
+  return { object: 'list', data: models.map(modelEntry), has_more: false, ...endsOf(models) }
+}
+
+/** The models behind `after_id`, or those before `before_id`, as many as `limit` says. */
+function pageOf(models: readonly ListedModel[], query: string): MessagesModelList {
+  const parameters = new URLSearchParams(query)
+  const limit = limitOf(parameters.get('limit'))
+  const after = placeOf(models, parameters, 'after_id')
+  const before = placeOf(models, parameters, 'before_id')
+  const rest = models.slice(after === null ? 0 : after + 1, before ?? models.length)
+  const page = before === null ? rest.slice(0, limit) : rest.slice(-limit)
+  return { data: page.map(messagesModel), has_more: page.length < rest.length, ...endsOf(page) }
+}
+
+function endsOf(models: readonly ListedModel[]): Pick<ModelList, 'first_id' | 'last_id'> {
+  return { first_id: models[0]?.id ?? null, last_id: models.at(-1)?.id ?? null }
+}
+
+function limitOf(text: string | null): number {
+  const limit = text === null ? DEFAULT_LIMIT : Number(text)
+  if (Number.isInteger(limit) && limit >= 1 && limit <= MAX_LIMIT) return limit
+  throw new GatewayError('INVALID_FIELD', { param: '/limit', message: `limit must be between 1 and ${MAX_LIMIT}.` })
+}
+
+function placeOf(
+  models: readonly ListedModel[],
+  parameters: URLSearchParams,
+  name: 'after_id' | 'before_id',
+): number | null {
+  const id = parameters.get(name)
+  if (id === null || id === '') return null
+  const place = models.findIndex((model) => model.id === id)
+  if (place >= 0) return place
+  throw new GatewayError('INVALID_FIELD', { param: `/${name}`, message: `${name} must be the id of a listed model.` })
 }
 
 function mayUse(principal: Principal | null, id: string): boolean {
@@ -76,18 +110,5 @@ function decoded(text: string): string {
     return decodeURIComponent(text)
   } catch {
     return text
-  }
-}
-
-/** With the members of both protocols' entries. */
-function entry(model: Model): ModelEntry {
-  return {
-    id: model.id,
-    object: 'model',
-    created: model.created,
-    owned_by: model.ownedBy,
-    type: 'model',
-    display_name: model.id,
-    created_at: new Date(model.created * 1000).toISOString(),
   }
 }

@@ -32,6 +32,11 @@ beforeAll(async () => {
     upstreams: [
       { dialect: 'openai-chat', baseUrl, models: [owned, 'shared', ...ODD_IDS] },
       { dialect: 'anthropic-messages', baseUrl, models: ['c', 'shared', 'family-*'] },
+      {
+        dialect: 'anthropic-messages',
+        baseUrl,
+        models: ['claude-*', { id: 'mine/*', upstream_model: 'claude-haiku-*' } as never],
+      },
     ],
     keys: [{ name: 'narrow', key: NARROW_KEY, models: ['c', 'not-there'] }],
   })
@@ -47,12 +52,18 @@ it('lists each model once, with the members of both protocols', async () => {
   expect(answer.status).toBe(200)
   const { object, data } = jsonOf(answer) as { object: string; data: Array<{ id: string }> }
   expect(object).toBe('list')
-  expect(data.map(({ id }) => id).sort()).toEqual(['c', 'family-*', 'm', 'shared', ...ODD_IDS].sort())
+  const ids = data.map(({ id }) => id)
+  expect(ids).toEqual(expect.arrayContaining(['c', 'm', 'shared', ...ODD_IDS]))
+  expect(ids).toEqual([...new Set(ids)])
+  expect(ids.filter((id) => id.includes('*'))).toEqual([])
   expect(data.find(({ id }) => id === 'm')).toEqual({
     id: 'm',
     object: 'model',
     created: expect.any(Number),
     owned_by: 'somebody',
+    context_window: null,
+    max_output_tokens: null,
+    capabilities: { images: null, tools: null, reasoning: null },
     type: 'model',
     display_name: 'm',
     created_at: expect.stringMatching(/^\d{4}-\d\d-\d\dT/),
@@ -87,7 +98,7 @@ it('tells of every model it lists, to both clients', async () => {
     expect(await anthropic.models.retrieve(id)).toMatchObject({ id, type: 'model' })
     seen.push(id)
   }
-  expect(seen).toHaveLength(ODD_IDS.length + 4)
+  expect(seen.length).toBeGreaterThan(ODD_IDS.length + 3)
   const listed: string[] = []
   for await (const { id } of anthropic.models.list({ limit: 3 })) listed.push(id)
   expect(listed).toEqual(seen)
@@ -129,4 +140,63 @@ it('serves both under the vendor path too, for clients that take it as their bas
   const listed = await client.models.list()
   expect(listed.data.map(({ id }) => id)).toContain('c')
   expect((await client.models.retrieve('maker/big-model')).id).toBe('maker/big-model')
+})
+
+it('lists what the catalogue knows of a pattern, with its limits and what it can', async () => {
+  const { data } = jsonOf(await call(gateway, { path: '/v1/models' })) as {
+    data: Array<{ id: string; created: number }>
+  }
+  const known = {
+    context_window: 200_000,
+    max_output_tokens: 64_000,
+    capabilities: { images: true, tools: true, reasoning: true },
+  }
+  for (const id of ['claude-haiku-4-5', 'mine/4-5']) {
+    expect(data.find((model) => model.id === id)).toMatchObject(known)
+    expect((await messages(gateway, { model: id })).status).toBe(200)
+  }
+  expect(data.every(({ created }) => created > 1_600_000_000)).toBe(true)
+  // One that the list does not name, of a date that its id names.
+  const dated = jsonOf(await call(gateway, { path: '/v1/models/claude-haiku-4-5-20251001' }))
+  expect(dated).toMatchObject({
+    ...known,
+    created: Date.UTC(2025, 9, 1) / 1000,
+    created_at: '2025-10-01T00:00:00.000Z',
+  })
+})
+
+it('tells clients of messages in their own shape, page by page in both directions', async () => {
+  const headers = { 'anthropic-version': '2023-06-01' }
+  const page = async (query: string): Promise<Record<string, unknown>> =>
+    jsonOf(await call(gateway, { path: `/v1/models${query}`, headers }))
+  const whole = await page('?limit=1000')
+  const ids = (whole['data'] as Array<{ id: string }>).map(({ id }) => id)
+  expect(Object.keys(whole).sort()).toEqual(['data', 'first_id', 'has_more', 'last_id'])
+  expect(whole).toMatchObject({ has_more: false, first_id: ids[0], last_id: ids.at(-1) })
+  expect((whole['data'] as unknown[])[ids.indexOf('claude-haiku-4-5')]).toEqual({
+    type: 'model',
+    id: 'claude-haiku-4-5',
+    display_name: 'claude-haiku-4-5',
+    created_at: expect.stringMatching(/^\d{4}-\d\d-\d\dT/),
+    max_input_tokens: 200_000,
+    max_tokens: 64_000,
+    capabilities: { image_input: { supported: true }, thinking: { supported: true } },
+  })
+  const idsOf = (answer: Record<string, unknown>): string[] =>
+    (answer['data'] as Array<{ id: string }>).map(({ id }) => id)
+  expect(idsOf(await page(''))).toEqual(ids.slice(0, 20))
+  const middle = await page(`?limit=2&after_id=${encodeURIComponent(ids[1] ?? '')}`)
+  expect([idsOf(middle), middle['has_more']]).toEqual([ids.slice(2, 4), true])
+  const back = await page(`?limit=2&before_id=${encodeURIComponent(ids[3] ?? '')}`)
+  expect([idsOf(back), back['has_more']]).toEqual([ids.slice(1, 3), true])
+  for (const [query, param] of [
+    ['limit=0', '/limit'],
+    ['limit=1001', '/limit'],
+    ['limit=x', '/limit'],
+    ['after_id=nobody', '/after_id'],
+    ['before_id=nobody', '/before_id'],
+  ]) {
+    const refused = await call(gateway, { path: `/v1/models?${query}`, headers })
+    expect([refused.status, refused.text]).toEqual([400, expect.stringContaining(String(param).slice(1))])
+  }
 })

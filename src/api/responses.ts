@@ -35,11 +35,15 @@ export const ResponsesItem = Type.Object(
 
 export const ResponsesTool = Type.Object(
   {
-    type: Type.String({ description: 'function or custom.' }),
+    type: Type.String({
+      description:
+        'function, custom, or namespace (a group of both). Any other is a tool of the provider (web_search, …): left out, and named in X-Sluice-Dropped, where the upstream does not have it.',
+    }),
     name: Type.Optional(Type.String({ description: 'Letters, digits, _ and -.' })),
     description: Type.Optional(nullable(Type.String())),
     parameters: Type.Optional(nullable(Anything('JSON Schema of the arguments.'))),
     strict: Type.Optional(nullable(Type.Boolean())),
+    tools: Type.Optional(Type.Array(Type.Object({ type: Type.String() }), { description: 'Of a namespace.' })),
   },
   { description: 'A tool the model may call.' },
 )
@@ -48,7 +52,14 @@ export const ResponsesTool = Type.Object(
 export const ResponsesRequest = Type.Object(
   {
     model: Type.String({ description: 'Model id.', minLength: 1, maxLength: 256 }),
-    input: stringOrArray(ResponsesItem, { description: 'The conversation so far: a text of the user, or items.' }),
+    input: Type.Optional(
+      Type.Unsafe<string | Static<typeof ResponsesItem>[] | null>({
+        type: ['string', 'array', 'null'],
+        items: ResponsesItem,
+        description:
+          'The conversation so far: a text of the user, or items. May be empty where there are instructions.',
+      }),
+    ),
     instructions: Type.Optional(nullable(Type.String({ description: 'What the model is to follow.' }))),
     stream: Type.Optional(nullable(Type.Boolean({ description: 'Answer as server-sent events.', default: false }))),
     max_output_tokens: Type.Optional(
@@ -62,11 +73,18 @@ export const ResponsesRequest = Type.Object(
     ),
     temperature: Type.Optional(nullable(Type.Number({ description: 'Sampling temperature.', minimum: 0, maximum: 2 }))),
     top_p: Type.Optional(nullable(Type.Number({ description: 'Nucleus sampling.', minimum: 0, maximum: 1 }))),
-    tools: Type.Optional(nullable(Type.Array(ResponsesTool, { description: 'Functions and custom tools.' }))),
+    tools: Type.Optional(
+      nullable(
+        Type.Array(ResponsesTool, {
+          description: 'Functions and custom tools, also in groups; tools of the provider.',
+        }),
+      ),
+    ),
     tool_choice: Type.Optional(
       Type.Unsafe<string | Record<string, unknown> | null>({
         type: ['string', 'object', 'null'],
-        description: 'none, auto, required, or the tool to call.',
+        description:
+          'none, auto, required, or the tool to call; a tool of the provider only where the upstream has it.',
       }),
     ),
     parallel_tool_calls: Type.Optional(nullable(Type.Boolean({ description: 'Several calls in one answer.' }))),

@@ -28,6 +28,11 @@ const quirkProperties = {
     }),
   ),
   pass_fields: names("Fields of the client's dialect that it knows by the same name."),
+  hosted_tools: Type.Optional(
+    Type.Array(Type.Enum(['web_search']), {
+      description: 'Tools of its own that clients of another dialect may ask for.',
+    }),
+  ),
   reasoning: Type.Optional(
     Type.Enum(['none', 'effort', 'budget', 'adaptive'], { description: 'How it is told to reason.' }),
   ),

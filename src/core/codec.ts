@@ -50,6 +50,8 @@ export interface Target extends HostQuirks {
   readonly exactToolIdLength: number | null
   /** Fields of the client's dialect that this host knows by the same name; they pass unchanged. */
   readonly passFields: readonly string[]
+  /** Tools of its own that it has, by the names that clients of responses use (`web_search`); absent: none. */
+  readonly hostedTools?: readonly string[]
   /** Flags by which a client of messages has asked for what is in trial; absent: none. */
   readonly betas?: readonly string[]
 }

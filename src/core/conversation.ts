@@ -44,6 +44,7 @@ export interface CustomTool {
 export interface NativeTool {
   readonly type: 'native'
   readonly kind: string
+  /** By which a choice asks for it; null: by none. */
   readonly name: string | null
   readonly value: JsonObject
 }
@@ -52,7 +53,8 @@ export type Tool = FunctionTool | CustomTool | NativeTool
 
 export type ToolChoice =
   | { readonly type: 'auto' | 'none' | 'required' }
-  | { readonly type: 'tool'; readonly name: string; readonly kind: 'function' | 'custom' | 'legacy' }
+  /** `hosted`: a tool of the provider, by its kind. */
+  | { readonly type: 'tool'; readonly name: string; readonly kind: 'function' | 'custom' | 'legacy' | 'hosted' }
   /** Only these; one of them must be called when `required`. */
   | {
       readonly type: 'allowed'

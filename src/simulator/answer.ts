@@ -1,4 +1,4 @@
-import { withoutSteering, type Behaviour, type ToolAnswer } from './behaviour.ts'
+import { toolsOf, withoutSteering, type Behaviour, type ToolAnswer } from './behaviour.ts'
 import type { Prompt } from './prompt.ts'
 import { exampleOf } from './schema-example.ts'
 import { countTokens, splitTokens, TextPieces, VocabularyPieces, type Pieces } from './tokens.ts'
@@ -77,8 +77,8 @@ function defaultText(prompt: Prompt, behaviour: Behaviour): string {
 }
 
 function toolsToCall(prompt: Prompt, behaviour: Behaviour): readonly ToolAnswer[] {
-  const wanted = behaviour.tool
-  if (wanted !== undefined) return Array.isArray(wanted) ? (wanted as readonly ToolAnswer[]) : [wanted as ToolAnswer]
+  const wanted = toolsOf(behaviour)
+  if (wanted.length > 0) return wanted
   if (behaviour.text !== undefined || behaviour.tokens !== undefined || prompt.tools.length === 0) return []
   const choice = prompt.toolChoice
   if (choice.mode === 'none') return []

@@ -69,6 +69,11 @@ export interface ToolAnswer {
   readonly arguments?: unknown
 }
 
+export function toolsOf({ tool }: Behaviour): readonly ToolAnswer[] {
+  if (tool === undefined) return []
+  return Array.isArray(tool) ? (tool as readonly ToolAnswer[]) : [tool as ToolAnswer]
+}
+
 /** How a request is answered. Everything is optional: `{}` is a healthy provider without latency. */
 export interface Behaviour {
   /** Silence before the first byte of the answer. */
@@ -80,6 +85,12 @@ export interface Behaviour {
   /** The exact text of the answer. */
   readonly text?: string
   readonly tool?: ToolAnswer | readonly ToolAnswer[]
+  /**
+   * One for each turn of a tool loop: the first until the model has answered, the second until it has answered twice, and so on;
+   * behind the last, as if nothing were said. Found in the last text of the user that holds it, whatever texts a client sends
+   * with the results of tools. A turn calls the tools that the request declares, and no others.
+   */
+  readonly turns?: readonly Behaviour[]
   readonly usage?: UsageMode
   /** The figures to report instead of the counted ones. */
   readonly promptTokens?: number
@@ -144,12 +155,16 @@ const isVideo: Check = (value) =>
   )
 const isTool: Check = (value) => isRecord(value) && typeof value['name'] === 'string'
 
+const isTurns: Check = (value) =>
+  Array.isArray(value) && value.every((turn) => parseBehaviour(turn).turns === undefined)
+
 const MEMBERS: Record<keyof Behaviour, Check> = {
   ttftMs: isAmount,
   eventsPerSecond: (value) => isAmount(value) && value !== 0,
   tokens: isCount,
   text: isText,
   tool: (value) => isTool(value) || (Array.isArray(value) && value.length > 0 && value.every(isTool)),
+  turns: isTurns,
   usage: (value) => (USAGE_MODES as readonly unknown[]).includes(value),
   promptTokens: isInteger,
   completionTokens: isInteger,
@@ -185,6 +200,11 @@ export function parseBehaviour(value: unknown): Behaviour {
 }
 
 const OPENING = '[[sim '
+
+/** The text says how each turn of a tool loop is to be answered. */
+export function scriptsTurns(text: string): boolean {
+  return text.includes(`${OPENING}{"turns":`)
+}
 
 /** The behaviour written into a text as `[[sim {json}]]`, or null. Throws when what stands there is not one. */
 export function findBehaviour(text: string): Behaviour | null {

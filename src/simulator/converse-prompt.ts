@@ -41,6 +41,7 @@ export function readConversePrompt(
     maxTokens: positiveInteger(inference['maxTokens'], 'inferenceConfig.maxTokens'),
     user: null,
     lastUserText: reader.lastUserText,
+    scripted: reader.scripted,
     toolResult: reader.toolResult,
     promptTokens: Math.max(1, reader.tokens),
     tools,

@@ -51,6 +51,7 @@ export function readGeminiPrompt(
     maxTokens: typeof maxTokens === 'number' && maxTokens > 0 ? maxTokens : null,
     user: null,
     lastUserText: reader.lastUserText,
+    scripted: null,
     toolResult: reader.toolResult,
     promptTokens: Math.max(1, reader.tokens),
     tools: toolsOf(body['tools']),

@@ -1,3 +1,4 @@
+import { scriptsTurns } from './behaviour.ts'
 import { isRecord, type JsonObject } from './json.ts'
 import { countTokens } from './tokens.ts'
 
@@ -18,12 +19,20 @@ export interface Prompt {
   /** `user` or `metadata.user_id`. */
   readonly user: string | null
   readonly lastUserText: string
+  /** The turn of a tool loop that the user's text scripts with `turns`; null: it scripts none. */
+  readonly scripted: ScriptedTurn | null
   /** The text of the tool's answer when the conversation ends with one. */
   readonly toolResult: string | null
   /** Tokens of the text of all messages, the system prompt, tool calls and tool results included; at least 1. */
   readonly promptTokens: number
   readonly tools: readonly ToolDefinition[]
   readonly toolChoice: ToolChoice
+}
+
+export interface ScriptedTurn {
+  readonly text: string
+  /** Answers since that text. */
+  readonly turn: number
 }
 
 export type ToolChoice = { readonly mode: 'none' | 'auto' | 'any' } | { readonly mode: 'named'; readonly name: string }
@@ -80,6 +89,7 @@ export function readChatPrompt(body: JsonObject): Prompt {
       positiveInteger(body['max_tokens'], 'max_tokens'),
     user: textOf(body['user']) ?? userOfMetadata(body['metadata']),
     lastUserText: reader.lastUserText,
+    scripted: reader.scripted,
     toolResult: reader.toolResult,
     promptTokens: Math.max(1, reader.tokens),
     tools,
@@ -115,6 +125,7 @@ export function readMessagesPrompt(body: JsonObject, needsMaxTokens: boolean): P
     maxTokens: positiveInteger(body['max_tokens'], 'max_tokens'),
     user: userOfMetadata(body['metadata']),
     lastUserText: reader.lastUserText,
+    scripted: reader.scripted,
     toolResult: reader.toolResult,
     promptTokens: Math.max(1, reader.tokens),
     tools: toolList(body['tools'], (tool) => tool, 'input_schema'),
@@ -129,12 +140,17 @@ export class MessageReader {
   tokens = 0
   lastUserText = ''
   toolResult: string | null = null
+  scripted: ScriptedTurn | null = null
 
   add(role: string, content: unknown, toolCalls: unknown): void {
-    if (role === 'assistant') this.toolResult = null
+    if (role === 'assistant') {
+      this.toolResult = null
+      if (this.scripted !== null) this.scripted = { ...this.scripted, turn: this.scripted.turn + 1 }
+    }
     const text = this.#textOf(content)
     if (role === 'user' && (text !== '' || typeof content === 'string')) {
       this.lastUserText = text
+      if (scriptsTurns(text)) this.scripted = { text, turn: 0 }
       this.toolResult = null
     }
     if (role === 'tool') this.toolResult = text

@@ -1,6 +1,6 @@
 import { anthropicMessages } from './anthropic-messages.ts'
 import { azureOpenai, readAzurePrompt } from './azure-openai.ts'
-import { findBehaviour, parseBehaviour, type Behaviour } from './behaviour.ts'
+import { findBehaviour, parseBehaviour, toolsOf, type Behaviour, type ToolAnswer } from './behaviour.ts'
 import { HEALTHY, type Behaviours } from './behaviours.ts'
 import { bedrockConverse } from './bedrock-converse.ts'
 import { bedrockInvoke, readInvokePrompt } from './bedrock-invoke.ts'
@@ -62,8 +62,8 @@ export function readSubject(given: SubjectParts): { readonly subject: ReplySubje
     if (asked !== null) {
       record.model = asked.model
       record.user = asked.user
-      const written = findBehaviour(prompt?.lastUserText ?? request?.text ?? '')
-      if (written !== null) ofRequest = { ...ofRequest, ...written }
+      const written = findBehaviour(prompt?.scripted?.text ?? prompt?.lastUserText ?? request?.text ?? '')
+      if (written !== null) ofRequest = { ...ofRequest, ...(prompt === null ? written : turnOf(written, prompt)) }
     }
   } catch (cause) {
     refusal = refusalOf(cause)
@@ -99,6 +99,14 @@ export function readSubject(given: SubjectParts): { readonly subject: ReplySubje
     refusal,
   }
   return { subject, behaviour }
+}
+
+/** What `turns` says of this turn, where there are any. */
+function turnOf({ turns, ...written }: Behaviour, { scripted, tools }: Prompt): Behaviour {
+  const turn = turns?.[scripted?.turn ?? 0]
+  if (turn === undefined) return written
+  const isDeclared = (called: ToolAnswer): boolean => tools.some(({ name }) => name === called.name)
+  return { ...written, ...turn, ...(toolsOf(turn).every(isDeclared) ? null : { tool: [] }) }
 }
 
 function countsTokens({ kind }: Route): boolean {

@@ -16,6 +16,8 @@ const REQUIRED: ReadonlyMap<string, readonly string[]> = new Map([
   ['custom_tool_call_output', ['call_id', 'output']],
 ])
 
+type Tool = Omit<NonNullable<ResponsesRequest['tools']>[number], 'tools'> & { readonly tools?: readonly Tool[] }
+
 /** What is left of tools that ran at a server, without which the conversation still makes sense. */
 const PASSED_OVER: ReadonlySet<string> = new Set([
   'web_search_call',
@@ -26,7 +28,7 @@ const PASSED_OVER: ReadonlySet<string> = new Set([
   'mcp_list_tools',
 ])
 
-/** Throws INVALID_FIELD or UNSUPPORTED_FIELD for what a gateway that keeps nothing and runs no tools cannot do. */
+/** Throws INVALID_FIELD or UNSUPPORTED_FIELD for what a gateway that keeps nothing cannot do. */
 export function responsesFields(request: ResponsesRequest): RequestFields {
   const fields: Readonly<Record<string, unknown>> = request
   for (const name of STATEFUL) {
@@ -34,11 +36,14 @@ export function responsesFields(request: ResponsesRequest): RequestFields {
   }
   if (request.store === true) throw unsupported('/store', 'nothing is stored here; send false')
   if (request.background === true) throw unsupported('/background', 'answers come at once; send false')
-  if (request.input.length === 0) {
-    throw new GatewayError('INVALID_FIELD', { param: '/input', message: 'input must not be empty.' })
+  const { input } = request
+  // The service takes instructions alone.
+  if ((input?.length ?? 0) === 0 && (request.instructions ?? '') === '') {
+    const message = 'input must not be empty where there are no instructions.'
+    throw new GatewayError('INVALID_FIELD', { param: '/input', message })
   }
-  if (typeof request.input !== 'string') request.input.forEach(checkItem)
-  request.tools?.forEach(checkTool)
+  if (typeof input === 'object' && input !== null) input.forEach(checkItem)
+  request.tools?.forEach((tool, index) => checkTool(tool, `/tools/${index}`))
   checkToolChoice(request.tool_choice)
   return {
     model: request.model,
@@ -64,22 +69,24 @@ function checkItem(item: Readonly<Record<string, unknown>>, index: number): void
   }
 }
 
-function checkTool(tool: { readonly type: string; readonly name?: string }, index: number): void {
-  const { type, name } = tool
-  if (type !== 'function' && type !== 'custom') {
-    throw unsupported(
-      `/tools/${index}/type`,
-      `${quoted(type)} runs at a server; functions and custom tools can be used`,
-    )
-  }
-  if (name === undefined || name === '') throw missing(`/tools/${index}/name`)
+/** What a provider runs is for its upstream to have or not; what the client runs must have a name. */
+function checkTool({ type, name, tools }: Tool, place: string): void {
+  if (type !== 'function' && type !== 'custom' && type !== 'namespace') return
+  if (name === undefined || name === '') throw missing(`${place}/name`)
+  if (type !== 'namespace') return
+  if (tools === undefined || tools.length === 0) throw missing(`${place}/tools`)
+  tools.forEach((tool, index) => {
+    const inGroup = `${place}/tools/${index}`
+    if (tool.type !== 'function' && tool.type !== 'custom') {
+      throw unsupported(`${inGroup}/type`, `a namespace holds functions and custom tools, not ${quoted(tool.type)}`)
+    }
+    checkTool(tool, inGroup)
+  })
 }
 
 function checkToolChoice(choice: ResponsesRequest['tool_choice']): void {
   if (typeof choice !== 'object' || choice === null) return
-  const type = choice['type']
-  if (type === 'function' || type === 'custom' || type === 'allowed_tools') return
-  throw unsupported('/tool_choice/type', `${quoted(String(type))} runs at a server`)
+  if (typeof choice['type'] !== 'string') throw missing('/tool_choice/type')
 }
 
 /** Long enough for every name there is. */

@@ -245,6 +245,7 @@ export const HOSTS: readonly KnownProvider[] = [
     id: 'vertex-anthropic',
     name: 'Anthropic on Vertex AI',
     prefix: 'VERTEX_ANTHROPIC',
+    quirks: { hostedTools: ['web_search'] },
     // https://LOCATION-aiplatform.googleapis.com/v1/projects/PROJECT/locations/LOCATION
     baseUrl: null,
     models: [under('vertex-anthropic')],

@@ -36,6 +36,7 @@ export const VENDORS: readonly KnownProvider[] = [
     prefix: 'ANTHROPIC',
     baseUrl: 'https://api.anthropic.com/v1',
     basePath: '/v1',
+    quirks: { hostedTools: ['web_search'] },
     models: ['claude-opus-5-5', 'claude-sonnet-5-5', 'claude-haiku-5-5', 'claude-fable-5-2', 'claude-opus-4-5'].concat([
       'claude-sonnet-4-5',
       'claude-haiku-4-5',

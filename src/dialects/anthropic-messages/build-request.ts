@@ -29,8 +29,9 @@ export function buildRequest(conversation: Conversation, target: Target): BuiltR
   if (conversation.choices !== null && conversation.choices > 1) losses.lose('n')
   const answerTool = answerToolFits(conversation, target) ? conversation.format : null
   const thinking = buildThinking(conversation, target, losses)
-  const tools = buildTools(conversation, adapter, names, losses)
-  const choice = buildToolChoice(conversation, names, losses, { thinks: thinking.thinks, hasTools: tools.length > 0 })
+  const tools = buildTools(conversation, target, adapter, names, losses)
+  const { thinks } = thinking
+  const choice = buildToolChoice(conversation, target, names, losses, { thinks, hasTools: tools.length > 0 })
   const format = buildFormat(conversation.format, target, answerTool, losses)
   if (format.tool !== null) tools.push(format.tool)
   names.answerTool = format.answerTool

@@ -1,7 +1,9 @@
-import type { Conversation, FunctionTool } from '../../core/conversation.ts'
+import type { Target } from '../../core/codec.ts'
+import type { Conversation, FunctionTool, NativeTool } from '../../core/conversation.ts'
 import type { JsonObject } from '../../core/json-object.ts'
 import { writeCacheMark } from '../cache-mark.ts'
 import { put } from '../fields.ts'
+import { messagesWebSearch, refuseLostChoice, WEB_SEARCH, webSearchOf } from '../hosted-tools.ts'
 import type { LossReport } from '../losses.ts'
 import { FREE_TEXT_PARAMETERS, toolsLeft } from '../tool-names.ts'
 import type { ToolNames } from '../tool-names.ts'
@@ -9,9 +11,10 @@ import type { BlockAdapter } from './adapt.ts'
 
 const NO_PARAMETERS: JsonObject = { type: 'object', properties: {} }
 
-/** Tools of other dialects; tools of their servers cannot be carried. */
+/** Tools of other dialects; of those of their servers, the ones that this upstream has as well. */
 export function buildTools(
   { tools, toolChoice }: Conversation,
+  target: Target,
   adapter: BlockAdapter,
   names: ToolNames,
   losses: LossReport,
@@ -33,11 +36,20 @@ export function buildTools(
         built.push(written)
         break
       }
-      case 'native':
-        losses.lose('tools.native', `tools.${tool.kind}`)
+      case 'native': {
+        const written = writeHostedTool(tool, target)
+        if (written === null) losses.lose('tools.native', `tools.${tool.kind}`)
+        else built.push(written)
+      }
     }
   }
   return built
+}
+
+/** Null: the upstream has no such tool. */
+function writeHostedTool(tool: NativeTool, { hostedTools = [] }: Target): JsonObject | null {
+  const search = hostedTools.includes(WEB_SEARCH) ? webSearchOf(tool) : null
+  return search === null ? null : messagesWebSearch(search)
 }
 
 function writeTool(tool: FunctionTool, name: string, adapter: BlockAdapter): JsonObject {
@@ -58,13 +70,14 @@ function objectSchema(schema: JsonObject | null): JsonObject {
  * Which tool is to be called. A model that thinks cannot be made to call one: then it may choose.
  */
 export function buildToolChoice(
-  { toolChoice, tools, parallelToolCalls }: Conversation,
+  conversation: Conversation,
+  target: Target,
   names: ToolNames,
   losses: LossReport,
   { thinks, hasTools }: { readonly thinks: boolean; readonly hasTools: boolean },
 ): JsonObject | null {
-  const wantsNative = toolChoice?.type === 'tool' && tools.some((tool) => isNative(tool, toolChoice.name))
-  if (wantsNative) losses.lose('tool_choice.native', 'tool_choice')
+  const { toolChoice, parallelToolCalls } = conversation
+  refuseLostChoice(conversation, losses, (tool) => writeHostedTool(tool, target) !== null)
   if (!hasTools) {
     if (toolChoice !== null && toolChoice.type !== 'none' && toolChoice.type !== 'auto') losses.drop('tool_choice')
     return null
@@ -84,7 +97,7 @@ export function buildToolChoice(
       choice = { type: toolChoice.required ? 'any' : 'auto' }
       break
     case 'tool':
-      choice = { type: 'tool', name: names.upstream(toolChoice.name) }
+      choice = { type: 'tool', name: toolChoice.kind === 'hosted' ? WEB_SEARCH : names.upstream(toolChoice.name) }
   }
   if (thinks && choice !== null && choice['type'] !== 'auto' && choice['type'] !== 'none') {
     losses.drop('tool_choice')
@@ -95,8 +108,4 @@ export function buildToolChoice(
     choice['disable_parallel_tool_use'] = true
   }
   return choice
-}
-
-function isNative(tool: Conversation['tools'][number], name: string): boolean {
-  return tool.type === 'native' && tool.name === name
 }

@@ -1,6 +1,7 @@
 import type { Target } from '../../core/codec.ts'
 import type { Conversation, FunctionTool } from '../../core/conversation.ts'
 import type { JsonObject } from '../../core/json-object.ts'
+import { refuseLostChoice } from '../hosted-tools.ts'
 import type { LossReport } from '../losses.ts'
 import { FREE_TEXT_PARAMETERS, toolsLeft } from '../tool-names.ts'
 import type { ToolNames } from '../tool-names.ts'
@@ -28,9 +29,7 @@ export function buildToolConfig(conversation: Conversation, parts: ToolParts): J
   const { losses } = parts
   const called = namesCalled(parts.turns)
   if (conversation.parallelToolCalls === false && tools.length > 0) losses.drop('parallel_tool_calls')
-  if (toolChoice?.type === 'tool' && tools.some(({ type, name }) => type === 'native' && name === toolChoice.name)) {
-    losses.lose('tool_choice.native', 'tool_choice')
-  }
+  refuseLostChoice(conversation, losses)
   if (toolChoice?.type === 'none') {
     if (called.size === 0) return null
     losses.drop('tool_choice')

@@ -3,6 +3,7 @@ import type { Conversation, OutputFormat } from '../../core/conversation.ts'
 import type { JsonObject } from '../../core/json-object.ts'
 import { put, putExtra } from '../fields.ts'
 import { schemaInstruction } from '../format-instruction.ts'
+import { refuseLostChoice } from '../hosted-tools.ts'
 import { LossReport } from '../losses.ts'
 import { budgetOf, effortOf } from '../reasoning-effort.ts'
 import { FREE_TEXT_PARAMETERS, ToolNames, toolsLeft } from '../tool-names.ts'
@@ -44,11 +45,12 @@ export function buildRequest(conversation: Conversation, target: Target): BuiltR
 }
 
 /** With `allowed`, or a tool by name, those are the only ones: the dialect can force a call, but not which. */
-function buildTools({ tools, toolChoice: choice }: Conversation, names: ToolNames, losses: LossReport): JsonObject[] {
+function buildTools(conversation: Conversation, names: ToolNames, losses: LossReport): JsonObject[] {
+  const { tools, toolChoice: choice } = conversation
+  refuseLostChoice(conversation, losses)
   const built: JsonObject[] = []
   for (const tool of toolsLeft(tools, choice)) {
     if (tool.type === 'native') {
-      if (choice?.type === 'tool' && choice.name === tool.name) losses.lose('tool_choice.native', 'tool_choice')
       losses.lose('tools.native', `tools.${tool.kind}`)
       continue
     }

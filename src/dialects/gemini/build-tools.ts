@@ -1,6 +1,7 @@
 import type { Conversation, Tool } from '../../core/conversation.ts'
 import type { JsonObject } from '../../core/json-object.ts'
 import { put } from '../fields.ts'
+import { refuseLostChoice } from '../hosted-tools.ts'
 import type { LossReport } from '../losses.ts'
 import { FREE_TEXT_PARAMETERS } from '../tool-names.ts'
 import { cleanParameters } from './schema.ts'
@@ -38,10 +39,12 @@ function kindOf(tool: Tool): 'custom' | 'legacy' {
 
 /** Which tool is to be called: `functionCallingConfig`. */
 export function buildToolChoice(
-  { toolChoice, tools, parallelToolCalls }: Conversation,
+  conversation: Conversation,
   names: GeminiToolNames,
   losses: LossReport,
 ): JsonObject | null {
+  const { toolChoice, tools, parallelToolCalls } = conversation
+  refuseLostChoice(conversation, losses)
   const declared = new Set(tools.map((tool) => (tool.type === 'native' ? null : tool.name)))
   if (parallelToolCalls === false) losses.drop('parallel_tool_calls')
   switch (toolChoice?.type) {

@@ -3,6 +3,7 @@ import type { Conversation, CustomTool, FunctionTool } from '../../core/conversa
 import type { JsonObject } from '../../core/json-object.ts'
 import { writeCacheMark } from '../cache-mark.ts'
 import { put } from '../fields.ts'
+import { refuseLostChoice } from '../hosted-tools.ts'
 import type { LossReport } from '../losses.ts'
 import { FREE_TEXT_PARAMETERS, toolsLeft } from '../tool-names.ts'
 import type { ToolNames } from '../tool-names.ts'
@@ -55,15 +56,13 @@ function writeCustomTool(tool: CustomTool, target: Target, names: ToolNames, los
 }
 
 export function buildToolChoice(
-  { toolChoice, tools }: Conversation,
+  conversation: Conversation,
   hasTools: boolean,
   names: ToolNames,
   losses: LossReport,
 ): string | JsonObject | null {
-  if (toolChoice?.type === 'tool') {
-    const chosen = tools.find((tool) => tool.name === toolChoice.name)
-    if (chosen?.type === 'native') losses.lose('tool_choice.native', 'tool_choice')
-  }
+  refuseLostChoice(conversation, losses)
+  const { toolChoice } = conversation
   if (!hasTools) {
     // A choice without tools is an error, and says nothing unless it forces one.
     if (toolChoice?.type === 'required' || toolChoice?.type === 'tool') losses.drop('tool_choice')

@@ -2,6 +2,7 @@ import type { Citation } from '../../core/content.ts'
 import type { JsonObject } from '../../core/json-object.ts'
 import { SIGNED_FORMAT } from '../signed-thinking.ts'
 import { seal } from './reasoning-seal.ts'
+import { splitName } from './tool-groups.ts'
 
 export type ItemStatus = 'in_progress' | 'completed' | 'incomplete'
 
@@ -39,9 +40,9 @@ export function writeItem(item: Item, status: ItemStatus): JsonObject {
     case 'message':
       return { id, type, status, role: 'assistant', content: [...item.parts] }
     case 'function_call':
-      return { id, type, status, call_id: item.callId, name: item.name, arguments: item.input }
+      return { id, type, status, call_id: item.callId, ...splitName(item.name), arguments: item.input }
     case 'custom_tool_call':
-      return { id, type, status, call_id: item.callId, name: item.name, input: item.input }
+      return { id, type, status, call_id: item.callId, ...splitName(item.name), input: item.input }
     case 'reasoning': {
       const summary = item.text === '' ? [] : [summaryPart(item.text)]
       // Begun: what it will hold is not known yet.

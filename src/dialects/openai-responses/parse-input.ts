@@ -6,6 +6,7 @@ import { objects, textOr } from '../fields.ts'
 import { valueAt } from '../json-value.ts'
 import { readContent } from './parse-part.ts'
 import { unseal } from './reasoning-seal.ts'
+import { nameInGroup } from './tool-groups.ts'
 
 /** Marks reasoning that only the service it came from can read. */
 const FOREIGN_FORMAT = 'openai-responses-v1'
@@ -92,7 +93,7 @@ class InputParser {
   #call(item: JsonObject, kind: 'function' | 'custom', input: unknown): void {
     const id = textOr(item['call_id'], '')
     const signature = this.#signatures.get(id) ?? null
-    this.#assistant(toolCallBlock({ kind, id, name: textOr(item['name'], ''), input: input ?? '', signature }))
+    this.#assistant(toolCallBlock({ kind, id, name: nameInGroup(item), input: input ?? '', signature }))
   }
 
   #result(item: JsonObject, kind: 'function' | 'custom'): void {

@@ -11,6 +11,7 @@ import { annotationOf, refusalPart, summaryPart, textPart, writeItem } from './o
 import type { CallItem, Item, ItemStatus, MessageItem, ReasoningItem } from './output-items.ts'
 import { seal } from './reasoning-seal.ts'
 import { statusOf } from './status.ts'
+import { splitName } from './tool-groups.ts'
 import { writeUsage } from './write-usage.ts'
 
 /** A stream repeats all it said in its last event: more than this is not kept, in UTF-16 units. */
@@ -215,7 +216,9 @@ export class ResponsesEncoder implements StreamEncoder {
     const delta = this.#text === '' && !custom ? this.#delta('{}') : ''
     call.input = this.#text
     const fields = { item_id: call.id, output_index: this.#output.length }
-    const done = custom ? { ...fields, input: call.input } : { ...fields, name: call.name, arguments: call.input }
+    const done = custom
+      ? { ...fields, input: call.input }
+      : { ...fields, ...splitName(call.name), arguments: call.input }
     return delta + this.#event(`response.${callEvent(call)}.done`, done)
   }
 

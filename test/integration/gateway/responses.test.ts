@@ -217,8 +217,6 @@ it.each([
   [{ conversation: 'conv_1' }, '/conversation'],
   [{ background: true }, '/background'],
   [{ prompt: { id: 'pmpt_1' } }, '/prompt'],
-  [{ tools: [{ type: 'web_search' }] }, '/tools/0/type'],
-  [{ tool_choice: { type: 'file_search' } }, '/tool_choice/type'],
   [{ input: [{ type: 'item_reference', id: 'msg_1' }] }, '/input/0/type'],
 ])('refuses %j, which needs a server that keeps or runs something', async (members, param) => {
   const answer = await responses({ model: 'openai-chat', ...members })

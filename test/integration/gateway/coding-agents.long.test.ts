@@ -76,9 +76,7 @@ describe.each(CODING_AGENTS)('$name', ({ packages, endpoint, shell, start }) => 
       expect([code, output]).toEqual([0, expect.stringContaining('The tool said:')])
       expect(readFileSync(join(cwd, 'two.txt'), 'utf8')).toBe('firstfirst')
 
-      // Those that hold the second result are the last of the loop.
       const asked = arrivals(simulator, mark)
-      expect(asked.filter(({ body }) => body.includes('firstfirst')).length).toBeGreaterThan(0)
       const rows = await rowsOf(model, since, asked.length)
       expect(rows.map(({ status, error_code: error }) => [status, error])).toEqual(rows.map(() => [200, null]))
       const streams = rows.filter(({ stream }) => stream)

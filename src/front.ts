@@ -166,7 +166,7 @@ async function runFront(setup: FrontSetup): Promise<void> {
       link.announce(news)
     },
   })
-  const models = new ModelDirectory(clock)
+  const models = new ModelDirectory(clock, config.server.vendor)
   let snapshot: Snapshot | null = null
   let snapshotAtMs = 0
   let onFirstSnapshot: (() => void) | null = null

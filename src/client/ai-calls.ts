@@ -20,13 +20,13 @@ interface AiRoute {
 export class AiCalls {
   readonly #transport: Transport
   readonly #headers: Readonly<Record<string, string>>
+  /** Makes a list of models that of the messages protocol: it goes with requests that have a body alone. */
+  readonly #version: Readonly<Record<string, string>>
 
   constructor(transport: Transport, { apiKey, vendor = 'anthropic' }: ClientOptions) {
     this.#transport = transport
-    this.#headers = {
-      [`${vendor}-version`]: MESSAGES_VERSION,
-      ...(apiKey === undefined ? {} : { authorization: `Bearer ${apiKey}` }),
-    }
+    this.#headers = apiKey === undefined ? {} : { authorization: `Bearer ${apiKey}` }
+    this.#version = { [`${vendor}-version`]: MESSAGES_VERSION }
   }
 
   get<Answer>(route: AiRoute, params: Readonly<Record<string, string>>, options: CallOptions = {}): Promise<Answer> {
@@ -55,6 +55,7 @@ export class AiCalls {
   }
 
   #outgoing({ method, path }: AiRoute, params: Readonly<Record<string, string>>, body?: Unknown): Outgoing {
-    return { method, path: addressOf(path, params, {}), headers: this.#headers, body, repeats: 'always' }
+    const headers = body === undefined ? this.#headers : { ...this.#version, ...this.#headers }
+    return { method, path: addressOf(path, params, {}), headers, body, repeats: 'always' }
   }
 }

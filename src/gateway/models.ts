@@ -21,10 +21,13 @@ const unknownPath = createUnknownPath(['/v1/models'])
 /** Answers the model list and single models: what the caller's key may use, in the shape of the caller's protocol. */
 export class ModelDirectory {
   readonly #clock: Clock
+  readonly #versionHeader: string
   #models = new ModelIndex({ models: [], providers: [] })
 
-  constructor(clock: Clock) {
+  /** @param vendor names the header by which clients of the messages protocol are known */
+  constructor(clock: Clock, vendor: string) {
     this.#clock = clock
+    this.#versionHeader = `${vendor}-version`
   }
 
   update(snapshot: Snapshot): void {
@@ -34,7 +37,7 @@ export class ModelDirectory {
   /** Throws INVALID_FIELD for a page that cannot be. */
   readonly list = (ctx: RequestContext): void => {
     const models = this.#models.all.filter(({ id }) => mayUse(ctx.principal, id))
-    this.#answer(ctx, speaksMessages(ctx) ? pageOf(models, ctx.exchange.request.query) : wholeList(models))
+    this.#answer(ctx, this.#speaksMessages(ctx) ? pageOf(models, ctx.exchange.request.query) : wholeList(models))
   }
 
   /** Throws MODEL_NOT_FOUND, also for models that exist but are not this key's. */
@@ -47,7 +50,11 @@ export class ModelDirectory {
     if (model === undefined || !mayUse(ctx.principal, id)) {
       throw new GatewayError('MODEL_NOT_FOUND', { message: `The model ${JSON.stringify(id)} does not exist here.` })
     }
-    this.#answer(ctx, speaksMessages(ctx) ? messagesModel(model) : modelEntry(model))
+    this.#answer(ctx, this.#speaksMessages(ctx) ? messagesModel(model) : modelEntry(model))
+  }
+
+  #speaksMessages({ exchange }: RequestContext): boolean {
+    return exchange.request.headers[this.#versionHeader] !== undefined
   }
 
   #answer(ctx: RequestContext, value: object): void {
@@ -57,10 +64,6 @@ export class ModelDirectory {
       ctx.exchange.response.send(200, headers, JSON.stringify(value))
     })
   }
-}
-
-function speaksMessages({ exchange }: RequestContext): boolean {
-  return exchange.request.headers['anthropic-version'] !== undefined
 }
 
 function wholeList(models: readonly ListedModel[]): ModelList {

@@ -18,6 +18,8 @@ export interface CodingAgent {
   readonly packages: readonly string[]
   /** The endpoint of the gateway that it asks. */
   readonly endpoint: 'chat.completions' | 'messages' | 'responses'
+  /** Its terminal was seen to lose the output of a short command on a busy machine. */
+  readonly losesOutput?: true
   /** Calls the tool with which it runs a command. */
   readonly shell: (command: string) => ToolAnswer
   /** Writes what it reads at its start. @param directory where it is installed */
@@ -84,6 +86,7 @@ const claudeCode: CodingAgent = {
 const qwenCode: CodingAgent = {
   name: 'qwen-code',
   packages: ['@qwen-code/qwen-code@0.24.4'],
+  losesOutput: true,
   endpoint: 'chat.completions',
   shell: (command) => ({ name: 'run_shell_command', arguments: { command, is_background: false } }),
   start: ({ url, apiKey, model, home, prompt }, directory) => {

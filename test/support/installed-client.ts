@@ -1,10 +1,11 @@
 import { execFile, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync, mkdirSync, mkdtempSync, renameSync, rmSync } from 'node:fs'
-import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
+import { connect, createServer } from 'node:net'
+import type { Server, Socket } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { endWithThisProcess } from './end-with-this-process.ts'
 
@@ -67,24 +68,42 @@ async function installOnce(directory: string, into: (directory: string) => Promi
 export interface ClientRun {
   readonly code: number | null
   readonly output: string
-  /** What it asked a proxy for: addresses that are not on this machine. None was let through. */
-  readonly outside: readonly string[]
+}
+
+export interface ClientOptions {
+  readonly cwd: string
+  readonly home: string
+  readonly env: Readonly<Record<string, string>>
+  /** Of the gateway at 127.0.0.1: all that the client can reach. */
+  readonly port: number
+}
+
+const INSIDE = fileURLToPath(new URL('network-with-one-port.mjs', import.meta.url))
+
+/** Why no client can be run here, or null: each runs in a network of its own, so that nothing that it asks for leaves the machine. */
+export async function cannotRunClients(): Promise<string | null> {
+  try {
+    await run('unshare', ['--net', 'ip', 'link', 'set', 'lo', 'up'])
+    return null
+  } catch (cause) {
+    return `no network of its own can be made for a client: ${cause instanceof Error ? cause.message : String(cause)}`
+  }
 }
 
 /**
- * Runs a client to its end with nothing in its environment but `env`, a home of its own and proxies that refuse all but this
- * machine. One that takes too long is ended with all its children.
+ * Runs a client to its end with nothing in its environment but `env` and a home of its own, and with nothing in its network but the
+ * gateway. One that takes too long is ended with all its children.
  */
 export async function runClient(
   command: readonly [string, ...string[]],
-  { cwd, home, env }: { readonly cwd: string; readonly home: string; readonly env: Readonly<Record<string, string>> },
+  { cwd, home, env, port }: ClientOptions,
 ): Promise<ClientRun> {
-  const proxy = await RefusingProxy.start()
-  const [file, ...args] = command
+  const door = await Door.open(port)
   const { PATH = '' } = process.env
-  const child = spawn(file, args, {
+  const inside = [process.execPath, INSIDE, door.path, String(port), ...command]
+  const child = spawn('unshare', ['--net', 'sh', '-c', 'ip link set lo up && exec "$@"', 'sh', ...inside], {
     cwd,
-    env: { PATH, HOME: home, TMPDIR: home, TERM: 'dumb', CI: '1', ...proxy.env, ...env },
+    env: { PATH, HOME: home, TMPDIR: home, TERM: 'dumb', CI: '1', ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
     detached: true,
   })
@@ -99,44 +118,51 @@ export async function runClient(
   }, RUN_TIMEOUT_MS)
   try {
     const [code] = (await once(child, 'close')) as [number | null]
-    return { code, output, outside: proxy.asked }
+    return { code, output }
   } finally {
     clearTimeout(late)
-    await proxy.close()
+    await door.close()
   }
 }
 
-/** Answers 403 to whoever wants something from elsewhere. */
-class RefusingProxy {
-  readonly asked: string[] = []
-  readonly #server = createServer((request, response) => {
-    this.asked.push(request.url ?? '')
-    response.writeHead(403).end()
-  })
+/** A Unix socket that leads to a port of 127.0.0.1: files are the same in all networks of a machine. */
+class Door {
+  readonly path: string
+  readonly #directory = mkdtempSync(join(tmpdir(), 'sluice-door-'))
+  readonly #sockets = new Set<Socket>()
+  readonly #server: Server
 
-  static async start(): Promise<RefusingProxy> {
-    const proxy = new RefusingProxy()
-    proxy.#server.on('connect', (request, socket) => {
-      proxy.asked.push(request.url ?? '')
-      socket.on('error', () => undefined)
-      socket.end('HTTP/1.1 403 Forbidden\r\ncontent-length: 0\r\n\r\n')
+  private constructor(port: number) {
+    this.path = join(this.#directory, 'door.sock')
+    this.#server = createServer((client) => {
+      const gateway = connect(port, '127.0.0.1')
+      this.#join(client, gateway)
+      this.#join(gateway, client)
     })
-    proxy.#server.listen(0, '127.0.0.1')
-    await once(proxy.#server, 'listening')
-    return proxy
   }
 
-  get env(): Record<string, string> {
-    const url = `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}`
-    const here = '127.0.0.1,localhost,::1'
-    const names = ['HTTP_PROXY', 'HTTPS_PROXY', 'ALL_PROXY', 'http_proxy', 'https_proxy', 'all_proxy']
-    return { ...Object.fromEntries(names.map((name) => [name, url])), NO_PROXY: here, no_proxy: here }
+  static async open(port: number): Promise<Door> {
+    const door = new Door(port)
+    door.#server.listen(door.path)
+    await once(door.#server, 'listening')
+    return door
   }
 
   async close(): Promise<void> {
     const closed = once(this.#server, 'close')
     this.#server.close()
-    this.#server.closeAllConnections()
+    for (const socket of this.#sockets) socket.destroy()
     await closed
+    rmSync(this.#directory, { recursive: true, force: true })
+  }
+
+  #join(from: Socket, to: Socket): void {
+    this.#sockets.add(from)
+    from.pipe(to)
+    from.on('error', () => to.destroy())
+    from.on('close', () => {
+      this.#sockets.delete(from)
+      to.destroy()
+    })
   }
 }

@@ -9,7 +9,7 @@ import { CODING_AGENTS } from '../../support/coding-agents.ts'
 import { eventually } from '../../support/eventually.ts'
 import type { LogRow, TestGateway } from '../../support/gateway.ts'
 import { startGateway } from '../../support/gateway.ts'
-import { installFromNpm, runClient } from '../../support/installed-client.ts'
+import { cannotRunClients, installFromNpm, runClient } from '../../support/installed-client.ts'
 import type { UPSTREAM_FORMS } from '../../support/upstream-forms.ts'
 import { upstreamsOfAllForms } from '../../support/upstream-forms.ts'
 
@@ -56,11 +56,13 @@ function rowsOf(model: string, since: number, count: number): Promise<LogRow[]> 
   )
 }
 
-describe.each(CODING_AGENTS)('$name', ({ packages, endpoint, shell, start }) => {
+describe.each(CODING_AGENTS)('$name', ({ packages, endpoint, losesOutput, shell, start }) => {
   it.for(FORMS)(
     'runs two commands and answers, over an upstream of %s',
     { timeout: PATIENCE_MS },
     async (model, { skip }) => {
+      const missing = await cannotRunClients()
+      if (missing !== null) return skip(missing)
       const installed = await installFromNpm(packages)
       if ('missing' in installed) return skip(`cannot be installed here: ${installed.missing}`)
       const [cwd, home, mark] = [place(), place(), uniqueMark()]
@@ -72,11 +74,13 @@ describe.each(CODING_AGENTS)('$name', ({ packages, endpoint, shell, start }) => 
       const since = Date.now()
       const setup = { url: gateway.url, apiKey: gateway.apiKey, model, home, prompt }
       const { command, env } = start(setup, installed.directory)
-      const { code, output } = await runClient(command, { cwd, home, env })
+      const { code, output } = await runClient(command, { cwd, home, env, port: Number(new URL(gateway.url).port) })
       expect([code, output]).toEqual([0, expect.stringContaining('The tool said:')])
       expect(readFileSync(join(cwd, 'two.txt'), 'utf8')).toBe('firstfirst')
 
       const asked = arrivals(simulator, mark)
+      const sentBack = losesOutput === true ? 'cat two.txt' : 'firstfirst'
+      expect(asked.filter(({ body }) => body.includes(sentBack)).length).toBeGreaterThan(0)
       const rows = await rowsOf(model, since, asked.length)
       expect(rows.map(({ status, error_code: error }) => [status, error])).toEqual(rows.map(() => [200, null]))
       const streams = rows.filter(({ stream }) => stream)

@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { TestGateway } from '../../support/gateway.ts'
 import { startGateway } from '../../support/gateway.ts'
-import { installFromPypi, runClient } from '../../support/installed-client.ts'
+import { cannotRunClients, installFromPypi, runClient } from '../../support/installed-client.ts'
 import type { ClientRun } from '../../support/installed-client.ts'
 import { ScriptedServer, json } from '../../support/scripted-server.ts'
 import { SIGNED_SCENES, SIGNED_TURNS, assistantTurns } from '../../support/signed-turns.ts'
@@ -14,6 +14,12 @@ import { SIGNED_SCENES, SIGNED_TURNS, assistantTurns } from '../../support/signe
 const PACKAGES = ['openai==3.57.0', 'langchain-openai==1.7.4', 'langchain-anthropic==1.7.10']
 const SCRIPTS = fileURLToPath(new URL('../../support/python', import.meta.url))
 const PATIENCE = { timeout: 600_000 }
+
+/** The two ways in which OpenAI says that a prompt is too long: LangChain knows the second by its words alone. */
+const OPENAI_OVERFLOWS = [
+  "This model's maximum context length is 128000 tokens. However, your messages resulted in 150000 tokens.",
+  'Input tokens exceed the configured limit of 272000 tokens. Your messages resulted in 300010 tokens.',
+] as const
 
 /** How services say that a prompt is too long. */
 const OVERFLOWS = {
@@ -76,11 +82,23 @@ afterAll(async () => {
   await upstream.close()
 })
 
-async function python(skip: (note: string) => never, script: string, args: readonly string[]): Promise<ClientRun> {
+async function python(
+  skip: (note: string) => never,
+  script: string,
+  args: readonly string[],
+  port = Number(new URL(gateway.url).port),
+): Promise<ClientRun> {
+  const missing = await cannotRunClients()
+  if (missing !== null) return skip(missing)
   const installed = await installFromPypi(PACKAGES)
   if ('missing' in installed) return skip(`cannot be installed here: ${installed.missing}`)
   const command = [join(installed.directory, 'bin', 'python'), join(SCRIPTS, script), ...args] as const
-  return runClient(command, { cwd: tmpdir(), home: tmpdir(), env: { LANGSMITH_TRACING: 'false' } })
+  return runClient(command, {
+    cwd: tmpdir(),
+    home: tmpdir(),
+    env: { LANGSMITH_TRACING: 'false' },
+    port,
+  })
 }
 
 it.for(['stream', 'whole'])(
@@ -106,4 +124,28 @@ describe.each(Object.keys(OVERFLOWS) as ReadonlyArray<keyof typeof OVERFLOWS>)('
       expect([form, output.trim()]).toEqual([form, 'overflow'])
     }
   })
+})
+
+describe.each(OPENAI_OVERFLOWS)('an overflow of OpenAI: %s', (message) => {
+  it.for(['chat', 'responses'])(
+    'is the same to LangChain through the gateway as without it, for a client of %s',
+    PATIENCE,
+    async (protocol, { skip }) => {
+      const body = {
+        error: { message, type: 'invalid_request_error', param: 'messages', code: 'context_length_exceeded' },
+      }
+      for (const form of ['whole', 'stream']) {
+        const classes: string[] = []
+        for (const base of [upstream.url, `${gateway.url}/v1`]) {
+          upstream.script(json(400, body))
+          const port = Number(new URL(base).port)
+          const { output } = await python(skip, 'overflow.py', [protocol, base, gateway.apiKey, 'openai', form], port)
+          classes.push(output.trim().split(' ')[0] ?? '')
+        }
+        const [direct, through] = classes
+        expect([form, through]).toEqual([form, direct])
+        if (message.startsWith('Input')) expect(through).toBe('overflow')
+      }
+    },
+  )
 })

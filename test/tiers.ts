@@ -94,6 +94,7 @@ export const SERVER_TESTS = [
 const LATER_ON_POSTGRES = [
   'test/fault/control-loss.test.ts',
   'test/integration/gateway/cli.test.ts',
+  'test/integration/gateway/lost-secrets.test.ts',
   'test/integration/gateway/startup.test.ts',
   'test/integration/management/exports.test.ts',
   'test/integration/management/stored-upstreams.test.ts',

@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
+import { createSecureContext } from 'node:tls'
 import { isAddressRange, parseBaseUrl } from './address.ts'
 import { modelFacts, shippedCatalogue, withOwnModels } from './catalogue.ts'
 import { readFailure } from './read-failure.ts'
@@ -181,12 +182,7 @@ function resolveServer(raw: ConfigFile['server'], cwd: string, cores: number, fa
     port: raw.port,
     baseUrl: raw.base_url === undefined ? null : displayUrl(raw.base_url, fail),
     fronts: raw.fronts ?? Math.max(1, cores - 1),
-    tls: raw.tls
-      ? {
-          certFile: readableFile(raw.tls.cert_file, ['server', 'tls', 'cert_file'], cwd, fail),
-          keyFile: readableFile(raw.tls.key_file, ['server', 'tls', 'key_file'], cwd, fail),
-        }
-      : null,
+    tls: raw.tls === undefined ? null : resolveTls(raw.tls, cwd, fail),
     trustedProxies: raw.trusted_proxies,
     vendor: raw.vendor,
     drainAnnounceMs: raw.drain_announce_ms,
@@ -194,6 +190,17 @@ function resolveServer(raw: ConfigFile['server'], cwd: string, cores: number, fa
     bodyTimeoutMs: raw.body_timeout_ms,
     corsOrigins: raw.cors_origins,
   }
+}
+
+function resolveTls(raw: NonNullable<ConfigFile['server']['tls']>, cwd: string, fail: Fail): ServerConfig['tls'] {
+  const certFile = readableFile(raw.cert_file, ['server', 'tls', 'cert_file'], cwd, fail)
+  const keyFile = readableFile(raw.key_file, ['server', 'tls', 'key_file'], cwd, fail)
+  try {
+    createSecureContext({ cert: readFileSync(certFile), key: readFileSync(keyFile) })
+  } catch {
+    fail(['server', 'tls'], `server.tls: ${certFile} and ${keyFile} are not a certificate and its key`)
+  }
+  return { certFile, keyFile }
 }
 
 function displayUrl(text: string, fail: Fail): string {

@@ -112,8 +112,9 @@ export class SupervisedChild {
     })
   }
 
+  /** A child that cannot be told any more is about to end, which is heard anyway. */
   #tell(message: ToChild): void {
-    if (this.#child?.connected === true) this.#child.send(message)
+    if (this.#child?.connected === true) this.#child.send(message, () => undefined)
   }
 
   #spawn(onReady: (ready: Ready) => void): void {

@@ -82,7 +82,7 @@ const WRONG: Readonly<Record<string, Wrong>> = {
   },
   'a certificate that is none': {
     yaml: 'server:\n  tls: {cert_file: sluice.yaml, key_file: sluice.yaml}\n',
-    says: /^sluice: server\.tls: \S+ and \S+ are not a certificate and its key$/,
+    says: /^sluice: sluice\.yaml:2:8: server\.tls: \S+ and \S+ are not a certificate and its key$/,
   },
   'a log file that cannot be made': {
     yaml: 'log:\n  file: /dev/null/sluice.log\n',

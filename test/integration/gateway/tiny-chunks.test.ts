@@ -9,8 +9,11 @@ import { residentBytes } from '../../support/process-memory.ts'
 import { requestText, WireClient } from '../../support/wire-client.ts'
 
 const MIB = 1024 * 1024
-/** What V8 lets lie about before it collects. A Buffer for each byte takes 100 to 150 times the bytes. */
-const GARBAGE_BYTES = 60 * MIB
+/**
+ * What V8 lets lie about before it collects; Node's own HTTP server, which the control process has, makes more of it. A Buffer for
+ * each byte takes 100 to 150 times the bytes, and as much again beside that server.
+ */
+const GARBAGE_BYTES = { front: 60 * MIB, control: 160 * MIB } as const
 const CHUNK = '1\r\n \r\n'
 
 let gateway: TestGateway
@@ -98,6 +101,6 @@ it.each(SENDINGS)(
   '$name that comes in chunks of one byte costs the $kind process at most twice its bytes',
   { timeout: 120_000 },
   async (sending) => {
-    expect(await growthWhileSending(sending)).toBeLessThan(2 * sending.bytes + GARBAGE_BYTES)
+    expect(await growthWhileSending(sending)).toBeLessThan(2 * sending.bytes + GARBAGE_BYTES[sending.kind])
   },
 )

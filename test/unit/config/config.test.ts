@@ -180,8 +180,8 @@ it('accepts every example of the example file', () => {
   const files = {
     'demo-key': generateApiKey(),
     'metrics-token': 'm'.repeat(16),
-    'cert.pem': '',
-    'key.pem': '',
+    'cert.pem': readFileSync('test/fixtures/tls/localhost.crt', 'utf8'),
+    'key.pem': readFileSync('test/fixtures/tls/localhost.key', 'utf8'),
     'service-account.json': JSON.stringify(SERVICE_ACCOUNT),
   }
   const cloud = { MY_AZURE_KEY: 'a', MY_AWS_KEY_ID: 'b', MY_AWS_SECRET: 'c' }

@@ -2,7 +2,7 @@ FROM node:24-trixie-slim AS pack
 WORKDIR /checkout
 COPY package.json package-lock.json ./
 RUN npm ci --no-audit --no-fund
-COPY tsconfig.json tsconfig.build.json README.md ./
+COPY tsconfig.json tsconfig.build.json README.md LICENSE ./
 COPY src ./src
 COPY config ./config
 RUN npm pack --silent && mv sluice-*.tgz /sluice.tgz

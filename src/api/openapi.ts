@@ -49,7 +49,7 @@ export function openApiDocument(version: string, vendor: string): Json {
       title: 'Sluice',
       version,
       description: INTRODUCTION,
-      license: { name: 'UNLICENSED', identifier: 'UNLICENSED' },
+      license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
     },
     servers: [{ url: '/' }],
     tags: Object.entries(TAGS).map(([name, description]) => ({ name, description })),

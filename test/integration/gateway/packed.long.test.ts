@@ -24,6 +24,7 @@ const SOURCES = [
   'package.json',
   'package-lock.json',
   'README.md',
+  'LICENSE',
   'tsconfig.json',
   'tsconfig.build.json',
 ]

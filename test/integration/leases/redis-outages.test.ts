@@ -171,7 +171,7 @@ it('serves a key that a gateway has never seen while Redis is away', async () =>
 it.each([
   ['short outages', { calmMs: 30_000 }],
   ['outages of up to a minute', { calmMs: 60_000, longestOutageMs: 60_000 }],
-])('keeps to every limit through %s', async (name, outages) => {
+])('keeps to every limit through %s', { timeout: 600_000 }, async (name, outages) => {
   const result = await simulateLeases({
     seed: TEST_SEED,
     lane: new LeaseLane(client),

@@ -59,7 +59,7 @@ class Reader {
     const commands = block.commands.replaceAll(DEFAULT_URL, this.#url)
     const shell = spawn('bash', ['-euo', 'pipefail', '-c', commands], {
       cwd: this.#cwd,
-      env: this.#env,
+      env: { ...this.#env, PORT: new URL(this.#url).port },
       timeout: BLOCK_TIMEOUT_MS,
       stdio: ['ignore', 'pipe', 'pipe'],
     })

@@ -16,6 +16,9 @@ import { readStoredLog } from '../support/stored-log.ts'
 const CONNECTIONS = dose('SLUICE_TEST_RESTART_CONNECTIONS', { short: 300, long: 5_000 })
 const RATE = dose('SLUICE_TEST_RESTART_RATE', { short: 50, long: 500 })
 const RESTARTS = dose('SLUICE_TEST_RESTARTS', { short: 1, long: 3 })
+/** Of a key: requests per minute, and how many of them are left when one gateway replaces another. */
+const SCARCE = 30
+const LEFT = 10
 /** Until the next one has begun; on a busy machine that takes its time. */
 const ANNOUNCE_MS = 30_000
 
@@ -58,17 +61,19 @@ it('counts what the gateway before has let in, and lets its stream end', async (
   const [single, scarce] = [generateApiKey(), generateApiKey()]
   const keys = [
     { name: 'single', key: single, max_concurrency: 1 },
-    { name: 'scarce', key: scarce, rpm: 3 },
+    { name: 'scarce', key: scarce, rpm: SCARCE },
   ]
   const leaving = (gateway = await startGateway({ ...options(ANNOUNCE_MS), keys }))
   const stream = await ask(leaving.url, single, true, '[[sim {"tokens":100000,"eventsPerSecond":10}]]')
   expect(stream.statusCode).toBe(200)
-  for (let n = 0; n < 2; n++) expect(await statusOf(leaving.url, scarce)).toBe(200)
+  const before = SCARCE - LEFT
+  for (let n = 0; n < before; n++) expect(await statusOf(leaving.url, scarce)).toBe(200)
 
   const serving = (gateway = await replace(leaving, { ...options(0), keys }))
-  // The one that is left may be refused until the fronts of both gateways have said what they hold.
-  await eventually(async () => expect(await statusOf(serving.url, scarce)).toBe(200))
-  for (let n = 0; n < 2; n++) expect(await statusOf(serving.url, scarce)).toBe(429)
+  // A front of the gateway before may hold some of what is left: it counts as used.
+  let served = 0
+  for (let n = 0; n < 2 * LEFT; n++) if ((await statusOf(serving.url, scarce)) === 200) served += 1
+  expect(served).toBeLessThanOrEqual(LEFT)
   expect(await statusOf(serving.url, single)).toBe(429)
   stream.destroy()
   await eventually(async () => expect(await statusOf(serving.url, single)).toBe(200))

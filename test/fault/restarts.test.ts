@@ -41,7 +41,7 @@ it('loses no connection when gateways replace each other on one port and data di
   for (let restart = 1; restart <= RESTARTS; restart++) {
     const leaving = serving
     serving = gateway = await replace(leaving, options(restart < RESTARTS ? ANNOUNCE_MS : 0))
-    expect(await leaving.end('SIGTERM')).toBe(0)
+    expect(await leaving.over()).toBe(0)
     const goal = (CONNECTIONS / RESTARTS) * restart
     await eventually(() => expect(load.over).toBeGreaterThanOrEqual(goal), { timeoutMs: 300_000 })
   }
@@ -77,7 +77,7 @@ it('counts what the gateway before has let in, and lets its stream end', async (
   expect(await statusOf(serving.url, single)).toBe(429)
   stream.destroy()
   await eventually(async () => expect(await statusOf(serving.url, single)).toBe(200))
-  expect(await leaving.end('SIGTERM')).toBe(0)
+  expect(await leaving.over()).toBe(0)
 }, 300_000)
 
 async function optionsOf(): Promise<(announceMs: number) => GatewayOptions> {

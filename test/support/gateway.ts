@@ -143,11 +143,14 @@ export class TestGateway {
 
   /** Sends a signal and waits for the supervisor's end; the data directory stays. */
   async end(signal: NodeJS.Signals): Promise<number | null> {
-    if (this.#child.exitCode === null && this.#child.signalCode === null) {
-      const exited = once(this.#child, 'exit')
-      this.#child.kill(signal)
-      await exited
-    }
+    const over = this.over()
+    this.#child.kill(signal)
+    return over
+  }
+
+  /** Waits for the supervisor's end, with its exit code; null: a signal ended it. */
+  async over(): Promise<number | null> {
+    if (this.#child.exitCode === null && this.#child.signalCode === null) await once(this.#child, 'exit')
     return this.#child.exitCode
   }
 

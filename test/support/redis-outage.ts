@@ -98,8 +98,8 @@ export class OutageWorld {
     // All of it fits into one window.
     const admitted = outcomes.reduce((sum, outcome) => sum + outcome.admitted.length, 0)
     expect(admitted).toBeLessThanOrEqual(REQUESTS_PER_MINUTE)
-    // Half of a limit is set aside for times without Redis, in even parts for all fronts.
-    expect(admitted).toBeGreaterThan(REQUESTS_PER_MINUTE / 3)
+    // What the pace of the limit comes to in the longest outage: a front that has used its part waits until that leaves the window.
+    expect(admitted).toBeGreaterThan(REQUESTS_PER_MINUTE / 5)
     expect(this.#simulator.stats().keys['shared-credential']?.maxInFlight).toBeLessThanOrEqual(SLOTS)
   }
 

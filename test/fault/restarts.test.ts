@@ -1,8 +1,8 @@
 import { once } from 'node:events'
 import { request } from 'node:http'
 import type { IncomingMessage } from 'node:http'
-import { rmSync } from 'node:fs'
-import { afterEach, expect, it } from 'vitest'
+import { readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { afterAll, afterEach, beforeAll, expect, it } from 'vitest'
 import { generateApiKey } from '../../src/core/api-key.ts'
 import type { Simulator } from '../../src/simulator/simulator.ts'
 import { startSimulator } from '../../src/simulator/simulator.ts'
@@ -21,6 +21,24 @@ const SCARCE = 30
 const LEFT = 10
 /** Until the next one has begun; on a busy machine that takes its time. */
 const ANNOUNCE_MS = 30_000
+
+/** Linux then gives connections that nobody has accepted yet to the next listener: docs/operation.md, "Restart". */
+const MIGRATE_REQUESTS = '/proc/sys/net/ipv4/tcp_migrate_req'
+let migratesBefore: string | null = null
+
+beforeAll(() => {
+  try {
+    const before = readFileSync(MIGRATE_REQUESTS, 'utf8')
+    writeFileSync(MIGRATE_REQUESTS, '1')
+    migratesBefore = before
+  } catch {
+    console.log(`${MIGRATE_REQUESTS} cannot be set: one of 250 restarts may reset a connection`)
+  }
+})
+
+afterAll(() => {
+  if (migratesBefore !== null) writeFileSync(MIGRATE_REQUESTS, migratesBefore)
+})
 
 let simulator: Simulator | null = null
 let gateway: TestGateway | null = null

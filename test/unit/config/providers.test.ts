@@ -18,11 +18,11 @@ it('knows hosts by unique ids and unique prefixes', () => {
 
 it('names all of them in the example', () => {
   const example = readFileSync(new URL('../../../config/sluice.example.yaml', import.meta.url), 'utf8')
-  const readme = readFileSync(new URL('../../../README.md', import.meta.url), 'utf8')
+  const page = readFileSync(new URL('../../../docs/configuration.md', import.meta.url), 'utf8')
   const named = new Set(example.match(/\b[A-Z][A-Z0-9_]+\b/g))
 
   expect(KNOWN_PROVIDERS.filter(({ prefix }) => !named.has(prefix))).toEqual([])
-  expect(readme).toContain(`${KNOWN_PROVIDERS.length} providers are known by name`)
+  expect(page).toContain(`knows ${KNOWN_PROVIDERS.length} providers by name`)
 })
 
 describe.each(KNOWN_PROVIDERS)(

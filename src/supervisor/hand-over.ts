@@ -60,7 +60,8 @@ export class HandOver {
   }
 
   async #look(): Promise<GatewayState | null> {
-    const successor = await findGateway(this.#options.dataDir)
+    // No gateway can go on from a directory that cannot be read.
+    const successor = await findGateway(this.#options.dataDir).catch(() => null)
     if (successor !== null && !this.#isTaken) {
       this.#isTaken = true
       this.#options.onSuccessor()
@@ -71,12 +72,17 @@ export class HandOver {
 
 /**
  * The gateways that are about to end on this data directory, to go on from. Those of another version are waited for: their fronts
- * and the control process to come may not understand each other.
+ * and the control process to come may not understand each other. Rejects when one of these has not ended within `patienceMs`.
  */
-export async function predecessors(dataDir: string, version: string): Promise<readonly Leaving[]> {
+export async function predecessors(dataDir: string, version: string, patienceMs: number): Promise<readonly Leaving[]> {
+  const endMs = Date.now() + patienceMs
   for (;;) {
     const leaving = findLeaving(dataDir)
-    if (leaving.every((one) => one.version === version)) return leaving
+    const other = leaving.find((one) => one.version !== version)
+    if (other === undefined) return leaving
+    if (Date.now() >= endMs) {
+      throw new Error(`the gateway of version ${other.version} in process ${other.pid} does not end; stop it`)
+    }
     await elapsed(LOOK_EVERY_MS)
   }
 }

@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto'
 import { mkdirSync, readdirSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { setTimeout as elapsed } from 'node:timers/promises'
 import { readConfig } from '../config/config.ts'
 import { ownVersion } from '../config/own-version.ts'
 import { ConfigError } from '../config/config-error.ts'
@@ -33,10 +34,11 @@ export async function runSupervisor(argv: readonly string[]): Promise<void> {
   const logger = openLog(config)
   const version = ownVersion()
   const { dataDir } = config
-  await predecessors(dataDir, version)
+  const patienceMs = config.server.drainAnnounceMs + config.server.drainTimeoutMs + END_GRACE_MS
+  await predecessors(dataDir, version, patienceMs)
   const lock = await lockDataDirectory(dataDir)
   sayState(dataDir, 'starting')
-  const leaving = await predecessors(dataDir, version)
+  const leaving = await predecessors(dataDir, version, patienceMs)
   const giveUpDirectory = async (): Promise<void> => {
     forgetState(dataDir)
     await lock.release()
@@ -60,11 +62,26 @@ export async function runSupervisor(argv: readonly string[]): Promise<void> {
   const stopAll = async (kind: ChildKind, reason: EndReason): Promise<void> => {
     await Promise.all(ofKind(kind).map((child) => child.stop(timeoutMs, reason)))
   }
+  /** Gives up the directory for another gateway; returns how to take back the offer, or null where the directory cannot be written. */
+  const offerDirectory = async (): Promise<(() => void) | null> => {
+    try {
+      const takeBack = sayLeaving(dataDir, { version, port, socketPath, indices })
+      await giveUpDirectory()
+      return takeBack
+    } catch (cause) {
+      logger.error({ err: cause }, 'no other gateway can take over: the data directory cannot be written')
+      return null
+    }
+  }
   /** The fronts serve until another gateway does that has been started on this data directory, or nobody comes. */
   const leave = async (): Promise<EndReason> => {
-    const takeBackLeaving = sayLeaving(dataDir, { version, port, socketPath, indices })
-    await giveUpDirectory()
     for (const front of ofKind('front')) front.announceEnd()
+    const takeBackOffer = await offerDirectory()
+    if (takeBackOffer === null) {
+      await elapsed(config.server.drainAnnounceMs)
+      await stopAll('front', 'stop')
+      return 'stop'
+    }
     const handOver = new HandOver({
       dataDir,
       announceMs: config.server.drainAnnounceMs,
@@ -73,7 +90,7 @@ export async function runSupervisor(argv: readonly string[]): Promise<void> {
     })
     await stopAll('front', await handOver.wait())
     handOver.stop()
-    takeBackLeaving()
+    takeBackOffer()
     return handOver.isTaken ? 'hand-over' : 'stop'
   }
 

@@ -30,7 +30,7 @@ export function sayLeaving(dataDir: string, leaving: Leaving): () => void {
 }
 
 /** The gateways of this data directory that are about to end and have not ended. What others have left of such notes is removed. */
-export function findLeaving(dataDir: string): readonly Leaving[] {
+export function findLeaving(dataDir: string): ReadonlyArray<Leaving & ProcessIdentity> {
   return namesIn(dataDir)
     .filter((name) => LEAVING.test(name))
     .flatMap((name) => {

@@ -1,8 +1,9 @@
 import { once } from 'node:events'
 import { request } from 'node:http'
 import type { IncomingMessage } from 'node:http'
-import { readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { afterAll, afterEach, beforeAll, expect, it } from 'vitest'
+import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { generateApiKey } from '../../src/core/api-key.ts'
 import type { Simulator } from '../../src/simulator/simulator.ts'
 import { startSimulator } from '../../src/simulator/simulator.ts'
@@ -11,6 +12,8 @@ import { eventually } from '../support/eventually.ts'
 import type { GatewayOptions, TestGateway } from '../support/gateway.ts'
 import { startGateway } from '../support/gateway.ts'
 import { NewConnections } from '../support/new-connections.ts'
+import { ScriptedServer } from '../support/scripted-server.ts'
+import type { Scene } from '../support/scripted-server.ts'
 import { readStoredLog } from '../support/stored-log.ts'
 
 const CONNECTIONS = dose('SLUICE_TEST_RESTART_CONNECTIONS', { short: 300, long: 5_000 })
@@ -74,7 +77,7 @@ it('loses no connection when gateways replace each other on one port and data di
   expect({ open, segments }).toEqual({ open: 0, segments: [] })
 }, 900_000)
 
-it('counts what the gateway before has let in, and lets its stream end', async () => {
+it('counts what the gateway before has let in', async () => {
   const options = await optionsOf()
   const [single, scarce] = [generateApiKey(), generateApiKey()]
   const keys = [
@@ -97,6 +100,66 @@ it('counts what the gateway before has let in, and lets its stream end', async (
   await eventually(async () => expect(await statusOf(serving.url, single)).toBe(200))
   expect(await leaving.over()).toBe(0)
 }, 300_000)
+
+/** Writes the beginning of a stream, and the rest when `finish` is called. */
+function heldStream(): { readonly scene: Scene; readonly finish: () => void } {
+  let finish = (): void => undefined
+  const finished = new Promise<void>((resolve) => (finish = resolve))
+  const chunk = (content: string, reason: string | null): string =>
+    `data: ${JSON.stringify({ id: 'c', object: 'chat.completion.chunk', created: 1, model: 'held', choices: [{ index: 0, delta: { content }, finish_reason: reason }] })}\n\n`
+  const scene: Scene = async (response) => {
+    response.writeHead(200, { 'content-type': 'text/event-stream' })
+    response.write(chunk('first', null))
+    await finished
+    response.end(`${chunk(' last', 'stop')}data: [DONE]\n\n`)
+  }
+  return { scene, finish }
+}
+
+describe('a stream that is under way', () => {
+  let upstream: ScriptedServer
+
+  beforeEach(async () => {
+    upstream = await ScriptedServer.start()
+  })
+  afterEach(() => upstream.close())
+
+  const streaming = async (announceMs: number) => {
+    const { scene, finish } = heldStream()
+    upstream.script(scene)
+    const options = (drain_announce_ms: number): GatewayOptions => ({
+      config: { server: { fronts: 1, drain_announce_ms, drain_timeout_ms: 120_000 } },
+      upstreams: [{ dialect: 'openai-chat', baseUrl: upstream.url, models: ['m'] }],
+    })
+    const leaving = (gateway = await startGateway(options(announceMs)))
+    return { leaving, options, finish, stream: await ask(leaving.url, leaving.apiKey, true, 'hi') }
+  }
+
+  it('comes to its end after another gateway has taken over', { timeout: 300_000 }, async () => {
+    const { leaving, options, stream, finish } = await streaming(ANNOUNCE_MS)
+    gateway = await replace(leaving, options(0))
+    finish()
+    expect(await textOf(stream)).toContain('[DONE]')
+    expect(await leaving.over()).toBe(0)
+  })
+
+  it('comes to its end when the data directory cannot be written', { timeout: 300_000 }, async () => {
+    const { leaving, stream, finish } = await streaming(0)
+    // The offer to other gateways is written to a file of this name first.
+    mkdirSync(join(leaving.dataDir, `leaving-${leaving.pid}.new`))
+    leaving.signal('SIGTERM')
+    await eventually(() => expect(leaving.output).toContain('no other gateway can take over'))
+    finish()
+    expect(await textOf(stream)).toContain('[DONE]')
+    expect(await leaving.over()).toBe(0)
+  })
+})
+
+async function textOf(stream: IncomingMessage): Promise<string> {
+  let text = ''
+  for await (const chunk of stream) text += String(chunk)
+  return text
+}
 
 async function optionsOf(): Promise<(announceMs: number) => GatewayOptions> {
   const { origin } = (simulator = await startSimulator())

@@ -46,6 +46,7 @@ export class Crowds {
 
   /** A front is connected and says what it knows; it is told of the rest. Gives what nobody else here knew. */
   connected(front: string, knows: readonly string[]): string[] {
+    const known = new Set(knows)
     const news = knows.filter((allowance) => !this.#crowds.has(allowance))
     for (const allowance of news) {
       const unheard = new Set(this.#options.fronts())
@@ -55,7 +56,7 @@ export class Crowds {
     }
     const untold: string[] = []
     for (const [allowance, { unheard }] of this.#crowds) {
-      if (knows.includes(allowance)) unheard.delete(front)
+      if (known.has(allowance)) unheard.delete(front)
       else {
         unheard.add(front)
         untold.push(allowance)

@@ -8,6 +8,9 @@ import { Load } from './load.ts'
 import type { Machines } from './machines.ts'
 import { startMachines } from './machines.ts'
 
+const MACHINES = 2
+/** Of each machine. */
+const FRONTS = 2
 const SLOTS = 10
 const REQUESTS_PER_MINUTE = 300
 const CALM_MS = 2_000
@@ -38,9 +41,9 @@ export class OutageWorld {
     const simulator = await startSimulator()
     const keys = outages.map((name) => ({ name, key: generateApiKey(), rpm: REQUESTS_PER_MINUTE }))
     const machines = await startMachines({
-      count: 2,
+      count: MACHINES,
       redis,
-      fronts: 2,
+      fronts: FRONTS,
       upstreams: [
         {
           dialect: 'openai-chat',
@@ -98,8 +101,8 @@ export class OutageWorld {
     // All of it fits into one window.
     const admitted = outcomes.reduce((sum, outcome) => sum + outcome.admitted.length, 0)
     expect(admitted).toBeLessThanOrEqual(REQUESTS_PER_MINUTE)
-    // What the pace of the limit comes to in the longest outage: a front that has used its part waits until that leaves the window.
-    expect(admitted).toBeGreaterThan(REQUESTS_PER_MINUTE / 5)
+    // Each machine has a front with clients, and each front may take its part unasked: half of the limit is set aside for this.
+    expect(admitted).toBeGreaterThanOrEqual(MACHINES * Math.floor(REQUESTS_PER_MINUTE / (2 * MACHINES * FRONTS)))
     expect(this.#simulator.stats().keys['shared-credential']?.maxInFlight).toBeLessThanOrEqual(SLOTS)
   }
 

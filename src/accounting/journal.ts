@@ -262,7 +262,7 @@ export class Journal {
     return true
   }
 
-  /** All that was written to it is safe: a close that fails loses nothing. */
+  /** A failed close loses no record: every write was complete before. */
   #discard(segment: Segment): void {
     try {
       segment.close()

@@ -78,7 +78,7 @@ export interface SetModel {
   readonly deployments: readonly ModelTarget[] | null
 }
 
-/** What stored upstreams have of the configuration. */
+/** Settings of the configuration that apply to stored upstreams. */
 export interface StoredTerms {
   readonly timeouts: UpstreamTimeouts
   readonly reach: UpstreamReach

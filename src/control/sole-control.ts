@@ -5,9 +5,9 @@ import type { DataDirectoryLock } from '../store/data-directory.ts'
 const RETRY_MS = 50
 
 /**
- * Resolves when no other control process works on this data directory. One whose supervisor was killed ends by itself, and one
- * whose gateway hands over is told to, but the next supervisor starts its own before that: two in one embedded database would
- * destroy it. Rejects when the other one does not end in time.
+ * Resolves when no other control process works on this data directory. The other one ends by
+ * itself after its supervisor was killed, and on request when its gateway hands over. The next supervisor does not wait for this, and
+ * two control processes would destroy an embedded database. Rejects when the other one has not ended within `patienceMs`.
  */
 export async function becomeSoleControl(dataDir: string, patienceMs: number): Promise<DataDirectoryLock> {
   const endMs = Date.now() + patienceMs

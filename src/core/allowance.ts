@@ -105,7 +105,7 @@ export interface LeaseResume {
   /** The journal that the front writes: what it used stands under this name in the database. */
   readonly writer: string
   readonly holdings: readonly HoldingState[]
-  /** What the front knows to be crowded. */
+  /** Allowances that the front knows to be crowded. */
   readonly crowded?: readonly string[]
 }
 

@@ -11,7 +11,7 @@ const TOP_LEVEL_DOMAINS =
 const URL_PATTERN = /\b[a-z][a-z0-9+.-]{1,15}:\/\/(?:\[redacted\]|[^\s"'<>)\]}])+/gi
 /** Brackets may belong to a URL, or stand around it. */
 const BRACKETED_URL = /[^\s"<>]+/y
-/** What a sentence, or who abridges or normalises a URL, puts behind it. */
+/** Punctuation of a sentence behind a URL, and marks of an abridged or normalised one. */
 const BEHIND_URL = /[.,;:!?*`|…)\]}'/]+$/
 /** Longer URLs are looked for as they are, not in the escapes of JSON. */
 const MAX_ESCAPED_URL = 4_096

@@ -60,7 +60,7 @@ export class BufferedRelay implements AnswerReceiver {
     try {
       events.split(chunk, () => (hasProgressed = true))
     } catch {
-      // Who reads the whole answer finds it too, and says so.
+      // The reader of the whole answer finds the same fault and reports it.
       this.#events = null
     }
     if (hasProgressed || events.endsInComment()) this.#control.progressed()

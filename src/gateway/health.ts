@@ -19,7 +19,7 @@ export interface HealthParts {
   readonly isWritable: () => boolean
 }
 
-/** What AI requests need of this process. */
+/** Checks of this process; AI requests are refused while one of them is down. */
 interface Needs {
   readonly keyPool: Check
   readonly journal: Check

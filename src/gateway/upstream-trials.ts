@@ -44,7 +44,7 @@ const NO_POOL: TranslationPool & ServicePool = {
 
 type OnFault = (cause: unknown) => void
 
-/** Where calls go, and how. */
+/** The network of the calls: reachable addresses, connector, resolver. */
 type Network = Pick<Http1ClientOptions, 'reach' | 'connect' | 'lookup'>
 
 /** One small call to an upstream, just as a client's request would be sent there. */

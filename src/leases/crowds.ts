@@ -29,7 +29,7 @@ export class Crowds {
     return this.#crowds.has(allowance)
   }
 
-  /** What Redis says of an allowance. */
+  /** Takes the answer of Redis about an allowance, and tells the fronts when it is news. */
   learn(allowance: string, crowd: 'roomy' | 'heard' | 'unheard'): void {
     const known = this.#crowds.get(allowance)
     if (crowd === 'roomy') {

@@ -52,7 +52,7 @@ interface Holder {
   writer: string
 }
 
-/** Who speaks for all fronts of this machine. */
+/** Holder name that stands for all fronts of this machine. */
 const EVERYBODY = '*'
 const BATCH = 256
 /** Failures of that long, and Redis is away. */

@@ -31,7 +31,7 @@ export class AddressRefused extends Error {
  */
 export function connectWithin(reach: UpstreamReach, connect: Connect): Connect {
   return (options) => {
-    // Of an address nobody asks a resolver.
+    // An address needs no resolver, so `lookup` would not check it.
     if (isIP(options.host) !== 0 && !reach.allows(options.host, options.host)) {
       return new Socket().destroy(new AddressRefused())
     }

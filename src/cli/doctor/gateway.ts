@@ -5,7 +5,7 @@ import type { Finding } from './finding.ts'
 const TIMEOUT_MS = 10_000
 const CHECK = 'gateway'
 
-/** What the gateway that runs here says of itself. @param holder its process; null: none runs */
+/** Asks the `/health` of the gateway on this data directory. @param holder its process; null: it does not run */
 export async function checkGateway({ server }: Config, holder: number | null): Promise<Finding> {
   if (holder === null) return skipped(CHECK, 'it is not running')
   if (server.port === 0) return skipped(CHECK, 'it listens on a port that the configuration does not name')

@@ -137,7 +137,7 @@ class Http1Call implements UpstreamCall, Exchange {
   #connect(options: { readonly isFresh: boolean }): void {
     const connection = this.#pool.take(options)
     if (connection === null) {
-      // Nobody expects to hear of a call before it is there.
+      // The caller has no call yet: the listener must hear of the failure after `send` has returned.
       queueMicrotask(() => {
         if (this.#isOver) return
         this.#finish()

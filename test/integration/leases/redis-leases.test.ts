@@ -1,5 +1,4 @@
-import { Redis } from 'ioredis'
-import { afterAll, beforeAll, expect, it } from 'vitest'
+import { expect, it } from 'vitest'
 import { GatewayError } from '../../../src/core/errors.ts'
 import { Admissions } from '../../../src/limits/admissions.ts'
 import { budgetsContract } from '../../contract/budgets.ts'
@@ -9,41 +8,30 @@ import { LeaseLane } from '../../support/lease-lane.ts'
 import { LeaseWorld } from '../../support/lease-world.ts'
 import type { WorldFront, WorldNode } from '../../support/lease-world.ts'
 import { SeededRandom } from '../../support/seeded-random.ts'
-import { TestRedis } from '../../support/redis.ts'
+import { useRedis } from '../../support/redis-client.ts'
 
 /** Of each property of a budget; of those of limits a part. */
 const RUNS = dose('SLUICE_TEST_LEASE_RUNS', { short: 2, long: 10 })
 const LIMIT = 400
 const WANTED = 20
 
-let redis: TestRedis
-let client: Redis
-
-beforeAll(async () => {
-  redis = await TestRedis.start()
-  client = new Redis(redis.url)
-})
-
-afterAll(async () => {
-  client.disconnect()
-  await redis.stop()
-})
+const client = useRedis()
 
 leasesContract({
   make: async (random, fronts = FRONTS) => {
-    const world = new LeaseWorld({ fronts: fronts / 2, nodes: 2, random, lane: new LeaseLane(client) })
+    const world = new LeaseWorld({ fronts: fronts / 2, nodes: 2, random, lane: new LeaseLane(client()) })
     await world.settle()
     return world
   },
   share: RUNS / 50,
 })
 
-budgetsContract(RUNS, () => new LeaseLane(client))
+budgetsContract(RUNS, () => new LeaseLane(client()))
 
 /** A machine that has lost its control process asks `WANTED` times at each front while another one uses up the limit. */
 async function withoutControl(awayMs: number): Promise<{ atMs: number[]; elsewhere: number }> {
   const random = new SeededRandom(awayMs)
-  const world = new LeaseWorld({ fronts: 2, nodes: 2, random: () => random.next(), lane: new LeaseLane(client) })
+  const world = new LeaseWorld({ fronts: 2, nodes: 2, random: () => random.next(), lane: new LeaseLane(client()) })
   await world.settle()
   const [here, there] = world.nodes as [WorldNode, WorldNode]
   const limits = new Map(world.fronts.map((front) => [front, new Admissions(front.book)]))

@@ -1,5 +1,4 @@
-import { Redis } from 'ioredis'
-import { afterAll, beforeAll, expect, it } from 'vitest'
+import { expect, it } from 'vitest'
 import { GatewayError } from '../../../src/core/errors.ts'
 import { Admissions } from '../../../src/limits/admissions.ts'
 import { principal } from '../../contract/leases.ts'
@@ -8,25 +7,14 @@ import { LeaseLane } from '../../support/lease-lane.ts'
 import { simulateLeases } from '../../support/lease-simulation.ts'
 import { LeaseWorld } from '../../support/lease-world.ts'
 import { mostInAWindow } from '../../support/most-in-a-window.ts'
-import { TestRedis } from '../../support/redis.ts'
+import { useRedis } from '../../support/redis-client.ts'
 import { TEST_SEED } from '../../support/seed.ts'
 import { SeededRandom } from '../../support/seeded-random.ts'
 
 const GATEWAYS = 3
 const ADMISSIONS = dose('LEASE_ADMISSIONS', { short: 2_000, long: 15_000 })
 
-let redis: TestRedis
-let client: Redis
-
-beforeAll(async () => {
-  redis = await TestRedis.start()
-  client = new Redis(redis.url)
-})
-
-afterAll(async () => {
-  client.disconnect()
-  await redis.stop()
-})
+const client = useRedis()
 
 interface Gateways {
   readonly world: LeaseWorld
@@ -44,7 +32,7 @@ async function gateways(limits: Parameters<typeof principal>[0], seed = TEST_SEE
     fronts: 1,
     nodes: GATEWAYS,
     random: () => random.next(),
-    lane: new LeaseLane(client),
+    lane: new LeaseLane(client()),
   })
   await world.settle()
   const caller = principal(limits)
@@ -174,7 +162,7 @@ it.each([
 ])('keeps to every limit through %s', { timeout: 600_000 }, async (name, outages) => {
   const result = await simulateLeases({
     seed: TEST_SEED,
-    lane: new LeaseLane(client),
+    lane: new LeaseLane(client()),
     nodes: GATEWAYS,
     fronts: 2,
     limits: [5, 60, 300, 1_000],

@@ -1,25 +1,13 @@
-import { Redis } from 'ioredis'
-import { afterAll, beforeAll, expect, it } from 'vitest'
+import { expect, it } from 'vitest'
 import { GatewayError } from '../../../src/core/errors.ts'
 import { Admissions } from '../../../src/limits/admissions.ts'
 import { principal } from '../../contract/leases.ts'
 import { LeaseLane } from '../../support/lease-lane.ts'
 import { LeaseWorld } from '../../support/lease-world.ts'
 import { SeededRandom } from '../../support/seeded-random.ts'
-import { TestRedis } from '../../support/redis.ts'
+import { useRedis } from '../../support/redis-client.ts'
 
-let redis: TestRedis
-let client: Redis
-
-beforeAll(async () => {
-  redis = await TestRedis.start()
-  client = new Redis(redis.url)
-})
-
-afterAll(async () => {
-  client.disconnect()
-  await redis.stop()
-})
+const client = useRedis()
 
 /** Two ways through three processes and back, as often as a request may ask: for places and for requests. */
 const ROUND_TRIPS_MS = 100
@@ -64,14 +52,14 @@ it.each([
   ['empty', true],
 ] as const)('lets nobody wait who is far from the limits when Redis returns %s', async (_how, isEmpty) => {
   const random = new SeededRandom(5)
-  const world = new LeaseWorld({ fronts: 2, nodes: 2, random: () => random.next(), lane: new LeaseLane(client) })
+  const world = new LeaseWorld({ fronts: 2, nodes: 2, random: () => random.next(), lane: new LeaseLane(client()) })
   await world.settle()
   let backMs = Infinity
   const felt = askNowAndThen(world, random, 400, () => backMs)
   await world.run(5_000)
   world.redisAway = true
   await world.run(15_000)
-  if (isEmpty) await client.flushall()
+  if (isEmpty) await client().flushall()
   world.redisAway = false
   backMs = world.nowMs
   await world.run(10_000)
@@ -87,7 +75,7 @@ it.each([
   'lets nobody wait who is far from the limits and asks %s while a control process starts anew',
   async (_often, pauseMs) => {
     const random = new SeededRandom(5)
-    const world = new LeaseWorld({ fronts: 2, nodes: 2, random: () => random.next(), lane: new LeaseLane(client) })
+    const world = new LeaseWorld({ fronts: 2, nodes: 2, random: () => random.next(), lane: new LeaseLane(client()) })
     await world.settle()
     let lostMs = Infinity
     const felt = askNowAndThen(world, random, pauseMs, () => lostMs)

@@ -1,10 +1,9 @@
-import { Redis } from 'ioredis'
-import { afterAll, beforeAll, expect, it } from 'vitest'
+import { expect, it } from 'vitest'
 import { dose } from '../../support/dose.ts'
 import { LeaseLane } from '../../support/lease-lane.ts'
 import type { SimulationOptions } from '../../support/lease-simulation.ts'
 import { simulateLeases } from '../../support/lease-simulation.ts'
-import { TestRedis } from '../../support/redis.ts'
+import { useRedis } from '../../support/redis-client.ts'
 import { TEST_SEED } from '../../support/seed.ts'
 
 /**
@@ -18,18 +17,7 @@ const LONGEST_MS = 3_600_000
 const BUSY = Math.max(1, Math.min(40, ADMISSIONS / 30_000))
 const LIMITS = [5, 100, 2_000 * BUSY, 5_000 * BUSY, 10_000 * BUSY]
 
-let redis: TestRedis
-let client: Redis
-
-beforeAll(async () => {
-  redis = await TestRedis.start()
-  client = new Redis(redis.url)
-})
-
-afterAll(async () => {
-  client.disconnect()
-  await redis.stop()
-})
+const client = useRedis()
 
 const CRASHES = { crashEveryMs: 15_000, outageEveryMs: Infinity, lossRate: 0.002, skewMs: 2_500 }
 
@@ -42,7 +30,7 @@ it.each<readonly [name: string, faults: SimulationOptions['faults']]>([
   async (name, faults) => {
     const result = await simulateLeases({
       seed: SEED,
-      lane: new LeaseLane(client),
+      lane: new LeaseLane(client()),
       nodes: 4,
       fronts: 3,
       limits: LIMITS,

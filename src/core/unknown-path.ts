@@ -1,6 +1,8 @@
 import { GatewayError } from './errors.ts'
 
 const MAX_SHOWN = 200
+/** A longer path gets no hint at the right one: looking for it takes the square of its segments. */
+const MAX_SEGMENTS = 16
 
 /** ROUTE_NOT_FOUND for a path, with a hint where it looks like a mistake. */
 export type UnknownPath = (path: string) => GatewayError
@@ -34,6 +36,7 @@ function hintFor(path: string, known: readonly (readonly string[])[]): string {
 
 /** The longest end of the path that exists, with or without `v1` before it; null when there is none. */
 function meantBy(segments: readonly string[], known: readonly (readonly string[])[]): readonly string[] | null {
+  if (segments.length > MAX_SEGMENTS) return null
   for (let from = 0; from < segments.length; from++) {
     const rest = segments.slice(from)
     for (const candidate of [rest, ['v1', ...rest]]) {

@@ -15,6 +15,8 @@ const BRACKETED_URL = /[^\s"<>]+/y
 const BEHIND_URL = /[.,;:!?*`|…)\]}'/]+$/
 /** Longer URLs are looked for as they are, not in the escapes of JSON. */
 const MAX_ESCAPED_URL = 4_096
+/** Most of a request that is searched for the URLs of one text, over all searches: a text of thousands of URLs must not stall the loop. */
+const MAX_SEARCHED = 8 * 1024 * 1024
 
 /** Each linear, or nearly so, on texts of a few thousand characters. */
 const PATTERNS: readonly RegExp[] = [
@@ -45,7 +47,8 @@ const PATTERNS: readonly RegExp[] = [
  * An upstream's message as a client may see it: without the given secrets (credentials, hosts, account names; letter case
  * does not matter) and without anything that looks like a URL, host, address, e-mail, key or account id. Errs on the side
  * of removing too much.
- * @param request the body of the client that will read the text: URLs that stand in it are the client's own and stay
+ * @param request the body of the client that will read the text: URLs that stand in it are the client's own and stay, as far as
+ * `MAX_SEARCHED` allows to look for them
  */
 export function redactUpstreamText(text: string, secrets: readonly string[], request: Buffer | null = null): string {
   let clean = text
@@ -64,7 +67,13 @@ function withoutPatterns(text: string): string {
 }
 
 function keepingUrls(text: string, request: Buffer): string {
+  if (request.length > MAX_SEARCHED) return withoutPatterns(text)
   const body = request.toString('utf8')
+  let left = MAX_SEARCHED
+  const isOwn = (url: string): boolean => {
+    left -= body.length
+    return left >= 0 && standsIn(body, url)
+  }
   let clean = ''
   let at = 0
   for (const { 0: found, index } of text.matchAll(URL_PATTERN)) {
@@ -74,7 +83,7 @@ function keepingUrls(text: string, request: Buffer): string {
     // With a bracket open, its end is not that of the URL.
     const ends = /[([{]/.test(found) ? [bracketed] : [bracketed, found]
     const candidates = ends.flatMap((url) => [url, url.replace(BEHIND_URL, '')])
-    const own = candidates.find((url) => standsIn(body, url))
+    const own = candidates.find(isOwn)
     if (own === undefined) continue
     clean += withoutPatterns(text.slice(at, index)) + own
     at = index + own.length

@@ -114,3 +114,11 @@ describe('redactUpstreamText', () => {
 function unicodeEscape(character: string): string {
   return `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`
 }
+
+it("keeps the client's own URLs as far as the search for them is bounded", () => {
+  const urls = Array.from({ length: 200 }, (_, at) => `https://files.example.com/${at}`)
+  const request = Buffer.from(JSON.stringify({ urls, filling: 'x'.repeat(1_000_000) }))
+  const shown = redactUpstreamText(urls.join(' '), [], request).split(' ')
+  expect(shown.slice(0, 4)).toEqual(urls.slice(0, 4))
+  expect(shown.slice(100)).toEqual(Array.from({ length: 100 }, () => '[redacted]'))
+})

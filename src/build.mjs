@@ -30,6 +30,9 @@ const STAMP = 'build.json'
 const TEMPLATE = 'store/pglite-template.tar.gz'
 /** What besides src/ decides what a build is like. */
 const SETTINGS = ['package-lock.json', 'tsconfig.json', 'tsconfig.build.json', 'src/build.mjs']
+/** Packages of hundreds of modules, which each process would look up and read one by one: a start takes a second of the processor longer. */
+const BUNDLED = { typebox: 'typebox', 'typebox-value': 'typebox/value' }
+const BUNDLES = 'bundled'
 const TEMPLATE_SOURCE = /^store\/(migrations\/|migrate[.]ts|pglite-)/
 const SPECIFIER = /(\bfrom\s*|\bimport\s*\(?\s*)(['"])([.]{1,2}\/[^'"\n]+)[.]ts\2/g
 const MAX_SWAPS = 100
@@ -104,6 +107,7 @@ async function build() {
   try {
     if (withDeclarations) compile(fresh)
     else await strip(fresh)
+    await bundle(fresh)
     await addTemplate(fresh)
     writeFileSync(join(fresh, STAMP), `${JSON.stringify(stamp, null, 2)}\n`)
     install(fresh, scratch)
@@ -180,6 +184,27 @@ function silenceExperimentalWarnings() {
   const emit = process.emitWarning
   process.emitWarning = (warning, ...more) => {
     if (more[0] !== 'ExperimentalWarning') emit.call(process, warning, ...more)
+  }
+}
+
+/** Has every module import a file of `BUNDLES` in place of the package. Without the bundler, a development dependency, imports stay. */
+async function bundle(directory) {
+  const bundler = await import('rolldown').catch(() => null)
+  if (bundler === null) return
+  const bundled = await bundler.rolldown({ input: BUNDLED, cwd: ROOT, platform: 'node' })
+  await bundled.write({ dir: join(directory, BUNDLES) })
+  await bundled.close()
+  const files = Object.entries(BUNDLED)
+  for (const name of readdirSync(directory, { recursive: true, encoding: 'utf8' })) {
+    if (!name.endsWith('.js') || name.startsWith(`${BUNDLES}/`)) continue
+    const path = join(directory, name)
+    const text = readFileSync(path, 'utf8')
+    const up = '../'.repeat(name.split('/').length - 1) || './'
+    const linked = files.reduce(
+      (linked, [file, specifier]) => linked.replaceAll(` from '${specifier}'`, ` from '${up}${BUNDLES}/${file}.js'`),
+      text,
+    )
+    if (linked !== text) writeFileSync(path, linked)
   }
 }
 

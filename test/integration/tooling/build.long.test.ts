@@ -71,6 +71,40 @@ it('adds declarations for a package, and refuses what has the wrong type', () =>
   expect(statSync(join(root, 'dist')).ino).toBe(made)
 })
 
+describe('a package of hundreds of modules', () => {
+  beforeEach(() => {
+    write(
+      'src/greet.ts',
+      "import { Type } from 'typebox'\nimport { Value } from 'typebox/value'\nexport type Name = string\n" +
+        'export const greet = (name: Name): string => `${name} ${Value.Check(Type.Integer(), 7)} ${Value.Check(Type.Integer(), name)}`\n',
+    )
+  })
+
+  it.each([
+    ['a start', []],
+    ['a package', ['--declarations']],
+  ])('is one file for %s', (_, args) => {
+    expect(build([], args)).toEqual({ status: 0, stderr: '' })
+    const links = [...readFileSync(join(root, 'dist/greet.js'), 'utf8').matchAll(/from '(.*)'/g)].map(
+      ([, link]) => link,
+    )
+    expect(links).toEqual(['./bundled/typebox.js', './bundled/typebox-value.js'])
+    expect(run()).toBe('all true false\n')
+  })
+
+  it('stays as it is where development dependencies are not installed', () => {
+    const installed = resolve('node_modules')
+    rmSync(join(root, 'node_modules'))
+    mkdirSync(join(root, 'node_modules'))
+    for (const name of readdirSync(installed)) {
+      if (name !== 'rolldown') symlinkSync(join(installed, name), join(root, 'node_modules', name))
+    }
+    expect(build()).toEqual({ status: 0, stderr: '' })
+    expect(existsSync(join(root, 'dist/bundled'))).toBe(false)
+    expect(run()).toBe('all true false\n')
+  })
+})
+
 it('does nothing while nothing changed, whatever the times of files', () => {
   build()
   const made = statSync(join(root, 'dist')).ino

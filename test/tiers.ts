@@ -26,6 +26,8 @@ const DOSED_GATEWAYS = [
   'test/fault/redis-loss.test.ts',
   'test/fault/restarts.test.ts',
   'test/integration/gateway/client-aborts.test.ts',
+  'test/integration/gateway/lost-secrets.test.ts',
+  'test/integration/gateway/ports.test.ts',
   'test/integration/gateway/recorded-replay.test.ts',
   'test/integration/gateway/slots-over-fronts.test.ts',
   'test/integration/gateway/startup.test.ts',
@@ -42,8 +44,10 @@ const DOSED_PARTS = [
   'test/integration/store/pglite.test.ts',
   'test/integration/store/postgres-outage.test.ts',
   'test/integration/store/postgres.test.ts',
+  'test/unit/limits/budgets.test.ts',
   'test/unit/limits/far-limits.test.ts',
   'test/unit/limits/leases.test.ts',
+  'test/unit/scheduling/histories.test.ts',
 ]
 
 export const DOSED = [...DOSED_GATEWAYS, ...DOSED_PARTS]

@@ -13,7 +13,7 @@ import { TEST_SEED } from '../support/seed.ts'
 import { TenantStore } from '../support/tenant-store.ts'
 
 const SEED = TEST_SEED
-const KILLS = dose('SLUICE_TEST_BANK_KILLS', { short: 2, long: 8 })
+const KILLS = dose('SLUICE_TEST_BANK_KILLS', { short: 1, long: 8 })
 const FRONTS = 2
 const CLIENTS = 12
 /** What killed processes held comes back when it runs out: by then all of it is spent. */

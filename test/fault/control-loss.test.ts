@@ -9,7 +9,7 @@ import { Load, isServed } from '../support/load.ts'
 import { killChild, recovered } from '../support/nemesis.ts'
 
 const FRONTS = 2
-const KILLS = dose('SLUICE_TEST_CONTROL_KILLS', { short: 2, long: 5 })
+const KILLS = dose('SLUICE_TEST_CONTROL_KILLS', { short: 1, long: 5 })
 
 let simulator: Simulator
 let gateway: TestGateway

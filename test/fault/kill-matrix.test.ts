@@ -38,7 +38,7 @@ type FailPoint = keyof typeof FAIL_POINTS
 const SEED = TEST_SEED
 const KILLS_PER_POINT = dose('SLUICE_TEST_KILLS_PER_POINT', { short: 1, long: 2 })
 /** The seed says which. */
-const POINTS = dose('SLUICE_TEST_KILL_POINTS', { short: 4, long: Object.keys(FAIL_POINTS).length })
+const POINTS = dose('SLUICE_TEST_KILL_POINTS', { short: 2, long: Object.keys(FAIL_POINTS).length })
 const FRONTS = 2
 const CLIENTS = 10
 /** So often at most is a point passed before the end. */

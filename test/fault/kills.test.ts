@@ -17,7 +17,7 @@ import { TEST_SEED } from '../support/seed.ts'
 import { readStoredLog } from '../support/stored-log.ts'
 
 const SEED = TEST_SEED
-const KILLS = dose('SLUICE_TEST_KILLS', { short: 4, long: 20 })
+const KILLS = dose('SLUICE_TEST_KILLS', { short: 2, long: 20 })
 /** Every so many kills the supervisor goes, and all is started again on the same data directory. */
 const SUPERVISOR_EVERY = 12
 const FRONTS = 2

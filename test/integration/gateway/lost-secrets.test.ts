@@ -6,11 +6,13 @@ import { afterAll, beforeAll, expect, inject, it, vi } from 'vitest'
 import { openPglite } from '../../../src/store/pglite-database.ts'
 import { openPostgres } from '../../../src/store/postgres-database.ts'
 import { readSetting } from '../../../src/store/settings.ts'
+import { dose } from '../../support/dose.ts'
 import { askChat, copyMadeDatabase, databaseEnv, runProgram } from '../../support/program.ts'
 import { sluice } from '../../support/sluice.ts'
 
 vi.setConfig({ testTimeout: 240_000, hookTimeout: 240_000 })
 
+const REFUSALS = dose('SLUICE_TEST_REFUSALS', { short: 1, long: 2 })
 const cwd = mkdtempSync(join(tmpdir(), 'sluice-secrets-'))
 const dataDir = join(cwd, 'data')
 const file = join(dataDir, 'secrets.json')
@@ -56,7 +58,7 @@ function writeOthers(path: string): void {
 
 it('does not start without its secrets beside a filled database, says in one line what to restore, and goes on with that', async () => {
   rmSync(file)
-  for (let start = 0; start < 2; start++) {
+  for (let start = 0; start < REFUSALS; start++) {
     const said = await refusal(env)
     expect(said).toMatch(/^sluice: \S+\/data\/secrets\.json: is missing, [^\n]*restore it from a backup[^\n]*\n$/)
     expect(existsSync(file)).toBe(false)
@@ -81,7 +83,10 @@ it.runIf(inject('database') === 'postgres')(
   },
 )
 
-it('takes a database of the version before this check as it is, and checks it from then on', async () => {
+// Six more starts.
+const itInLongTier = it.runIf(inject('tier') === 'long')
+
+itInLongTier('takes a database of the version before this check as it is, and checks it from then on', async () => {
   const { DATABASE_URL: url } = env
   const database =
     url === undefined
@@ -96,7 +101,7 @@ it('takes a database of the version before this check as it is, and checks it fr
   expect(await refusal(env)).toMatch(/^sluice: \S+\/secrets\.json: holds other secrets [^\n]*restore[^\n]*\n$/)
 })
 
-it('goes on with other secrets when it is told to, without the keys of before', async () => {
+itInLongTier('goes on with other secrets when it is told to, without the keys of before', async () => {
   expect(existsSync(file)).toBe(true)
   expect(await sluice(['adopt-secrets'], { cwd, env })).toMatchObject({ code: 0 })
   expect(await served(env)).toBe(401)

@@ -1,5 +1,6 @@
 import type { AddressInfo } from 'node:net'
 import { afterAll, beforeAll, expect, it, vi } from 'vitest'
+import { dose } from '../../support/dose.ts'
 import { askChat } from '../../support/program.ts'
 import { listen, locksIn, Starts } from '../../support/starts.ts'
 
@@ -39,7 +40,9 @@ it('says that a port is in use, and leaves the one who has it alone', async () =
   expect(new URL(url).port).toBe(String(port))
 })
 
-it.each(['management', 'metrics'])('names the setting of a %s port that is in use, in one line', async (section) => {
+const SECTIONS = ['management', 'metrics'].slice(0, dose('SLUICE_TEST_PORT_SECTIONS', { short: 1, long: 2 }))
+
+it.each(SECTIONS)('names the setting of a %s port that is in use, in one line', async (section) => {
   const holder = await listen()
   const { port } = holder.address() as AddressInfo
   const env = { [`SLUICE__${section.toUpperCase()}__PORT`]: String(port), LOG_LEVEL: 'info' }

@@ -9,6 +9,8 @@ import { listen, locksIn, Starts } from '../../support/starts.ts'
 
 /** How often a supervisor is killed and another one takes over. */
 const LIVES = dose('SLUICE_TEST_LIVES', { short: 1, long: 3 })
+/** Under what names of this machine a database is looked for. */
+const HOSTS = ['127.0.0.1', 'localhost'].slice(0, dose('SLUICE_TEST_DATABASE_HOSTS', { short: 1, long: 2 }))
 const starts = new Starts()
 vi.setConfig({ testTimeout: 240_000, hookTimeout: 240_000 })
 let env: Record<string, string>
@@ -72,7 +74,7 @@ it('names a database that cannot be reached, without its password, and can be st
   const { port } = holder.address() as AddressInfo
   await new Promise((resolve) => holder.close(resolve))
   const directory = starts.directory()
-  for (const host of ['127.0.0.1', 'localhost']) {
+  for (const host of HOSTS) {
     const address = `${host}:${port}`
     const program = starts.start(directory, { ...env, DATABASE_URL: `postgres://user:canary-password@${address}/db` })
     expect(await program.ended).toBe(1)

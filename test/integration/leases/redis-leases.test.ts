@@ -11,7 +11,7 @@ import { SeededRandom } from '../../support/seeded-random.ts'
 import { useRedis } from '../../support/redis-client.ts'
 
 /** Of each property of a budget; of those of limits a part. */
-const RUNS = dose('SLUICE_TEST_LEASE_RUNS', { short: 2, long: 10 })
+const RUNS = dose('SLUICE_TEST_LEASE_RUNS', { short: 1, long: 10 })
 const LIMIT = 400
 const WANTED = 20
 

@@ -49,7 +49,7 @@ const ODD_TIMES = [
   'now',
 ]
 /** Every list is asked for each so manyth string, and each string is asked of some of them. */
-const EVERY = dose('SLUICE_TEST_STRINGS_EVERY', { short: 24, long: 1 })
+const EVERY = dose('SLUICE_TEST_STRINGS_EVERY', { short: 48, long: 1 })
 /** Asked for at the same time. */
 const LANES = 8
 const TIMEOUT_MS = 400_000

@@ -8,7 +8,7 @@ import { videoJobsContract } from '../../contract/video-jobs.ts'
 import { oneDatabase } from '../../support/one-database.ts'
 import { dose } from '../../support/dose.ts'
 
-const RECORDS = dose('SLUICE_TEST_RECORDS', { short: 5_000, long: 50_000 })
+const RECORDS = dose('SLUICE_TEST_RECORDS', { short: 2_000, long: 50_000 })
 
 describe('PGlite', () => {
   const open = oneDatabase(openMemoryPglite)

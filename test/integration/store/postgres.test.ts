@@ -10,7 +10,7 @@ import { dose } from '../../support/dose.ts'
 import type { TestPostgres } from '../../support/postgres.ts'
 import { startPostgres } from '../../support/postgres.ts'
 
-const RECORDS = dose('SLUICE_TEST_RECORDS', { short: 5_000, long: 50_000 })
+const RECORDS = dose('SLUICE_TEST_RECORDS', { short: 2_000, long: 50_000 })
 
 let postgres: TestPostgres
 

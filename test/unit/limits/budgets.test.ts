@@ -2,9 +2,10 @@ import { expect, it } from 'vitest'
 import type { LeaseReply } from '../../../src/core/allowance.ts'
 import { InProcessAuthority } from '../../../src/leases/in-process-authority.ts'
 import { budgetsContract } from '../../contract/budgets.ts'
+import { dose } from '../../support/dose.ts'
 import { BUDGET } from '../../support/budget-world.ts'
 
-budgetsContract(15)
+budgetsContract(dose('SLUICE_TEST_BUDGET_RUNS', { short: 4, long: 40 }))
 
 it('knows what fronts told it however long it takes to read what was settled', async () => {
   const replies: LeaseReply[] = []

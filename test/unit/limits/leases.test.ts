@@ -8,7 +8,7 @@ import { LeaseWorld } from '../../support/lease-world.ts'
 import { mostInAWindow } from '../../support/most-in-a-window.ts'
 import { SeededRandom } from '../../support/seeded-random.ts'
 
-const RUNS = dose('SLUICE_TEST_LEASE_RUNS', { short: 2, long: 10 })
+const RUNS = dose('SLUICE_TEST_LEASE_RUNS', { short: 1, long: 10 })
 
 leasesContract({
   make: (random, fronts = FRONTS) => Promise.resolve(new LeaseWorld({ fronts, random })),

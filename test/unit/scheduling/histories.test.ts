@@ -1,12 +1,14 @@
 import { describe, expect, it } from 'vitest'
 import type { AttemptOutcome, Slot } from '../../../src/core/deployment.ts'
 import { WaitingSlot } from '../../../src/scheduling/waiting-slot.ts'
+import { dose } from '../../support/dose.ts'
 import fc from '../../support/fast-check.ts'
 import { LentSlots } from '../../support/lent-slots.ts'
 import { keysOf, SchedulingWorld, settled, upstreamKey, Waiting } from '../../support/scheduling-world.ts'
 
 const KEY_IDS = ['a', 'b', 'c'] as const
 const TENANTS = ['t1', 't2', 't3'] as const
+const HISTORIES = dose('SLUICE_TEST_HISTORIES', { short: 80, long: 1_000 })
 
 const outcome: fc.Arbitrary<AttemptOutcome> = fc.oneof(
   { weight: 8, arbitrary: fc.constant({ kind: 'ok' } as const) },
@@ -194,7 +196,7 @@ describe('over any history', () => {
           await history.end()
         },
       ),
-      { numRuns: 300 },
+      { numRuns: HISTORIES },
     )
   })
 })

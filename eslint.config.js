@@ -29,7 +29,7 @@ const noRawWrite = {
   selector:
     'CallExpression[callee.object.name=/^(res|uws|uwsRes|uwsResponse)$/][callee.property.name=/^(write|cork)$/]',
   message:
-    'Several writes in one cork corrupt chunked answers: write through the Responder of src/server/responder.ts.',
+    'Several writes in one cork corrupt chunked answers: write through the Responder of src/front/server/responder.ts.',
 }
 
 const noServerWrite = {
@@ -50,7 +50,7 @@ const noAssignedClosure = {
 
 const noBareInterval = {
   selector: 'CallExpression[callee.name="setInterval"]',
-  message: 'An error in a timer ends the process: use repeat() of src/core/repeat.ts.',
+  message: 'An error in a timer ends the process: use repeat() of src/shared/runtime/repeat.ts.',
 }
 
 const restricted = ['error', ...noBuiltSql, noRawWrite, noDefaultExport, noAssignedClosure, noBareInterval]
@@ -100,16 +100,16 @@ export default defineConfig(
     },
   },
   {
-    files: ['src/server/**/*.ts'],
-    ignores: ['src/server/responder.ts'],
+    files: ['src/front/server/**/*.ts'],
+    ignores: ['src/front/server/responder.ts'],
     rules: { 'no-restricted-syntax': [...restricted, noServerWrite] },
   },
   {
-    files: ['src/server/responder.ts'],
+    files: ['src/front/server/responder.ts'],
     rules: { 'no-restricted-syntax': ['error', ...noBuiltSql, noDefaultExport, noAssignedClosure] },
   },
   {
-    files: ['src/core/repeat.ts'],
+    files: ['src/shared/runtime/repeat.ts'],
     rules: { 'no-restricted-syntax': ['error', ...noBuiltSql, noRawWrite, noDefaultExport, noAssignedClosure] },
   },
   {

@@ -1,6 +1,6 @@
 import { defineConfig } from 'vitest/config'
 import { SlowestFiles } from './test/support/slowest-files.ts'
-import { loadUws, UWS_BUILDS } from './src/server/uws.ts'
+import { loadUws, UWS_BUILDS } from './src/front/server/uws.ts'
 import { filesOf, SERVER_TESTS } from './test/tiers.ts'
 import type { Tier } from './test/tiers.ts'
 

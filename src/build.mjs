@@ -27,13 +27,13 @@ const SCRATCH = join(ROOT, '.tmp')
 /** Of dist/: what it is made of. */
 const STAMP = 'build.json'
 /** Of dist/: an embedded database with the schema and nothing in it. */
-const TEMPLATE = 'store/pglite-template.tar.gz'
+const TEMPLATE = 'control/store/pglite-template.tar.gz'
 /** What besides src/ decides what a build is like. */
 const SETTINGS = ['package-lock.json', 'tsconfig.json', 'tsconfig.build.json', 'src/build.mjs']
 /** Packages of hundreds of modules, which each process would look up and read one by one: a start takes a second of the processor longer. */
 const BUNDLED = { typebox: 'typebox', 'typebox-value': 'typebox/value' }
 const BUNDLES = 'bundled'
-const TEMPLATE_SOURCE = /^store\/(migrations\/|migrate[.]ts|pglite-)/
+const TEMPLATE_SOURCE = /^control\/store\/(migrations\/|migrate[.]ts|pglite-)/
 const SPECIFIER = /(\bfrom\s*|\bimport\s*\(?\s*)(['"])([.]{1,2}\/[^'"\n]+)[.]ts\2/g
 const MAX_SWAPS = 100
 
@@ -216,7 +216,7 @@ async function addTemplate(directory) {
     copyFileSync(before, path)
     return
   }
-  const { makeTemplate } = await import(pathToFileURL(join(directory, 'store/pglite-template.js')).href)
+  const { makeTemplate } = await import(pathToFileURL(join(directory, 'control/store/pglite-template.js')).href)
   writeFileSync(path, await makeTemplate())
 }
 

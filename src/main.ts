@@ -1,5 +1,5 @@
-import { UsageError } from './config/config-error.ts'
-import { EXIT } from './core/exit-codes.ts'
+import { UsageError } from './shared/config/config-error.ts'
+import { EXIT } from './shared/core/exit-codes.ts'
 
 // Imported here, a package that is not installed is one line as well.
 import('./supervisor/run.ts')

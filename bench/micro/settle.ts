@@ -1,13 +1,13 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import type { BeginRecord, EndRecord } from '../../src/core/request-record.ts'
-import { systemClock } from '../../src/core/clock.ts'
-import { Journal } from '../../src/accounting/journal.ts'
-import { createSettler } from '../../src/settlement/settler.ts'
-import { migrate } from '../../src/store/migrate.ts'
-import { openPglite } from '../../src/store/pglite-database.ts'
-import { openPostgres } from '../../src/store/postgres-database.ts'
+import type { BeginRecord, EndRecord } from '../../src/shared/core/request-record.ts'
+import { systemClock } from '../../src/shared/runtime/clock.ts'
+import { Journal } from '../../src/journal/journal.ts'
+import { createSettler } from '../../src/control/settlement/settler.ts'
+import { migrate } from '../../src/control/store/migrate.ts'
+import { openPglite } from '../../src/control/store/pglite-database.ts'
+import { openPostgres } from '../../src/control/store/postgres-database.ts'
 
 /**
  * What a request costs from its records in the journal to its row, and how many rows there are a second:

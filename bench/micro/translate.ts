@@ -7,7 +7,7 @@
 import { performance } from 'node:perf_hooks'
 import { translateRequest } from '../../src/dialects/translate.ts'
 import type { Pair } from '../../src/dialects/translate.ts'
-import { WorkerPool } from '../../src/workers/pool.ts'
+import { WorkerPool } from '../../src/front/workers/pool.ts'
 
 const PAIR: Pair = { client: 'openai-chat', upstream: 'anthropic-messages' }
 const EDITS = { model: 'm', stream: false }

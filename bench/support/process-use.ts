@@ -1,5 +1,5 @@
 import { readFileSync, readdirSync } from 'node:fs'
-import { basename } from 'node:path'
+import { basename, dirname } from 'node:path'
 
 /** Clock ticks per second of /proc/<pid>/stat: USER_HZ, 100 on every Linux that Node runs on. */
 const TICKS_PER_SECOND = 100
@@ -50,10 +50,11 @@ export function cpuUsSince(root: number, before: ReadonlyMap<number, number>): M
   return used
 }
 
-/** A script of Node is known by its file, everything else by its executable. */
+/** A script of Node is known by its file, the entry of a process by its folder, everything else by its executable. */
 function programOf(pid: number): string {
   const words = (read(`/proc/${pid}/cmdline`) ?? '').split('\0')
-  return basename(words.find((word) => word.endsWith('.js')) ?? words[0] ?? '', '.js')
+  const file = words.find((word) => word.endsWith('.js')) ?? words[0] ?? ''
+  return basename(basename(file) === 'main.js' ? dirname(file) : file, '.js')
 }
 
 /** Mebibytes of memory of a tree of processes; what they share counts once. */

@@ -6,7 +6,7 @@ import { setPriority, tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { createInterface } from 'node:readline'
 import { setTimeout as elapsed } from 'node:timers/promises'
-import { generateApiKey } from '../../src/core/api-key.ts'
+import { generateApiKey } from '../../src/shared/core/api-key.ts'
 import { endWithThisProcess } from '../../test/support/end-with-this-process.ts'
 
 const DIST = resolve('dist')

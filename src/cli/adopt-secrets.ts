@@ -1,6 +1,6 @@
 import type { Command } from 'commander'
-import { loadOrCreateSecrets } from '../config/secrets.ts'
-import { adoptSecrets } from '../store/secrets-check.ts'
+import { loadOrCreateSecrets } from '../shared/config/secrets.ts'
+import { adoptSecrets } from '../control/store/secrets-check.ts'
 import { command, configOf } from './command.ts'
 import type { CommandContext, CommonOptions } from './command.ts'
 import { requireSchema, withDatabase } from './with-database.ts'

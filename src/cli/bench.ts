@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { existsSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import type { Command } from 'commander'
-import { EXIT } from '../core/exit-codes.ts'
+import { EXIT } from '../shared/core/exit-codes.ts'
 import { command } from './command.ts'
 import type { CommandContext } from './command.ts'
 

@@ -1,4 +1,4 @@
-import type { AuditEntry } from '../store/audit-log.ts'
+import type { AuditEntry } from '../control/store/audit-log.ts'
 
 /** Of rows of the audit log: whoever has the database at hand, and is nobody that the gateway knows. */
 export const BY_OPERATOR = {

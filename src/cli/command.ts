@@ -1,7 +1,7 @@
 import type { Command } from 'commander'
-import { readConfig } from '../config/config.ts'
-import type { Config } from '../config/shape.ts'
-import type { EXIT } from '../core/exit-codes.ts'
+import { readConfig } from '../shared/config/config.ts'
+import type { Config } from '../shared/config/shape.ts'
+import type { EXIT } from '../shared/core/exit-codes.ts'
 import type { Output } from './output.ts'
 
 export type ExitCode = (typeof EXIT)[keyof typeof EXIT]

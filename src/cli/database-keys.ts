@@ -1,17 +1,23 @@
-import { ENTERPRISE_KEYS } from '../api/operations/enterprise-keys.ts'
-import { KEYS } from '../api/operations/keys.ts'
+import { ENTERPRISE_KEYS } from '../shared/api/operations/enterprise-keys.ts'
+import { KEYS } from '../shared/api/operations/keys.ts'
 import type { RequestOf, ResultOf } from '../client/operations.ts'
-import { digestApiKey, generateApiKey, maskApiKey } from '../core/api-key.ts'
-import { newEntryKey, renderedEnterpriseKey, renderedKey } from '../management/entry-keys.ts'
-import { normalisePhone } from '../management/phone.ts'
-import type { Database, Queryable } from '../store/database.ts'
-import { insertAuditEntry } from '../store/audit-log.ts'
-import { findEnterprise } from '../store/enterprises.ts'
-import { insertEntryKey } from '../store/entry-keys.ts'
-import { deleteOwnedKey, findOwnedKey, listOwnedKeys, rotateOwnedKey, toggleOwnedKey } from '../store/owned-keys.ts'
-import type { KeyOwner, OwnedKey } from '../store/owned-keys.ts'
-import { findUserByPhone, listAdmins } from '../store/users.ts'
-import { OperationValidator } from '../validation/operation-validator.ts'
+import { digestApiKey, generateApiKey, maskApiKey } from '../shared/core/api-key.ts'
+import { newEntryKey, renderedEnterpriseKey, renderedKey } from '../control/management/entry-keys.ts'
+import { normalisePhone } from '../control/management/phone.ts'
+import type { Database, Queryable } from '../control/store/database.ts'
+import { insertAuditEntry } from '../control/store/audit-log.ts'
+import { findEnterprise } from '../control/store/enterprises.ts'
+import { insertEntryKey } from '../control/store/entry-keys.ts'
+import {
+  deleteOwnedKey,
+  findOwnedKey,
+  listOwnedKeys,
+  rotateOwnedKey,
+  toggleOwnedKey,
+} from '../control/store/owned-keys.ts'
+import type { KeyOwner, OwnedKey } from '../control/store/owned-keys.ts'
+import { findUserByPhone, listAdmins } from '../control/store/users.ts'
+import { OperationValidator } from '../control/management/operation-validator.ts'
 import { BY_OPERATOR } from './by-operator.ts'
 import type { KeysDoor, WhoseKeys } from './keys-door.ts'
 

@@ -1,8 +1,8 @@
 import { CommanderError } from 'commander'
 import { ApiError } from '../client/errors.ts'
-import { UsageError } from '../config/config-error.ts'
-import { EXIT } from '../core/exit-codes.ts'
-import { GatewayError } from '../core/errors.ts'
+import { UsageError } from '../shared/config/config-error.ts'
+import { EXIT } from '../shared/core/exit-codes.ts'
+import { GatewayError } from '../shared/core/errors.ts'
 import type { ExitCode } from './command.ts'
 import type { Output } from './output.ts'
 

@@ -1,6 +1,6 @@
 import type { Command } from 'commander'
 import type { RequestOf, ResultOf } from '../client/operations.ts'
-import { UsageError } from '../config/config-error.ts'
+import { UsageError } from '../shared/config/config-error.ts'
 import { command } from './command.ts'
 import type { CommandContext, CommonOptions } from './command.ts'
 import type { WhoseKeys } from './keys-door.ts'

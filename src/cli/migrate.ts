@@ -1,6 +1,6 @@
 import type { Command } from 'commander'
-import { EXIT } from '../core/exit-codes.ts'
-import { migrate, pendingMigrations } from '../store/migrate.ts'
+import { EXIT } from '../shared/core/exit-codes.ts'
+import { migrate, pendingMigrations } from '../control/store/migrate.ts'
 import { command, configOf } from './command.ts'
 import type { CommandContext, CommonOptions } from './command.ts'
 import { Progress } from './progress.ts'

@@ -1,4 +1,4 @@
-import { UsageError } from '../config/config-error.ts'
+import { UsageError } from '../shared/config/config-error.ts'
 
 const MAX_BYTES = 1024
 

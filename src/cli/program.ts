@@ -1,6 +1,6 @@
 import { Command, CommanderError } from 'commander'
-import { ownVersion } from '../config/own-version.ts'
-import { EXIT } from '../core/exit-codes.ts'
+import { ownVersion } from '../shared/config/own-version.ts'
+import { EXIT } from '../shared/core/exit-codes.ts'
 import { addAdoptSecrets } from './adopt-secrets.ts'
 import { addBench } from './bench.ts'
 import type { ExitCode } from './command.ts'

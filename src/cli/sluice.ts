@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-import { EXIT } from '../core/exit-codes.ts'
+import { EXIT } from '../shared/core/exit-codes.ts'
 import { main } from './program.ts'
 
 // Who reads may have seen enough: sluice keys list | head -1

@@ -1,9 +1,9 @@
-import type { Config } from '../config/shape.ts'
-import { controlDirectory, lockDataDirectory } from '../store/data-directory.ts'
-import type { DataDirectoryLock } from '../store/data-directory.ts'
-import type { Database } from '../store/database.ts'
-import { pendingMigrations } from '../store/migrate.ts'
-import { openDatabase } from '../store/open-database.ts'
+import type { Config } from '../shared/config/shape.ts'
+import { controlDirectory, lockDataDirectory } from '../shared/runtime/data-directory.ts'
+import type { DataDirectoryLock } from '../shared/runtime/data-directory.ts'
+import type { Database } from '../control/store/database.ts'
+import { pendingMigrations } from '../control/store/migrate.ts'
+import { openDatabase } from '../control/store/open-database.ts'
 import type { Output } from './output.ts'
 
 /**

@@ -1,6 +1,6 @@
 import { SluiceClient } from '../client/client.ts'
-import { UsageError } from '../config/config-error.ts'
-import { secretsOf } from '../store/secrets-check.ts'
+import { UsageError } from '../shared/config/config-error.ts'
+import { secretsOf } from '../control/store/secrets-check.ts'
 import { ClientKeys } from './client-keys.ts'
 import { configOf } from './command.ts'
 import type { CommonOptions } from './command.ts'

@@ -1,4 +1,4 @@
-import type { ErrorType } from '../api/error.ts'
+import type { ErrorType } from '../shared/api/error.ts'
 
 /** Whatever a call may fail with, but for wrong arguments (TypeError) and the reason of the caller's own signal. */
 export class SluiceError extends Error {

@@ -1,5 +1,5 @@
-import type { AnswerOf, BodyOf, ParamsOf, QueryOf } from '../api/operation.ts'
-import type { OperationName, Operations } from '../api/operations/index.ts'
+import type { AnswerOf, BodyOf, ParamsOf, QueryOf } from '../shared/api/operation.ts'
+import type { OperationName, Operations } from '../shared/api/operations/index.ts'
 import type { ByteStream } from './byte-stream.ts'
 import type { CallOptions } from './options.ts'
 import type { ROUTES } from './routes.ts'

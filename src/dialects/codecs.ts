@@ -1,5 +1,5 @@
-import type { ClientCodec, UpstreamCodec } from '../core/codec.ts'
-import type { WireDialect } from '../core/conversation.ts'
+import type { ClientCodec, UpstreamCodec } from '../shared/core/codec.ts'
+import type { WireDialect } from '../shared/core/conversation.ts'
 import { messagesCodec } from './anthropic-messages/codec.ts'
 import { vertexMessagesCodec } from './anthropic-vertex/codec.ts'
 import { invokeCodec } from './bedrock-invoke/codec.ts'

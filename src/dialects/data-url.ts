@@ -1,4 +1,4 @@
-import type { MediaSource } from '../core/content.ts'
+import type { MediaSource } from '../shared/core/content.ts'
 
 const BASE64 = ';base64,'
 /** A media type is not longer; what has no comma by then is no data URL. */

@@ -1,4 +1,4 @@
-import type { JsonObject } from '../core/json-object.ts'
+import type { JsonObject } from '../shared/core/json-object.ts'
 
 /** Asks for JSON where a dialect has no field for it. */
 export function jsonInstruction(): string {

@@ -1,6 +1,6 @@
-import type { UpstreamDialectName } from '../core/endpoint.ts'
-import { AwsFrameSplitter } from '../wire/aws-event-stream.ts'
-import { SseSplitter } from '../wire/sse.ts'
+import type { UpstreamDialectName } from '../shared/core/endpoint.ts'
+import { AwsFrameSplitter } from '../shared/wire/aws-event-stream.ts'
+import { SseSplitter } from '../shared/wire/sse.ts'
 import { upstreamCodec } from './codecs.ts'
 
 /** Is given `bytes[start, end)`, one whole event. False: no more. */

@@ -1,5 +1,5 @@
-import type { Conversation, NativeTool } from '../core/conversation.ts'
-import type { JsonObject } from '../core/json-object.ts'
+import type { Conversation, NativeTool } from '../shared/core/conversation.ts'
+import type { JsonObject } from '../shared/core/json-object.ts'
 import { put } from './fields.ts'
 import { asObject, valueAt } from './json-value.ts'
 import type { LossReport } from './losses.ts'

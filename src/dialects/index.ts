@@ -1,5 +1,5 @@
-import type { Dialect } from '../core/dialect.ts'
-import type { BodyDialectName } from '../core/endpoint.ts'
+import type { Dialect } from '../shared/core/dialect.ts'
+import type { BodyDialectName } from '../shared/core/endpoint.ts'
 import { anthropicMessages } from './anthropic-messages/index.ts'
 import { openaiChat } from './openai-chat/index.ts'
 import { openaiEmbeddings } from './openai-embeddings/index.ts'

@@ -1,6 +1,6 @@
-import type { Conversation, Role, WireDialect } from '../core/conversation.ts'
-import { GatewayError } from '../core/errors.ts'
-import type { JsonObject } from '../core/json-object.ts'
+import type { Conversation, Role, WireDialect } from '../shared/core/conversation.ts'
+import { GatewayError } from '../shared/core/errors.ts'
+import type { JsonObject } from '../shared/core/json-object.ts'
 
 /** `refuse`: the answer would not be what was asked for. `drop`: the answer is the same in kind. */
 type Loss = 'drop' | 'refuse'

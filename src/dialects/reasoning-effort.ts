@@ -1,4 +1,4 @@
-import type { Reasoning } from '../core/conversation.ts'
+import type { Reasoning } from '../shared/core/conversation.ts'
 
 // How much a model thinks is said in words by some dialects, in tokens by others.
 

@@ -1,5 +1,5 @@
-import type { WireDialect } from '../core/conversation.ts'
-import type { GatewayError } from '../core/errors.ts'
+import type { WireDialect } from '../shared/core/conversation.ts'
+import type { GatewayError } from '../shared/core/errors.ts'
 import { unsupported } from './losses.ts'
 
 type Media = 'image' | 'document'

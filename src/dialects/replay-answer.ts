@@ -1,5 +1,5 @@
-import type { Answer } from '../core/answer.ts'
-import type { StreamEvent } from '../core/stream-event.ts'
+import type { Answer } from '../shared/core/answer.ts'
+import type { StreamEvent } from '../shared/core/stream-event.ts'
 import { inputText } from './tool-input.ts'
 
 /** The events of a whole answer, for clients that asked for a stream where the upstream gave none. */

@@ -1,8 +1,8 @@
-import type { Answer, Stop } from '../core/answer.ts'
-import type { Restoration, ToolAlias } from '../core/codec.ts'
-import { textBlock } from '../core/content.ts'
-import type { Block, ToolCallBlock } from '../core/content.ts'
-import type { StreamEvent, ToolStartEvent } from '../core/stream-event.ts'
+import type { Answer, Stop } from '../shared/core/answer.ts'
+import type { Restoration, ToolAlias } from '../shared/core/codec.ts'
+import { textBlock } from '../shared/core/content.ts'
+import type { Block, ToolCallBlock } from '../shared/core/content.ts'
+import type { StreamEvent, ToolStartEvent } from '../shared/core/stream-event.ts'
 import { inputObject, inputText } from './tool-input.ts'
 
 // A request that could not be said as it was is undone in its answer: names of tools, free text for input, the tool whose

@@ -1,4 +1,4 @@
-import type { StopReason } from '../core/answer.ts'
+import type { StopReason } from '../shared/core/answer.ts'
 
 /** Whether tools are to be called is told by the calls, not by the upstream's word for it. */
 export function stopByCalls(reason: StopReason, hasCalls: boolean): StopReason {

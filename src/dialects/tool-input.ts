@@ -1,4 +1,4 @@
-import type { JsonObject } from '../core/json-object.ts'
+import type { JsonObject } from '../shared/core/json-object.ts'
 import { asObject } from './json-value.ts'
 
 /** Holds the input of a call whose text is not JSON, so that it survives where only objects can be said. */

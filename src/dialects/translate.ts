@@ -1,12 +1,19 @@
-import type { Answer } from '../core/answer.ts'
-import { isFailure } from '../core/codec.ts'
-import type { AnswerOptions, ClientCodec, Restoration, StreamDecoder, StreamEncoder, Target } from '../core/codec.ts'
-import type { Block } from '../core/content.ts'
-import type { BufferedAnswer, UpstreamFailure } from '../core/dialect.ts'
-import type { DialectName, UpstreamDialectName } from '../core/endpoint.ts'
-import type { GatewayError } from '../core/errors.ts'
-import type { JsonObject } from '../core/json-object.ts'
-import type { StreamEvent } from '../core/stream-event.ts'
+import type { Answer } from '../shared/core/answer.ts'
+import { isFailure } from '../shared/core/codec.ts'
+import type {
+  AnswerOptions,
+  ClientCodec,
+  Restoration,
+  StreamDecoder,
+  StreamEncoder,
+  Target,
+} from '../shared/core/codec.ts'
+import type { Block } from '../shared/core/content.ts'
+import type { BufferedAnswer, UpstreamFailure } from '../shared/core/dialect.ts'
+import type { DialectName, UpstreamDialectName } from '../shared/core/endpoint.ts'
+import type { GatewayError } from '../shared/core/errors.ts'
+import type { JsonObject } from '../shared/core/json-object.ts'
+import type { StreamEvent } from '../shared/core/stream-event.ts'
 import { clientCodec, upstreamCodec } from './codecs.ts'
 import { AnswerCollector } from './collect-answer.ts'
 import { TRUNCATED_STREAM } from './event.ts'

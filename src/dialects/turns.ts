@@ -1,6 +1,6 @@
-import { textBlock, toolResultBlock } from '../core/content.ts'
-import type { Block, ToolResultBlock } from '../core/content.ts'
-import type { Message } from '../core/conversation.ts'
+import { textBlock, toolResultBlock } from '../shared/core/content.ts'
+import type { Block, ToolResultBlock } from '../shared/core/content.ts'
+import type { Message } from '../shared/core/conversation.ts'
 
 /** What one side says at a time, brought to what services with strict turns take. */
 export interface Turn {

@@ -1,4 +1,4 @@
-import { writeAwsFrame } from '../wire/aws-event-stream.ts'
+import { writeAwsFrame } from '../shared/wire/aws-event-stream.ts'
 import type { PlannedCall } from './answer.ts'
 import { bedrockErrorBody, bedrockErrorHeaders, bedrockException } from './bedrock-errors.ts'
 import { EventList, type StreamEvent } from './events.ts'

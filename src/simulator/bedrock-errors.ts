@@ -1,4 +1,4 @@
-import { writeAwsFrame } from '../wire/aws-event-stream.ts'
+import { writeAwsFrame } from '../shared/wire/aws-event-stream.ts'
 import type { ErrorContext } from './wire.ts'
 
 interface ErrorRow {

@@ -1,4 +1,4 @@
-import { emptyFields } from '../core/fields.ts'
+import { emptyFields } from '../shared/runtime/fields.ts'
 
 export interface RequestHead {
   readonly method: string

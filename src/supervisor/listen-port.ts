@@ -82,7 +82,7 @@ function listen(host: string, port: number, { reusePort } = { reusePort: true })
 
 /** The library shares a port that it is given, not one that it is to find. */
 async function listenAsFronts(host: string): Promise<HeldPort> {
-  const { loadUws } = await import('../server/uws.ts')
+  const { loadUws } = await import('../front/server/uws.ts')
   const { uws } = loadUws(process.env['SLUICE_UWS_BUILD'] || undefined)
   for (let tries = 0; tries < MAX_TRIES; tries++) {
     const found = await listen(host, 0)

@@ -1,4 +1,4 @@
-import type { Config } from '../config/shape.ts'
+import type { Config } from '../shared/config/shape.ts'
 
 interface Setup {
   readonly type: 'setup'

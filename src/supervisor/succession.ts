@@ -1,7 +1,7 @@
 import { readFileSync, readdirSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { isAlive, lockHolder, processIdentity } from '../store/data-directory.ts'
-import type { ProcessIdentity } from '../store/data-directory.ts'
+import { isAlive, lockHolder, processIdentity } from '../shared/runtime/data-directory.ts'
+import type { ProcessIdentity } from '../shared/runtime/data-directory.ts'
 
 /** A gateway that is about to end, as it says in its data directory: the next one may begin beside it. */
 export interface Leaving {

@@ -2,7 +2,7 @@ import { fork } from 'node:child_process'
 import type { ChildProcess } from 'node:child_process'
 import { availableParallelism } from 'node:os'
 import { fileURLToPath } from 'node:url'
-import type { Logger } from '../telemetry/logger.ts'
+import type { Logger } from '../shared/telemetry/logger.ts'
 import type { ControlSetup, EndReason, FirstRun, FromChild, FrontSetup, ToChild } from './messages.ts'
 
 export type ChildKind = 'control' | 'front' | 'simulator'
@@ -43,8 +43,8 @@ const V8_OPTIONS: Readonly<Record<ChildKind, readonly string[]>> = {
   simulator: [],
 }
 const ENTRIES: Readonly<Record<ChildKind, string>> = {
-  control: '../control.js',
-  front: '../front.js',
+  control: '../control/main.js',
+  front: '../front/main.js',
   simulator: '../simulator/main.js',
 }
 

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { BinaryRows } from '../../src/store/binary-copy.ts'
-import type { Database } from '../../src/store/database.ts'
-import { DatabaseError, isDataError } from '../../src/store/database.ts'
+import { BinaryRows } from '../../src/control/store/binary-copy.ts'
+import type { Database } from '../../src/control/store/database.ts'
+import { DatabaseError, isDataError } from '../../src/control/store/database.ts'
 
 /** What every `Database` does, whatever its driver: the same values in and out, the same errors, the same transactions. */
 export function databaseContract(open: () => Promise<Database>): void {

@@ -1,4 +1,4 @@
-import type { Database, Queryable } from '../../src/store/database.ts'
+import type { Database, Queryable } from '../../src/control/store/database.ts'
 
 /**
  * A database whose process ends at its `step`th operation, `before` it is sent or `after` it was carried out but before the

@@ -1,5 +1,5 @@
-import type { Choice } from '../../src/core/deployment.ts'
-import type { AttemptRecord, BeginRecord, EndRecord, JournalRecord } from '../../src/core/request-record.ts'
+import type { Choice } from '../../src/shared/core/deployment.ts'
+import type { AttemptRecord, BeginRecord, EndRecord, JournalRecord } from '../../src/shared/core/request-record.ts'
 import fc from '../support/fast-check.ts'
 
 const count = fc.nat({ max: 2 ** 31 })

@@ -1,4 +1,4 @@
-import type { JournalRecord } from '../../src/core/request-record.ts'
+import type { JournalRecord } from '../../src/shared/core/request-record.ts'
 import { aBegin, anEnd } from './journal-records.ts'
 import type { TestJournal, TestWriter } from './test-journal.ts'
 

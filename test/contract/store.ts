@@ -1,28 +1,28 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
-import { newRequestId } from '../../src/core/request-id.ts'
-import { NO_LIMITS } from '../../src/core/snapshot.ts'
-import type { EntryKey } from '../../src/core/snapshot.ts'
-import { LogKeeper } from '../../src/settlement/log-keeper.ts'
-import { rowOfEnd } from '../../src/settlement/rows.ts'
-import type { Database } from '../../src/store/database.ts'
+import { newRequestId } from '../../src/shared/core/request-id.ts'
+import { NO_LIMITS } from '../../src/shared/core/snapshot.ts'
+import type { EntryKey } from '../../src/shared/core/snapshot.ts'
+import { LogKeeper } from '../../src/control/settlement/log-keeper.ts'
+import { rowOfEnd } from '../../src/control/settlement/rows.ts'
+import type { Database } from '../../src/control/store/database.ts'
 import {
   insertEntryKey,
   listEntryKeysForSnapshot,
   setEntryKeyStatus,
   snapshotVersion,
   upsertEntryKeyByDigest,
-} from '../../src/store/entry-keys.ts'
-import { addDeadLetters, countDeadLetters, listDeadLetters } from '../../src/store/journal.ts'
-import { LogRows } from '../../src/store/log-rows.ts'
-import { migrate } from '../../src/store/migrate.ts'
-import { DAY_MS, LogPartitions } from '../../src/store/partitions.ts'
-import { findLogRow, listLogRows } from '../../src/store/request-log.ts'
-import type { LogCursor, LogFilter, LogPage, LogScope, RequestLogRow } from '../../src/store/request-log.ts'
-import { listLogDays } from '../../src/store/retention.ts'
-import { Rollups } from '../../src/store/rollups.ts'
-import { initialiseSetting, readSetting, writeSetting } from '../../src/store/settings.ts'
-import type { User } from '../../src/store/users.ts'
-import { countUsers, findUserByPhone, insertUser } from '../../src/store/users.ts'
+} from '../../src/control/store/entry-keys.ts'
+import { addDeadLetters, countDeadLetters, listDeadLetters } from '../../src/control/store/journal.ts'
+import { LogRows } from '../../src/control/store/log-rows.ts'
+import { migrate } from '../../src/control/store/migrate.ts'
+import { DAY_MS, LogPartitions } from '../../src/control/store/partitions.ts'
+import { findLogRow, listLogRows } from '../../src/control/store/request-log.ts'
+import type { LogCursor, LogFilter, LogPage, LogScope, RequestLogRow } from '../../src/control/store/request-log.ts'
+import { listLogDays } from '../../src/control/store/retention.ts'
+import { Rollups } from '../../src/control/store/rollups.ts'
+import { initialiseSetting, readSetting, writeSetting } from '../../src/control/store/settings.ts'
+import type { User } from '../../src/control/store/users.ts'
+import { countUsers, findUserByPhone, insertUser } from '../../src/control/store/users.ts'
 import { anEnd } from './journal-records.ts'
 
 const USER: User = {

@@ -1,9 +1,9 @@
 import { appendFileSync, mkdtempSync, readdirSync, rmSync, statSync, truncateSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import type { JournalRecord } from '../../src/core/request-record.ts'
-import { crc32c } from '../../src/wire/crc32c.ts'
-import { FrameWriter } from '../../src/wire/journal-frames.ts'
+import type { JournalRecord } from '../../src/shared/core/request-record.ts'
+import { crc32c } from '../../src/journal/crc32c.ts'
+import { FrameWriter } from '../../src/journal/frames.ts'
 
 /** A directory of segments, and who of its writers is alive. */
 export class TestJournal {

@@ -1,14 +1,14 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
-import type { ClaimRequest } from '../../src/core/job-claim.ts'
-import type { Database } from '../../src/store/database.ts'
-import { migrate } from '../../src/store/migrate.ts'
+import type { ClaimRequest } from '../../src/shared/core/job-claim.ts'
+import type { Database } from '../../src/control/store/database.ts'
+import { migrate } from '../../src/control/store/migrate.ts'
 import {
   claimVideoJob,
   endVideoJob,
   forgetVideoJobs,
   releaseVideoJob,
   setVideoJob,
-} from '../../src/store/video-jobs.ts'
+} from '../../src/control/store/video-jobs.ts'
 
 /** What every database has to do with video jobs. */
 export function videoJobsContract(open: () => Promise<Database>): void {

@@ -1,6 +1,6 @@
 import { Agent, request } from 'undici'
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { findWallet, moveWallet } from '../../src/ledger/wallet.ts'
+import { findWallet, moveWallet } from '../../src/control/ledger/wallet.ts'
 import type { Simulator } from '../../src/simulator/simulator.ts'
 import { startSimulator } from '../../src/simulator/simulator.ts'
 import { dose } from '../support/dose.ts'

@@ -1,4 +1,4 @@
-import type { ErrorCode } from '../../src/core/errors.ts'
+import type { ErrorCode } from '../../src/shared/core/errors.ts'
 import type { Behaviour, Fault } from '../../src/simulator/behaviour.ts'
 import type { Expectation, FaultGroup, FaultSource, KeyAfter, UpstreamFault } from '../support/upstream-fault.ts'
 import {
@@ -24,7 +24,7 @@ import type { RawPlay } from '../support/fault-upstream.ts'
 import { answerHead, httpAnswer } from '../support/fault-upstream.ts'
 
 /**
- * Every way in which an upstream has been seen to fail, and what comes of it. `src/gateway/upstream-faults.md` is made of
+ * Every way in which an upstream has been seen to fail, and what comes of it. `src/front/gateway/upstream-faults.md` is made of
  * this table; `upstream-faults.test.ts` holds the gateway to it.
  */
 

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { ERROR_CODES } from '../../src/core/errors.ts'
+import { ERROR_CODES } from '../../src/shared/core/errors.ts'
 import { eventsOf, expectChatError, expectMessagesError, expectNothingLeaked, jsonOf } from '../support/ai-calls.ts'
 import type { Answer } from '../support/ai-calls.ts'
 import { eventually } from '../support/eventually.ts'

@@ -4,7 +4,7 @@
  * Fix: the clock tells the present time; only the look at what has expired is coarse.
  */
 import { expect, it } from 'vitest'
-import { Deadline, DeadlineClock } from '../../src/core/deadlines.ts'
+import { Deadline, DeadlineClock } from '../../src/shared/runtime/deadlines.ts'
 
 it('grants a deadline its whole time though it was set long after the last tick', () => {
   let nowMs = 1_000

@@ -2,11 +2,11 @@
 // Cause: building or sending the request threw before the attempt was listening; nobody gave the slot back.
 // Fix: what is thrown there fails the attempt, which releases its slot like any other end.
 import { expect, it } from 'vitest'
-import { systemClock } from '../../src/core/clock.ts'
-import { DeadlineClock } from '../../src/core/deadlines.ts'
-import type { AttemptOutcome, Slot } from '../../src/core/deployment.ts'
+import { systemClock } from '../../src/shared/runtime/clock.ts'
+import { DeadlineClock } from '../../src/shared/runtime/deadlines.ts'
+import type { AttemptOutcome, Slot } from '../../src/shared/core/deployment.ts'
 import { dialectOf } from '../../src/dialects/index.ts'
-import { Attempt } from '../../src/gateway/attempt.ts'
+import { Attempt } from '../../src/front/gateway/attempt.ts'
 import { BODY, makeContext } from '../unit/gateway/context.ts'
 import { noTokens } from '../support/no-tokens.ts'
 import { noServices } from '../support/no-services.ts'

@@ -1,4 +1,4 @@
-import type { Block } from '../../src/core/content.ts'
+import type { Block } from '../../src/shared/core/content.ts'
 import type { ReadBlock } from './stream-reader.ts'
 
 /** Blocks of a whole answer as `readStream` has those of a stream; inputs of calls as values, in both. */

@@ -1,4 +1,4 @@
-import type { BudgetTruth } from '../../src/leases/authority.ts'
+import type { BudgetTruth } from '../../src/control/leases/authority.ts'
 import { writerOf } from './lease-world.ts'
 import type { LeaseWorld, WorldFront, WorldNode } from './lease-world.ts'
 import type { SeededRandom } from './seeded-random.ts'

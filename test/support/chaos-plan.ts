@@ -1,4 +1,4 @@
-import type { DialectName } from '../../src/core/endpoint.ts'
+import type { DialectName } from '../../src/shared/core/endpoint.ts'
 import type { Behaviour, Fault } from '../../src/simulator/behaviour.ts'
 import type { SeededRandom } from './seeded-random.ts'
 

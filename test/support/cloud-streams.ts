@@ -1,6 +1,6 @@
 import { upstreamCodec } from '../../src/dialects/codecs.ts'
-import type { StreamEvent } from '../../src/core/stream-event.ts'
-import { writeAwsFrame } from '../../src/wire/aws-event-stream.ts'
+import type { StreamEvent } from '../../src/shared/core/stream-event.ts'
+import { writeAwsFrame } from '../../src/shared/wire/aws-event-stream.ts'
 import { decodeStream } from './decode-stream.ts'
 import type { CloudFixture } from './recorded-fixtures.ts'
 

@@ -1,7 +1,7 @@
-import type { StreamDecoder } from '../../src/core/codec.ts'
-import type { StreamEvent } from '../../src/core/stream-event.ts'
-import { AwsFrameSplitter } from '../../src/wire/aws-event-stream.ts'
-import { SseSplitter } from '../../src/wire/sse.ts'
+import type { StreamDecoder } from '../../src/shared/core/codec.ts'
+import type { StreamEvent } from '../../src/shared/core/stream-event.ts'
+import { AwsFrameSplitter } from '../../src/shared/wire/aws-event-stream.ts'
+import { SseSplitter } from '../../src/shared/wire/sse.ts'
 
 /** Everything that a decoder makes of a body that comes in these chunks. */
 export function decodeStream(

@@ -1,5 +1,5 @@
-import { NO_LIMITS } from '../../src/core/snapshot.ts'
-import type { EntryKey } from '../../src/core/snapshot.ts'
+import { NO_LIMITS } from '../../src/shared/core/snapshot.ts'
+import type { EntryKey } from '../../src/shared/core/snapshot.ts'
 
 /** An entry key without restrictions, but for what is given. */
 export function entryKey(members: Partial<EntryKey> = {}): EntryKey {

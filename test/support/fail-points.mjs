@@ -36,8 +36,8 @@ function dieAt(point) {
 }
 
 async function watchFront() {
-  const { FrameWriter, readFrames } = await import('../../dist/wire/journal-frames.js')
-  const { decodeRecord } = await import('../../dist/wire/journal-record.js')
+  const { FrameWriter, readFrames } = await import('../../dist/journal/frames.js')
+  const { decodeRecord } = await import('../../dist/journal/record.js')
   const { openSync, writeSync, closeSync } = fs
   /** Descriptor → what of the segment is there. */
   const segments = new Map()

@@ -1,5 +1,5 @@
-import { GatewayError } from '../../src/core/errors.ts'
-import type { Exchange, HeaderList, IncomingRequest, Responder } from '../../src/core/exchange.ts'
+import { GatewayError } from '../../src/shared/core/errors.ts'
+import type { Exchange, HeaderList, IncomingRequest, Responder } from '../../src/shared/core/exchange.ts'
 
 /** The client's end of an exchange, without a socket: takes as much as it is told to, and leaves when it is told to. */
 export class FakeResponder implements Responder {

@@ -1,6 +1,6 @@
 import { createServer } from 'node:net'
 import type { AddressInfo, Server, Socket } from 'node:net'
-import type { UpstreamDialectName } from '../../src/core/endpoint.ts'
+import type { UpstreamDialectName } from '../../src/shared/core/endpoint.ts'
 
 /** A good answer of a provider, for plays that bend how it is sent. */
 export interface GoodAnswer {

@@ -1,5 +1,5 @@
 import { createHmac } from 'node:crypto'
-import type { JwtKey } from '../../src/config/secrets.ts'
+import type { JwtKey } from '../../src/shared/config/secrets.ts'
 
 type Json = Readonly<Record<string, unknown>>
 

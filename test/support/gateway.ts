@@ -1,4 +1,4 @@
-import type { UpstreamDialectName } from '../../src/core/endpoint.ts'
+import type { UpstreamDialectName } from '../../src/shared/core/endpoint.ts'
 import { spawn } from 'node:child_process'
 import type { ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
@@ -7,7 +7,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { inject } from 'vitest'
-import { generateApiKey } from '../../src/core/api-key.ts'
+import { generateApiKey } from '../../src/shared/core/api-key.ts'
 import { endWithThisProcess } from './end-with-this-process.ts'
 import { eventually } from './eventually.ts'
 import { QUICK_START } from './quick-start.ts'
@@ -124,8 +124,8 @@ export class TestGateway {
       const stat = readProc(pid, 'stat')
       const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
       if (Number(fields[1]) !== this.pid || fields[0] === 'Z') return []
-      const kind = /\/dist\/(?:(control|front)|(simulator)\/main)\.js/.exec(readProc(pid, 'cmdline'))
-      const name = kind?.[1] ?? kind?.[2]
+      const kind = /\/dist\/(control|front|simulator)\/main\.js/.exec(readProc(pid, 'cmdline'))
+      const name = kind?.[1]
       return name === undefined ? [] : [{ kind: name as 'control' | 'front' | 'simulator', pid }]
     })
   }

@@ -7,7 +7,7 @@ import type { TestProject } from 'vitest/node'
 import { watchOperations } from './operations-seen.ts'
 
 const BUILD = fileURLToPath(new URL('../../src/build.mjs', import.meta.url))
-const TEMPLATE = fileURLToPath(new URL('../../dist/store/pglite-template.tar.gz', import.meta.url))
+const TEMPLATE = fileURLToPath(new URL('../../dist/control/store/pglite-template.tar.gz', import.meta.url))
 
 declare module 'vitest' {
   interface ProvidedContext {
@@ -42,7 +42,7 @@ export default async function setup(project: TestProject): Promise<(() => Promis
 /** A copy of the one that the build has made. */
 async function makeTemplate(): Promise<string> {
   const directory = mkdtempSync(join(tmpdir(), 'sluice-template-'))
-  const { openPglite } = await import('../../src/store/pglite-database.ts')
+  const { openPglite } = await import('../../src/control/store/pglite-database.ts')
   const database = await openPglite(join(directory, 'database'), { template: TEMPLATE })
   await database.close()
   return directory

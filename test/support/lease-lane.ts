@@ -1,5 +1,5 @@
 import type { Redis } from 'ioredis'
-import type { RedisCall } from '../../src/store/redis-connection.ts'
+import type { RedisCall } from '../../src/control/store/redis-connection.ts'
 
 export interface LaneAnswers {
   readonly answers: readonly unknown[]

@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto'
-import type { LeaseReply, LeaseRequest, LeaseResume } from '../../src/core/allowance.ts'
-import type { Authority, BudgetTruth } from '../../src/leases/authority.ts'
-import { InProcessAuthority } from '../../src/leases/in-process-authority.ts'
-import { RedisAuthority } from '../../src/leases/redis-authority.ts'
-import { LeaseBook } from '../../src/limits/lease-book.ts'
+import type { LeaseReply, LeaseRequest, LeaseResume } from '../../src/shared/core/allowance.ts'
+import type { Authority, BudgetTruth } from '../../src/control/leases/authority.ts'
+import { InProcessAuthority } from '../../src/control/leases/in-process-authority.ts'
+import { RedisAuthority } from '../../src/control/leases/redis-authority.ts'
+import { LeaseBook } from '../../src/front/limits/lease-book.ts'
 import type { LeaseLane } from './lease-lane.ts'
 
 interface Event {

@@ -1,4 +1,4 @@
-import type { SlotSupply } from '../../src/scheduling/slot-supply.ts'
+import type { SlotSupply } from '../../src/front/scheduling/slot-supply.ts'
 
 /** Slots that come and go as a test says, like those that processes lend each other. */
 export class LentSlots implements SlotSupply {

@@ -1,5 +1,5 @@
 import { expect } from 'vitest'
-import { generateApiKey } from '../../src/core/api-key.ts'
+import { generateApiKey } from '../../src/shared/core/api-key.ts'
 import type { Simulator } from '../../src/simulator/simulator.ts'
 import { startSimulator } from '../../src/simulator/simulator.ts'
 import { eventually } from './eventually.ts'

@@ -1,4 +1,4 @@
-import type { SlotSupply } from '../../src/scheduling/slot-supply.ts'
+import type { SlotSupply } from '../../src/front/scheduling/slot-supply.ts'
 
 interface KeySlots {
   held: number

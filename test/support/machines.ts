@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { inject } from 'vitest'
-import { generateApiKey } from '../../src/core/api-key.ts'
+import { generateApiKey } from '../../src/shared/core/api-key.ts'
 import type { GatewayOptions, TestGateway } from './gateway.ts'
 import { startGateway } from './gateway.ts'
 import { createTestDatabase } from './test-database.ts'

@@ -1,9 +1,9 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect } from 'vitest'
-import type { OperationSpec } from '../../src/api/operation.ts'
-import { OPERATIONS } from '../../src/api/operations/index.ts'
-import type { OperationName } from '../../src/api/operations/index.ts'
+import type { OperationSpec } from '../../src/shared/api/operation.ts'
+import { OPERATIONS } from '../../src/shared/api/operations/index.ts'
+import type { OperationName } from '../../src/shared/api/operations/index.ts'
 import type { TestGateway } from './gateway.ts'
 import { witness } from './management-witness.ts'
 

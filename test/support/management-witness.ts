@@ -3,7 +3,7 @@ import type { ValidateFunction } from 'ajv/dist/2020.js'
 import { appendFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, inject } from 'vitest'
-import type { OperationSpec } from '../../src/api/operation.ts'
+import type { OperationSpec } from '../../src/shared/api/operation.ts'
 
 interface Response {
   readonly content?: Readonly<Record<string, unknown>>

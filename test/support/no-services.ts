@@ -1,4 +1,4 @@
-import { ServiceWords } from '../../src/gateway/services.ts'
+import { ServiceWords } from '../../src/front/gateway/services.ts'
 
 const refuse = (): never => {
   throw new Error('no service is to be asked here')

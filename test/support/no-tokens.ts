@@ -1,4 +1,4 @@
-import { GoogleTokens } from '../../src/upstream/google-tokens.ts'
+import { GoogleTokens } from '../../src/front/upstream/google-tokens.ts'
 
 const client = {
   send: (): never => {

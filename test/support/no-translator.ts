@@ -1,4 +1,4 @@
-import { Translator } from '../../src/gateway/translator.ts'
+import { Translator } from '../../src/front/gateway/translator.ts'
 
 const refuse = (): never => {
   throw new Error('nothing is to be translated here')

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll } from 'vitest'
-import type { Database } from '../../src/store/database.ts'
+import type { Database } from '../../src/control/store/database.ts'
 
 /**
  * One database for all suites of a file, empty for each: making one takes seconds. To be called outside of tests; what it

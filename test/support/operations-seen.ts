@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import type { TestProject } from 'vitest/node'
-import { OPERATIONS } from '../../src/api/operations/index.ts'
+import { OPERATIONS } from '../../src/shared/api/operations/index.ts'
 
 declare module 'vitest' {
   interface ProvidedContext {

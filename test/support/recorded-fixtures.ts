@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import type { CommonDialectName } from '../../src/core/endpoint.ts'
+import type { CommonDialectName } from '../../src/shared/core/endpoint.ts'
 
 const ROOT = fileURLToPath(new URL('../fixtures/recorded/', import.meta.url))
 

@@ -1,4 +1,4 @@
-import type { UpstreamDialectName } from '../../src/core/endpoint.ts'
+import type { UpstreamDialectName } from '../../src/shared/core/endpoint.ts'
 import type { RecordedAnswer } from '../../src/simulator/recorded.ts'
 import type { TestUpstream } from './gateway.ts'
 import type { RawPost } from './raw-client.ts'

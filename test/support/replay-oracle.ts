@@ -1,4 +1,4 @@
-import type { Usage } from '../../src/core/usage.ts'
+import type { Usage } from '../../src/shared/core/usage.ts'
 import { chatUsage, expectedOutcome, messagesUsage, textIn } from '../unit/dialects/stream-oracle.ts'
 import type { RecordedFixture } from './recorded-fixtures.ts'
 

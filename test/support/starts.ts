@@ -3,7 +3,7 @@ import { createServer } from 'node:net'
 import type { Server } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { generateApiKey } from '../../src/core/api-key.ts'
+import { generateApiKey } from '../../src/shared/core/api-key.ts'
 import type { Program } from './program.ts'
 import { copyMadeDatabase, runProgram, stopPrograms } from './program.ts'
 

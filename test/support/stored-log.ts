@@ -1,7 +1,7 @@
 import { existsSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
-import { openPglite } from '../../src/store/pglite-database.ts'
-import { openPostgres } from '../../src/store/postgres-database.ts'
+import { openPglite } from '../../src/control/store/pglite-database.ts'
+import { openPostgres } from '../../src/control/store/postgres-database.ts'
 
 export interface StoredRow {
   readonly id: string

@@ -1,6 +1,6 @@
-import type { Citation } from '../../src/core/content.ts'
-import type { UpstreamFailure } from '../../src/core/dialect.ts'
-import type { EndEvent, StreamEvent } from '../../src/core/stream-event.ts'
+import type { Citation } from '../../src/shared/core/content.ts'
+import type { UpstreamFailure } from '../../src/shared/core/dialect.ts'
+import type { EndEvent, StreamEvent } from '../../src/shared/core/stream-event.ts'
 
 export interface ReadBlock {
   readonly type: 'text' | 'thinking' | 'redacted' | 'tool' | 'native'

@@ -1,5 +1,5 @@
-import { FAILURE_RULES } from '../../src/gateway/failure-rules.ts'
-import { ERROR_CODES } from '../../src/core/errors.ts'
+import { FAILURE_RULES } from '../../src/front/gateway/failure-rules.ts'
+import { ERROR_CODES } from '../../src/shared/core/errors.ts'
 import { asksAnother, toldCode } from './upstream-fault.ts'
 import type { Expectation, FaultGroup, UpstreamFault } from './upstream-fault.ts'
 
@@ -23,7 +23,7 @@ Made of \`test/fault/upstream-fault-table.ts\`, which the gateway is held to in 
 
 const RULES = `## What an upstream says, whatever its status
 
-Made of \`src/gateway/failure-rules.ts\`. \`UPSTREAM_AUTH\`: the key is taken out and another one is tried; no client reads why.
+Made of \`src/front/gateway/failure-rules.ts\`. \`UPSTREAM_AUTH\`: the key is taken out and another one is tried; no client reads why.
 \`UPSTREAM_NOT_FOUND\`: another key is tried; when all say so, the client gets 404 \`MODEL_NOT_FOUND\`.
 \`CONTEXT_LENGTH_EXCEEDED\`: clients of chat and responses read the code \`context_length_exceeded\`, clients of messages a text
 that begins \`prompt is too long\`.

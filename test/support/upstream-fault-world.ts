@@ -1,4 +1,4 @@
-import type { UpstreamDialectName } from '../../src/core/endpoint.ts'
+import type { UpstreamDialectName } from '../../src/shared/core/endpoint.ts'
 import type { Simulator } from '../../src/simulator/simulator.ts'
 import { startSimulator } from '../../src/simulator/simulator.ts'
 import { call, HELLO, HELLO_MESSAGES } from './ai-calls.ts'

@@ -1,7 +1,7 @@
-import type { UpstreamDialectName } from '../../src/core/endpoint.ts'
-import { ERROR_CODES } from '../../src/core/errors.ts'
-import type { ErrorCode } from '../../src/core/errors.ts'
-import type { Settlement } from '../../src/core/usage.ts'
+import type { UpstreamDialectName } from '../../src/shared/core/endpoint.ts'
+import { ERROR_CODES } from '../../src/shared/core/errors.ts'
+import type { ErrorCode } from '../../src/shared/core/errors.ts'
+import type { Settlement } from '../../src/shared/core/usage.ts'
 import type { Behaviour } from '../../src/simulator/behaviour.ts'
 import type { RawPlay } from './fault-upstream.ts'
 

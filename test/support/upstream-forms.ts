@@ -1,4 +1,4 @@
-import type { UpstreamDialectName } from '../../src/core/endpoint.ts'
+import type { UpstreamDialectName } from '../../src/shared/core/endpoint.ts'
 import type { TestUpstream } from './gateway.ts'
 
 interface UpstreamForm {

@@ -1,4 +1,4 @@
-import type { Config } from '../../config/shape.ts'
+import type { Config } from '../../shared/config/shape.ts'
 import { failed, ok, reasonOf, skipped, warning } from './finding.ts'
 import type { Finding } from './finding.ts'
 

@@ -1,5 +1,5 @@
-import type { Block, Citation, MediaSource } from '../../core/content.ts'
-import type { JsonObject } from '../../core/json-object.ts'
+import type { Block, Citation, MediaSource } from '../../shared/core/content.ts'
+import type { JsonObject } from '../../shared/core/json-object.ts'
 import { writeCacheMark } from '../cache-mark.ts'
 import { put, putExtra } from '../fields.ts'
 import { inputObject } from '../tool-input.ts'

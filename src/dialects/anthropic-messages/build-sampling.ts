@@ -1,5 +1,5 @@
-import type { Target } from '../../core/codec.ts'
-import type { Conversation } from '../../core/conversation.ts'
+import type { Target } from '../../shared/core/codec.ts'
+import type { Conversation } from '../../shared/core/conversation.ts'
 import type { LossReport } from '../losses.ts'
 
 const HIGHEST_TEMPERATURE = 1

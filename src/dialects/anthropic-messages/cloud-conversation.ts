@@ -1,5 +1,5 @@
-import type { Block, MediaSource } from '../../core/content.ts'
-import type { Conversation, Message } from '../../core/conversation.ts'
+import type { Block, MediaSource } from '../../shared/core/content.ts'
+import type { Conversation, Message } from '../../shared/core/conversation.ts'
 import { isBillingHeader } from '../billing-header.ts'
 import { remoteMedia } from '../remote-media.ts'
 import { unsealSignature } from '../thought-signature.ts'

@@ -1,4 +1,4 @@
-import type { GatewayError } from '../../core/errors.ts'
+import type { GatewayError } from '../../shared/core/errors.ts'
 
 const TOO_LONG = 'prompt is too long'
 

@@ -1,5 +1,5 @@
-import type { BodyEdits } from '../../core/dialect.ts'
-import type { RequestBody } from '../../core/request-body.ts'
+import type { BodyEdits } from '../../shared/core/dialect.ts'
+import type { RequestBody } from '../../shared/core/request-body.ts'
 import { editMember, spliceMembers } from '../body-edits.ts'
 import { asObject } from '../json-value.ts'
 import { THOUGHT_FORMAT } from '../thought-signature.ts'

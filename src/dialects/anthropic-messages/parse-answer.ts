@@ -1,5 +1,5 @@
-import type { Answer } from '../../core/answer.ts'
-import type { UpstreamFailure } from '../../core/dialect.ts'
+import type { Answer } from '../../shared/core/answer.ts'
+import type { UpstreamFailure } from '../../shared/core/dialect.ts'
 import { failureOf } from '../failure.ts'
 import { restOf, textOr } from '../fields.ts'
 import { asObject } from '../json-value.ts'

@@ -5,9 +5,9 @@ import {
   thinkingBlock,
   toolCallBlock,
   toolResultBlock,
-} from '../../core/content.ts'
-import type { Block, Citation, MediaSource } from '../../core/content.ts'
-import type { JsonObject } from '../../core/json-object.ts'
+} from '../../shared/core/content.ts'
+import type { Block, Citation, MediaSource } from '../../shared/core/content.ts'
+import type { JsonObject } from '../../shared/core/json-object.ts'
 import { readCacheMark } from '../cache-mark.ts'
 import { booleanOrNull, objects, restOf, textOr } from '../fields.ts'
 import { asObject, valueAt } from '../json-value.ts'

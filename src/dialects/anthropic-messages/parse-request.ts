@@ -1,5 +1,13 @@
-import type { Conversation, Message, OutputFormat, Reasoning, Role, Tool, ToolChoice } from '../../core/conversation.ts'
-import type { JsonObject } from '../../core/json-object.ts'
+import type {
+  Conversation,
+  Message,
+  OutputFormat,
+  Reasoning,
+  Role,
+  Tool,
+  ToolChoice,
+} from '../../shared/core/conversation.ts'
+import type { JsonObject } from '../../shared/core/json-object.ts'
 import { readCacheMark } from '../cache-mark.ts'
 import { booleanOrNull, numberOrNull, objects, restOf, textOr, withOddSchema } from '../fields.ts'
 import { asObject, valueAt } from '../json-value.ts'

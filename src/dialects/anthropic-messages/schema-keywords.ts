@@ -1,4 +1,4 @@
-import type { JsonObject } from '../../core/json-object.ts'
+import type { JsonObject } from '../../shared/core/json-object.ts'
 import { asObject } from '../json-value.ts'
 
 /** What the service's schema compiler refuses; the answer may break these, its shape holds. */

@@ -1,4 +1,4 @@
-import type { Usage } from '../../core/usage.ts'
+import type { Usage } from '../../shared/core/usage.ts'
 import { asObject, valueAt } from '../json-value.ts'
 import { boundUsage, firstCount, isImpossible, tokenCount } from '../token-count.ts'
 

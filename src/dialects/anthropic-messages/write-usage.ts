@@ -1,5 +1,5 @@
-import type { JsonObject } from '../../core/json-object.ts'
-import type { Usage } from '../../core/usage.ts'
+import type { JsonObject } from '../../shared/core/json-object.ts'
+import type { Usage } from '../../shared/core/usage.ts'
 
 /** Prompt tokens are split here: what was read from the cache or written to it does not count as input. */
 export function writeUsage(usage: Usage): JsonObject {

@@ -1,5 +1,5 @@
-import type { UpstreamFailure } from '../../core/dialect.ts'
-import type { AwsFrame } from '../../wire/aws-event-stream.ts'
+import type { UpstreamFailure } from '../../shared/core/dialect.ts'
+import type { AwsFrame } from '../../shared/wire/aws-event-stream.ts'
 import { failureOf, readFailureBody } from '../failure.ts'
 import { parseRange } from '../event.ts'
 import { textOr } from '../fields.ts'

@@ -1,4 +1,4 @@
-import type { UpstreamCodec } from '../../core/codec.ts'
+import type { UpstreamCodec } from '../../shared/core/codec.ts'
 import { buildCloudRequest } from '../anthropic-messages/cloud-body.ts'
 import type { Cloud } from '../anthropic-messages/cloud-body.ts'
 import { messagesCodec } from '../anthropic-messages/codec.ts'

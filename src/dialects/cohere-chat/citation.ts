@@ -1,5 +1,5 @@
-import type { Citation } from '../../core/content.ts'
-import type { JsonObject } from '../../core/json-object.ts'
+import type { Citation } from '../../shared/core/content.ts'
+import type { JsonObject } from '../../shared/core/json-object.ts'
 import { numberOrNull, objects, textOr } from '../fields.ts'
 import { asObject } from '../json-value.ts'
 

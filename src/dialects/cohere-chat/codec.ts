@@ -1,4 +1,4 @@
-import type { UpstreamCodec } from '../../core/codec.ts'
+import type { UpstreamCodec } from '../../shared/core/codec.ts'
 import { buildRequest } from './build-request.ts'
 import { CohereDecoder } from './decoder.ts'
 import { parseAnswer } from './parse-answer.ts'

@@ -1,5 +1,5 @@
-import type { Stop, StopReason } from '../../core/answer.ts'
-import type { UpstreamFailure } from '../../core/dialect.ts'
+import type { Stop, StopReason } from '../../shared/core/answer.ts'
+import type { UpstreamFailure } from '../../shared/core/dialect.ts'
 import { stopByCalls } from '../stop-by-calls.ts'
 import { textOr } from '../fields.ts'
 

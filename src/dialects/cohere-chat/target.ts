@@ -1,4 +1,4 @@
-import type { Target } from '../../core/codec.ts'
+import type { Target } from '../../shared/core/codec.ts'
 
 /** What most current models of the service take; those that reason are told apart by their catalogue. */
 export const COHERE_TARGET: Target = {

@@ -1,4 +1,4 @@
-import type { UpstreamFailure } from '../../core/dialect.ts'
+import type { UpstreamFailure } from '../../shared/core/dialect.ts'
 import { put } from '../fields.ts'
 import { readInputUsage } from '../input-usage.ts'
 import { asObject } from '../json-value.ts'

@@ -1,5 +1,5 @@
-import type { MediaSource } from '../../core/content.ts'
-import type { JsonObject } from '../../core/json-object.ts'
+import type { MediaSource } from '../../shared/core/content.ts'
+import type { JsonObject } from '../../shared/core/json-object.ts'
 import { plainMediaType } from '../data-url.ts'
 
 const BY_EXTENSION: Readonly<Record<string, string>> = {

@@ -1,6 +1,6 @@
-import type { Target } from '../../core/codec.ts'
-import type { Conversation, Reasoning } from '../../core/conversation.ts'
-import type { JsonObject } from '../../core/json-object.ts'
+import type { Target } from '../../shared/core/codec.ts'
+import type { Conversation, Reasoning } from '../../shared/core/conversation.ts'
+import type { JsonObject } from '../../shared/core/json-object.ts'
 import type { LossReport } from '../losses.ts'
 import { effortOf, nearestEffort } from '../reasoning-effort.ts'
 

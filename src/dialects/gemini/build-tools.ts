@@ -1,5 +1,5 @@
-import type { Conversation, Tool } from '../../core/conversation.ts'
-import type { JsonObject } from '../../core/json-object.ts'
+import type { Conversation, Tool } from '../../shared/core/conversation.ts'
+import type { JsonObject } from '../../shared/core/json-object.ts'
 import { put } from '../fields.ts'
 import { refuseLostChoice } from '../hosted-tools.ts'
 import type { LossReport } from '../losses.ts'

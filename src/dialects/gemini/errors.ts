@@ -1,4 +1,4 @@
-import type { UpstreamFailure } from '../../core/dialect.ts'
+import type { UpstreamFailure } from '../../shared/core/dialect.ts'
 import { failureOf } from '../failure.ts'
 import { objects, textOr } from '../fields.ts'
 import { asObject } from '../json-value.ts'

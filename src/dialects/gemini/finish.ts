@@ -1,4 +1,4 @@
-import type { Stop, StopReason } from '../../core/answer.ts'
+import type { Stop, StopReason } from '../../shared/core/answer.ts'
 import { stopByCalls } from '../stop-by-calls.ts'
 
 /** `failed`: what the model made could not be used. */

@@ -1,6 +1,6 @@
-import type { Answer } from '../../core/answer.ts'
-import type { UpstreamFailure } from '../../core/dialect.ts'
-import type { StreamEvent } from '../../core/stream-event.ts'
+import type { Answer } from '../../shared/core/answer.ts'
+import type { UpstreamFailure } from '../../shared/core/dialect.ts'
+import type { StreamEvent } from '../../shared/core/stream-event.ts'
 import { AnswerCollector } from '../collect-answer.ts'
 import { ResponseReader } from './response-reader.ts'
 

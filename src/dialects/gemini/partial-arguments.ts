@@ -1,4 +1,4 @@
-import type { JsonObject } from '../../core/json-object.ts'
+import type { JsonObject } from '../../shared/core/json-object.ts'
 import { objects, textOr } from '../fields.ts'
 
 const MAX_DEPTH = 64

@@ -1,4 +1,4 @@
-import type { JsonObject } from '../../core/json-object.ts'
+import type { JsonObject } from '../../shared/core/json-object.ts'
 import { arrayOf } from '../fields.ts'
 import { asObject } from '../json-value.ts'
 

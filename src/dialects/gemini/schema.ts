@@ -1,4 +1,4 @@
-import type { JsonObject } from '../../core/json-object.ts'
+import type { JsonObject } from '../../shared/core/json-object.ts'
 import { arrayOf, objects, textOr } from '../fields.ts'
 import { asObject } from '../json-value.ts'
 import { SchemaReferences } from './schema-references.ts'

@@ -1,8 +1,8 @@
-import type { StreamDecoder } from '../../core/codec.ts'
-import type { UpstreamFailure } from '../../core/dialect.ts'
-import type { StreamEvent } from '../../core/stream-event.ts'
-import type { Usage } from '../../core/usage.ts'
-import { joinData, SseFields } from '../../wire/sse.ts'
+import type { StreamDecoder } from '../../shared/core/codec.ts'
+import type { UpstreamFailure } from '../../shared/core/dialect.ts'
+import type { StreamEvent } from '../../shared/core/stream-event.ts'
+import type { Usage } from '../../shared/core/usage.ts'
+import { joinData, SseFields } from '../../shared/wire/sse.ts'
 import { INVALID_EVENT, isDone } from '../event.ts'
 import { ResponseReader } from './response-reader.ts'
 

@@ -1,4 +1,4 @@
-import type { Target } from '../../core/codec.ts'
+import type { Target } from '../../shared/core/codec.ts'
 
 /**
  * What current models of the Gemini API take. Older ones think by a budget (`reasoning: 'budget'`); only a model with the

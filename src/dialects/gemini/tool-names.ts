@@ -1,4 +1,4 @@
-import type { Restoration, ToolAlias } from '../../core/codec.ts'
+import type { Restoration, ToolAlias } from '../../shared/core/codec.ts'
 import { ToolNames } from '../tool-names.ts'
 
 const MAX_NAME_LENGTH = 64

@@ -1,5 +1,5 @@
-import type { JsonObject } from '../../core/json-object.ts'
-import type { Usage } from '../../core/usage.ts'
+import type { JsonObject } from '../../shared/core/json-object.ts'
+import type { Usage } from '../../shared/core/usage.ts'
 import { boundUsage, isImpossible, tokenCount } from '../token-count.ts'
 
 const COUNTS = [

@@ -1,6 +1,6 @@
-import type { UpstreamFailure } from '../../core/dialect.ts'
-import type { JsonObject } from '../../core/json-object.ts'
-import type { Usage } from '../../core/usage.ts'
+import type { UpstreamFailure } from '../../shared/core/dialect.ts'
+import type { JsonObject } from '../../shared/core/json-object.ts'
+import type { Usage } from '../../shared/core/usage.ts'
 import type { BuiltCall } from '../services/codec.ts'
 
 /** What one call is asked for. */

@@ -1,5 +1,5 @@
-import type { UpstreamFailure } from '../../core/dialect.ts'
-import type { JsonObject } from '../../core/json-object.ts'
+import type { UpstreamFailure } from '../../shared/core/dialect.ts'
+import type { JsonObject } from '../../shared/core/json-object.ts'
 import { objects, put, textOr } from '../fields.ts'
 import { googlePath } from '../gemini/address.ts'
 import { geminiFailure } from '../gemini/errors.ts'

@@ -1,4 +1,4 @@
-import type { BufferedAnswer } from '../../core/dialect.ts'
+import type { BufferedAnswer } from '../../shared/core/dialect.ts'
 import { failureOf } from '../failure.ts'
 import { textBytes } from '../answer-text.ts'
 import { asObject, valueAt } from '../json-value.ts'

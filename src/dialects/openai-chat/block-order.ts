@@ -1,5 +1,5 @@
-import type { Citation } from '../../core/content.ts'
-import type { StreamEvent } from '../../core/stream-event.ts'
+import type { Citation } from '../../shared/core/content.ts'
+import type { StreamEvent } from '../../shared/core/stream-event.ts'
 import { SIGNED_FORMAT } from '../signed-thinking.ts'
 import { JsonDepth } from '../json-depth.ts'
 

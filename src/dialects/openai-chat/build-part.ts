@@ -1,5 +1,5 @@
-import type { Block, MediaSource, ToolCallBlock } from '../../core/content.ts'
-import type { JsonObject } from '../../core/json-object.ts'
+import type { Block, MediaSource, ToolCallBlock } from '../../shared/core/content.ts'
+import type { JsonObject } from '../../shared/core/json-object.ts'
 import { writeCacheMark } from '../cache-mark.ts'
 import { dataUrl } from '../data-url.ts'
 import { put, putExtra } from '../fields.ts'

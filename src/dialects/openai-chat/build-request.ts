@@ -1,5 +1,5 @@
-import type { BuiltRequest, Target } from '../../core/codec.ts'
-import type { Conversation } from '../../core/conversation.ts'
+import type { BuiltRequest, Target } from '../../shared/core/codec.ts'
+import type { Conversation } from '../../shared/core/conversation.ts'
 import { writeCacheMark } from '../cache-mark.ts'
 import { put, putExtra } from '../fields.ts'
 import { LossReport } from '../losses.ts'

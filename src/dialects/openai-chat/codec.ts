@@ -1,4 +1,4 @@
-import type { Codec } from '../../core/codec.ts'
+import type { Codec } from '../../shared/core/codec.ts'
 import { buildAnswer } from './build-answer.ts'
 import { buildRequest } from './build-request.ts'
 import { parseAnswer } from './parse-answer.ts'

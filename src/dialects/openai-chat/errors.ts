@@ -1,4 +1,4 @@
-import type { GatewayError } from '../../core/errors.ts'
+import type { GatewayError } from '../../shared/core/errors.ts'
 
 /** `{"error":{"type","message","code","param","request_id"}}`. */
 export function renderError(error: GatewayError, requestId: string): string {

@@ -1,5 +1,5 @@
-import type { HostQuirks } from '../../core/host-quirks.ts'
-import type { MemberSpan, RequestBody } from '../../core/request-body.ts'
+import type { HostQuirks } from '../../shared/core/host-quirks.ts'
+import type { MemberSpan, RequestBody } from '../../shared/core/request-body.ts'
 import type { MemberEdit } from '../body-edits.ts'
 import { REMOVED } from '../body-edits.ts'
 

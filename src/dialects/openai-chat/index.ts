@@ -1,4 +1,4 @@
-import type { Dialect } from '../../core/dialect.ts'
+import type { Dialect } from '../../shared/core/dialect.ts'
 import { readFailureBody } from '../failure.ts'
 import { readAnswer } from './answer.ts'
 import { renderError, renderErrorEvent } from './errors.ts'

@@ -6,10 +6,10 @@ import {
   thinkingBlock,
   toolCallBlock,
   toolResultBlock,
-} from '../../core/content.ts'
-import type { Block } from '../../core/content.ts'
-import type { Message, Role } from '../../core/conversation.ts'
-import type { JsonObject } from '../../core/json-object.ts'
+} from '../../shared/core/content.ts'
+import type { Block } from '../../shared/core/content.ts'
+import type { Message, Role } from '../../shared/core/conversation.ts'
+import type { JsonObject } from '../../shared/core/json-object.ts'
 import { readCacheMark } from '../cache-mark.ts'
 import { sourceOfUrl } from '../data-url.ts'
 import { arrayOf, objects, restOf, textOr } from '../fields.ts'

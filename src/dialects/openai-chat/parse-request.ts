@@ -1,5 +1,12 @@
-import type { Conversation, CustomTool, FunctionTool, OutputFormat, Tool, ToolChoice } from '../../core/conversation.ts'
-import type { JsonObject } from '../../core/json-object.ts'
+import type {
+  Conversation,
+  CustomTool,
+  FunctionTool,
+  OutputFormat,
+  Tool,
+  ToolChoice,
+} from '../../shared/core/conversation.ts'
+import type { JsonObject } from '../../shared/core/json-object.ts'
 import { readCacheMark } from '../cache-mark.ts'
 import { arrayOf, booleanOrNull, numberOrNull, objects, restOf, textOr, withOddSchema } from '../fields.ts'
 import { asObject, valueAt } from '../json-value.ts'

@@ -1,6 +1,6 @@
-import { thinkingBlock } from '../../core/content.ts'
-import type { Block, RedactedThinkingBlock, ThinkingBlock } from '../../core/content.ts'
-import type { JsonObject } from '../../core/json-object.ts'
+import { thinkingBlock } from '../../shared/core/content.ts'
+import type { Block, RedactedThinkingBlock, ThinkingBlock } from '../../shared/core/content.ts'
+import type { JsonObject } from '../../shared/core/json-object.ts'
 import { objects, textOr } from '../fields.ts'
 import { SIGNED_FORMAT } from '../signed-thinking.ts'
 

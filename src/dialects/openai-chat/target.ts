@@ -1,4 +1,4 @@
-import type { Target } from '../../core/codec.ts'
+import type { Target } from '../../shared/core/codec.ts'
 
 /** What current models of the dialect's own service take. */
 export const CHAT_TARGET: Target = {

@@ -1,4 +1,4 @@
-import type { AnswerRequest, BufferedAnswer } from '../../core/dialect.ts'
+import type { AnswerRequest, BufferedAnswer } from '../../shared/core/dialect.ts'
 import { readInputUsage } from '../input-usage.ts'
 import { asObject } from '../json-value.ts'
 import type { JsonObject } from '../json-value.ts'

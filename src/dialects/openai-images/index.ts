@@ -1,4 +1,4 @@
-import type { Dialect } from '../../core/dialect.ts'
+import type { Dialect } from '../../shared/core/dialect.ts'
 import { routeBody } from '../body-edits.ts'
 import { openaiChat } from '../openai-chat/index.ts'
 import { readAnswer } from './answer.ts'

@@ -1,5 +1,5 @@
-import type { Answer } from '../../core/answer.ts'
-import type { AnswerOptions, BuiltAnswer } from '../../core/codec.ts'
+import type { Answer } from '../../shared/core/answer.ts'
+import type { AnswerOptions, BuiltAnswer } from '../../shared/core/codec.ts'
 import { replayAnswer } from '../replay-answer.ts'
 import { ResponsesEncoder } from './stream-encoder.ts'
 

@@ -1,4 +1,4 @@
-import type { ClientCodec } from '../../core/codec.ts'
+import type { ClientCodec } from '../../shared/core/codec.ts'
 import { buildAnswer } from './build-answer.ts'
 import { echoOf } from './echo.ts'
 import { parseRequest } from './parse-request.ts'

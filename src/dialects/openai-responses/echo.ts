@@ -1,4 +1,4 @@
-import type { JsonObject } from '../../core/json-object.ts'
+import type { JsonObject } from '../../shared/core/json-object.ts'
 import { asObject, valueAt } from '../json-value.ts'
 
 /** Null where the request left them out. */

@@ -1,5 +1,5 @@
-import type { GatewayError } from '../../core/errors.ts'
-import type { JsonObject } from '../../core/json-object.ts'
+import type { GatewayError } from '../../shared/core/errors.ts'
+import type { JsonObject } from '../../shared/core/json-object.ts'
 
 /** The codes that clients of streams act on. */
 const CODES: Readonly<Partial<Record<GatewayError['code'], string>>> = {

@@ -1,5 +1,5 @@
-import type { Dialect } from '../../core/dialect.ts'
-import { GatewayError } from '../../core/errors.ts'
+import type { Dialect } from '../../shared/core/dialect.ts'
+import { GatewayError } from '../../shared/core/errors.ts'
 import { readFailureBody } from '../failure.ts'
 import { renderError } from '../openai-chat/errors.ts'
 import { errorEvent } from './errors.ts'

@@ -1,5 +1,5 @@
-import type { Tool, ToolChoice } from '../../core/conversation.ts'
-import type { JsonObject } from '../../core/json-object.ts'
+import type { Tool, ToolChoice } from '../../shared/core/conversation.ts'
+import type { JsonObject } from '../../shared/core/json-object.ts'
 import { booleanOrNull, objects, restOf, textOr, withOddSchema } from '../fields.ts'
 import { asObject } from '../json-value.ts'
 import { nameInGroup } from './tool-groups.ts'

@@ -1,5 +1,5 @@
-import type { Stop, StopReason } from '../../core/answer.ts'
-import type { JsonObject } from '../../core/json-object.ts'
+import type { Stop, StopReason } from '../../shared/core/answer.ts'
+import type { JsonObject } from '../../shared/core/json-object.ts'
 
 interface Status {
   readonly status: 'completed' | 'incomplete'

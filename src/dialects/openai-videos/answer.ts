@@ -1,5 +1,5 @@
-import type { BufferedAnswer } from '../../core/dialect.ts'
-import { emptyUsage } from '../../core/usage.ts'
+import type { BufferedAnswer } from '../../shared/core/dialect.ts'
+import { emptyUsage } from '../../shared/core/usage.ts'
 import { openaiVideoJobs } from '../videos/openai.ts'
 import { failedAnswer } from '../whole-answer.ts'
 

@@ -1,5 +1,5 @@
-import type { BodyEdits } from '../../core/dialect.ts'
-import type { RequestBody } from '../../core/request-body.ts'
+import type { BodyEdits } from '../../shared/core/dialect.ts'
+import type { RequestBody } from '../../shared/core/request-body.ts'
 import { REMOVED, editMember, spliceMembers } from '../body-edits.ts'
 
 /** Sets the upstream's model name, and `seconds`, a text there, in the place of `duration`. */

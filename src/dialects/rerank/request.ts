@@ -1,5 +1,5 @@
-import type { BodyEdits } from '../../core/dialect.ts'
-import type { MemberSpan, RequestBody } from '../../core/request-body.ts'
+import type { BodyEdits } from '../../shared/core/dialect.ts'
+import type { MemberSpan, RequestBody } from '../../shared/core/request-body.ts'
 import type { MemberEdit } from '../body-edits.ts'
 import { editMember, spliceMembers } from '../body-edits.ts'
 import { asObject } from '../json-value.ts'

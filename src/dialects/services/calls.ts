@@ -1,4 +1,4 @@
-import type { BufferedAnswer } from '../../core/dialect.ts'
+import type { BufferedAnswer } from '../../shared/core/dialect.ts'
 import { asObject } from '../json-value.ts'
 import type { BuiltCalls, ServiceAsk, ServiceReading } from './codec.ts'
 import { serviceCodec } from './codecs.ts'

@@ -1,6 +1,6 @@
-import type { AnswerRequest, BufferedAnswer } from '../../core/dialect.ts'
-import type { JsonObject } from '../../core/json-object.ts'
-import type { ServiceProtocol, ServiceRules } from '../../core/service.ts'
+import type { AnswerRequest, BufferedAnswer } from '../../shared/core/dialect.ts'
+import type { JsonObject } from '../../shared/core/json-object.ts'
+import type { ServiceProtocol, ServiceRules } from '../../shared/core/service.ts'
 
 /** How a request is to be put to a provider's service. Plain: it goes to the pool. */
 export interface ServiceAsk {

@@ -1,4 +1,4 @@
-import type { ServiceProtocol } from '../../core/service.ts'
+import type { ServiceProtocol } from '../../shared/core/service.ts'
 import { cohereEmbeddings } from '../embeddings/cohere.ts'
 import { geminiEmbeddings, vertexEmbeddings } from '../embeddings/gemini.ts'
 import { likeOpenai } from '../embeddings/like-openai.ts'

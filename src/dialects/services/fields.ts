@@ -1,6 +1,6 @@
-import { GatewayError } from '../../core/errors.ts'
-import type { JsonObject } from '../../core/json-object.ts'
-import type { ServiceRules } from '../../core/service.ts'
+import { GatewayError } from '../../shared/core/errors.ts'
+import type { JsonObject } from '../../shared/core/json-object.ts'
+import type { ServiceRules } from '../../shared/core/service.ts'
 import { FORBIDDEN_MEMBERS } from '../body-edits.ts'
 
 /** What these say the client finds in its answer, whether the upstream has heard of them or not. */

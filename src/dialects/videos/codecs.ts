@@ -1,4 +1,4 @@
-import type { VideoProtocol } from '../../core/service.ts'
+import type { VideoProtocol } from '../../shared/core/service.ts'
 import { arkVideos } from './ark.ts'
 import type { VideoCodec } from './codec.ts'
 import { dashscopeVideos } from './dashscope.ts'

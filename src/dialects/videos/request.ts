@@ -1,4 +1,4 @@
-import type { JsonObject } from '../../core/json-object.ts'
+import type { JsonObject } from '../../shared/core/json-object.ts'
 import type { Size } from '../images/codec.ts'
 import { unsupported } from '../losses.ts'
 

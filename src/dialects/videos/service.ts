@@ -1,4 +1,4 @@
-import { emptyUsage } from '../../core/usage.ts'
+import { emptyUsage } from '../../shared/core/usage.ts'
 import { numberOrNull, textOr } from '../fields.ts'
 import { sizeOf } from '../images/shapes.ts'
 import type { ServiceCodec } from '../services/codec.ts'

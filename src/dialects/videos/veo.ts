@@ -1,4 +1,4 @@
-import type { JsonObject } from '../../core/json-object.ts'
+import type { JsonObject } from '../../shared/core/json-object.ts'
 import { arrayOf, objects, textOr } from '../fields.ts'
 import { googlePath, versionedBase } from '../gemini/address.ts'
 import { geminiFailure } from '../gemini/errors.ts'

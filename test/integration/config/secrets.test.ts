@@ -3,8 +3,8 @@ import { mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'n
 import { join } from 'node:path'
 import { inspect, promisify } from 'node:util'
 import { expect, it } from 'vitest'
-import { readConfig } from '../../../src/config/config.ts'
-import { loadOrCreateSecrets } from '../../../src/config/secrets.ts'
+import { readConfig } from '../../../src/shared/config/config.ts'
+import { loadOrCreateSecrets } from '../../../src/shared/config/secrets.ts'
 import { builtModule } from '../../support/built-module.ts'
 import { temporaryDirectory } from '../../unit/config/load.ts'
 
@@ -27,7 +27,7 @@ it('creates secrets once, for the owner alone, and reads them again', () => {
 it('gives all processes that start at once the same secrets', { timeout: 120_000 }, async () => {
   const directory = temporaryDirectory()
   const program = `
-    const { loadOrCreateSecrets } = await import(${JSON.stringify(builtModule('config/secrets.ts').href)})
+    const { loadOrCreateSecrets } = await import(${JSON.stringify(builtModule('shared/config/secrets.ts').href)})
     while (Date.now() < Number(process.argv[1])) {}
     console.log(loadOrCreateSecrets(process.argv[2]).keyHash.toString('hex'))`
   const startAtMs = Date.now() + 1000

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { afterAll, describe, expect, it, vi } from 'vitest'
-import { generateApiKey } from '../../../src/core/api-key.ts'
+import { generateApiKey } from '../../../src/shared/core/api-key.ts'
 import { startSimulator } from '../../../src/simulator/simulator.ts'
 import { askChat, copyMadeDatabase, databaseEnv, runProgram, stopPrograms } from '../../support/program.ts'
 import { eventually } from '../../support/eventually.ts'
@@ -161,7 +161,7 @@ it('reads sluice.yaml of its directory, and the environment beats it', async () 
     await expect(fetch(url.replace('127.0.0.2', '127.0.0.1'))).rejects.toThrow()
     expect(existsSync(join(cwd, 'here', 'secrets.json'))).toBe(true)
     expect(existsSync(join(cwd, 'elsewhere'))).toBe(false)
-    expect(childrenOf(program.pid).filter((command) => command.includes('front.js'))).toHaveLength(2)
+    expect(childrenOf(program.pid).filter((command) => command.includes('front/main.js'))).toHaveLength(2)
     expect(program.stdout()).not.toContain(key)
   } finally {
     await program.stop()

@@ -3,7 +3,7 @@ import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, it, vi } from 'vitest'
-import { isApiKey } from '../../../src/core/api-key.ts'
+import { isApiKey } from '../../../src/shared/core/api-key.ts'
 import { eventually } from '../../support/eventually.ts'
 import type { Program } from '../../support/program.ts'
 import { askChat, databaseEnv, runProgram } from '../../support/program.ts'

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { generateApiKey } from '../../../src/core/api-key.ts'
+import { generateApiKey } from '../../../src/shared/core/api-key.ts'
 import type { Simulator } from '../../../src/simulator/simulator.ts'
 import { startSimulator } from '../../../src/simulator/simulator.ts'
 import type { CallHeaders } from '../../support/ai-calls.ts'

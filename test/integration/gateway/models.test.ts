@@ -1,7 +1,7 @@
 import Anthropic from '@anthropic-ai/sdk'
 import OpenAI from 'openai'
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { generateApiKey } from '../../../src/core/api-key.ts'
+import { generateApiKey } from '../../../src/shared/core/api-key.ts'
 import type { Simulator } from '../../../src/simulator/simulator.ts'
 import { startSimulator } from '../../../src/simulator/simulator.ts'
 import {

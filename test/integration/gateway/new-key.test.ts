@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { afterAll, beforeAll, expect, inject, it } from 'vitest'
-import { generateApiKey } from '../../../src/core/api-key.ts'
+import { generateApiKey } from '../../../src/shared/core/api-key.ts'
 import { call } from '../../support/ai-calls.ts'
 import { eventually } from '../../support/eventually.ts'
 import type { TestGateway } from '../../support/gateway.ts'

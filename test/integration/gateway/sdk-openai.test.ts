@@ -1,6 +1,6 @@
 import OpenAI from 'openai'
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { generateApiKey } from '../../../src/core/api-key.ts'
+import { generateApiKey } from '../../../src/shared/core/api-key.ts'
 import type { Simulator } from '../../../src/simulator/simulator.ts'
 import { startSimulator } from '../../../src/simulator/simulator.ts'
 import { arrivals, expectRow, steering, uniqueMark } from '../../support/ai-calls.ts'

@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, it } from 'vitest'
-import { loadUws, UWS_BUILDS } from '../../../src/server/uws.ts'
+import { loadUws, UWS_BUILDS } from '../../../src/front/server/uws.ts'
 import { runProgram, stopPrograms } from '../../support/program.ts'
 
 let folder: string

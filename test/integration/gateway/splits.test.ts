@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import type { CommonDialectName } from '../../../src/core/endpoint.ts'
+import type { CommonDialectName } from '../../../src/shared/core/endpoint.ts'
 import type { RecordedAnswer } from '../../../src/simulator/recorded.ts'
 import type { Simulator } from '../../../src/simulator/simulator.ts'
 import { startSimulator } from '../../../src/simulator/simulator.ts'

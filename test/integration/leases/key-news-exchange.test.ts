@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import type { KeyNews } from '../../../src/core/key-news.ts'
-import { KeyNewsExchange } from '../../../src/leases/key-news-exchange.ts'
-import { RedisConnection } from '../../../src/store/redis-connection.ts'
+import type { KeyNews } from '../../../src/shared/core/key-news.ts'
+import { KeyNewsExchange } from '../../../src/control/leases/key-news-exchange.ts'
+import { RedisConnection } from '../../../src/control/store/redis-connection.ts'
 import { eventually } from '../../support/eventually.ts'
 import { TestRedis } from '../../support/redis.ts'
 

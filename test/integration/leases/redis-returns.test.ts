@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
-import { GatewayError } from '../../../src/core/errors.ts'
-import { Admissions } from '../../../src/limits/admissions.ts'
+import { GatewayError } from '../../../src/shared/core/errors.ts'
+import { Admissions } from '../../../src/front/limits/admissions.ts'
 import { principal } from '../../contract/leases.ts'
 import { LeaseLane } from '../../support/lease-lane.ts'
 import { LeaseWorld } from '../../support/lease-world.ts'

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { CREDIT_BYTES } from '../../../src/link/messages.ts'
+import { CREDIT_BYTES } from '../../../src/shared/link/messages.ts'
 import { eventually } from '../../support/eventually.ts'
 import { FakeExchange } from '../../support/fake-exchange.ts'
 import { LinkPair, over } from './link-pair.ts'

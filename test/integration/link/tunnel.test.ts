@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { MAX_MANAGEMENT_BODY_BYTES } from '../../../src/link/messages.ts'
-import { GatewayError } from '../../../src/core/errors.ts'
+import { MAX_MANAGEMENT_BODY_BYTES } from '../../../src/shared/link/messages.ts'
+import { GatewayError } from '../../../src/shared/core/errors.ts'
 import { eventually } from '../../support/eventually.ts'
 import { FakeExchange } from '../../support/fake-exchange.ts'
 import { LinkPair, over } from './link-pair.ts'

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import type { OperationName } from '../../../src/api/operations/index.ts'
+import type { OperationName } from '../../../src/shared/api/operations/index.ts'
 import type { TestGateway } from '../../support/gateway.ts'
 import { startGateway } from '../../support/gateway.ts'
 import { ManagementClient } from '../../support/management-client.ts'

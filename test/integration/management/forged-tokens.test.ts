@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { loadOrCreateSecrets } from '../../../src/config/secrets.ts'
+import { loadOrCreateSecrets } from '../../../src/shared/config/secrets.ts'
 import { forgedTokens, readToken, signed } from '../../support/forged-tokens.ts'
 import type { TestGateway } from '../../support/gateway.ts'
 import { startGateway } from '../../support/gateway.ts'

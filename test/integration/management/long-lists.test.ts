@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import type { OperationName } from '../../../src/api/operations/index.ts'
+import type { OperationName } from '../../../src/shared/api/operations/index.ts'
 import { startSimulator } from '../../../src/simulator/simulator.ts'
 import type { Simulator } from '../../../src/simulator/simulator.ts'
 import { chat } from '../../support/ai-calls.ts'

@@ -1,8 +1,8 @@
 import { afterEach, beforeEach, expect, it, vi } from 'vitest'
-import { Health } from '../../../src/gateway/health.ts'
-import { Overload } from '../../../src/overload/overload.ts'
-import { Resources } from '../../../src/overload/resources.ts'
-import { systemClock } from '../../../src/core/clock.ts'
+import { Health } from '../../../src/front/gateway/health.ts'
+import { Overload } from '../../../src/front/overload/overload.ts'
+import { Resources } from '../../../src/front/overload/resources.ts'
+import { systemClock } from '../../../src/shared/runtime/clock.ts'
 import { FakeExchange } from '../../support/fake-exchange.ts'
 
 const MIN_FREE = 1_000

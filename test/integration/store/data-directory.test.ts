@@ -5,7 +5,7 @@ import { rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { isAlive, lockDataDirectory, processIdentity } from '../../../src/store/data-directory.ts'
+import { isAlive, lockDataDirectory, processIdentity } from '../../../src/shared/runtime/data-directory.ts'
 
 let directory: string
 

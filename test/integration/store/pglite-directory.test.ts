@@ -3,9 +3,9 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { PGlite } from '@electric-sql/pglite'
 import { afterEach, beforeEach, describe, expect, inject, it, vi } from 'vitest'
-import { BinaryRows } from '../../../src/store/binary-copy.ts'
-import type { Database } from '../../../src/store/database.ts'
-import { openPglite } from '../../../src/store/pglite-database.ts'
+import { BinaryRows } from '../../../src/control/store/binary-copy.ts'
+import type { Database } from '../../../src/control/store/database.ts'
+import { openPglite } from '../../../src/control/store/pglite-database.ts'
 
 const MIB = 1024 * 1024
 

@@ -2,9 +2,9 @@ import { mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest'
-import { migrate, pendingMigrations } from '../../../src/store/migrate.ts'
-import { openPglite } from '../../../src/store/pglite-database.ts'
-import { makeTemplate } from '../../../src/store/pglite-template.ts'
+import { migrate, pendingMigrations } from '../../../src/control/store/migrate.ts'
+import { openPglite } from '../../../src/control/store/pglite-database.ts'
+import { makeTemplate } from '../../../src/control/store/pglite-template.ts'
 
 const MAKING_MS = 120_000
 const root = mkdtempSync(join(tmpdir(), 'sluice-pglite-template-'))

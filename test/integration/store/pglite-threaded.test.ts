@@ -2,13 +2,13 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, describe, expect, it } from 'vitest'
-import { openThreadedPglite } from '../../../src/store/pglite-threaded.ts'
+import { openThreadedPglite } from '../../../src/control/store/pglite-threaded.ts'
 import { databaseContract } from '../../contract/database.ts'
 import { storeContract } from '../../contract/store.ts'
 import { oneDatabase } from '../../support/one-database.ts'
 
 /** As built: a thread runs plain JavaScript. */
-const THREAD = new URL('../../../dist/store/pglite-thread.js', import.meta.url)
+const THREAD = new URL('../../../dist/control/store/pglite-thread.js', import.meta.url)
 
 const root = mkdtempSync(join(tmpdir(), 'sluice-threaded-'))
 

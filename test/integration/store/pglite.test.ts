@@ -1,5 +1,5 @@
 import { describe } from 'vitest'
-import { openMemoryPglite } from '../../../src/store/pglite-database.ts'
+import { openMemoryPglite } from '../../../src/control/store/pglite-database.ts'
 import { databaseContract } from '../../contract/database.ts'
 import { ledgerContract } from '../../contract/ledger.ts'
 import { settlerContract } from '../../contract/settler.ts'

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe } from 'vitest'
-import type { Database } from '../../../src/store/database.ts'
-import { openPostgres } from '../../../src/store/postgres-database.ts'
+import type { Database } from '../../../src/control/store/database.ts'
+import { openPostgres } from '../../../src/control/store/postgres-database.ts'
 import { databaseContract } from '../../contract/database.ts'
 import { ledgerContract } from '../../contract/ledger.ts'
 import { settlerContract } from '../../contract/settler.ts'

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, it } from 'vitest'
-import { RedisConnection, redisScript } from '../../../src/store/redis-connection.ts'
+import { RedisConnection, redisScript } from '../../../src/control/store/redis-connection.ts'
 import { eventually } from '../../support/eventually.ts'
 import { FakeRedis } from '../../support/fake-redis.ts'
 

@@ -1,8 +1,8 @@
 import { createServer, Server } from 'node:net'
 import type { AddressInfo } from 'node:net'
 import { afterEach, expect, it, vi } from 'vitest'
-import { loadUws } from '../../../src/server/uws.ts'
-import type { Uws } from '../../../src/server/uws.ts'
+import { loadUws } from '../../../src/front/server/uws.ts'
+import type { Uws } from '../../../src/front/server/uws.ts'
 import { claimPort } from '../../../src/supervisor/listen-port.ts'
 
 const HOST = '127.0.0.1'

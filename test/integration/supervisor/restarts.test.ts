@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
 import { SupervisedChild } from '../../../src/supervisor/supervisor.ts'
-import { createLogger } from '../../../src/telemetry/logger.ts'
+import { createLogger } from '../../../src/shared/telemetry/logger.ts'
 import { eventually } from '../../support/eventually.ts'
 
 /** More than the operating system lets a process begin with. */

@@ -3,11 +3,11 @@ import { mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, it, onTestFinished } from 'vitest'
-import { generateApiKey } from '../../../src/core/api-key.ts'
-import { GatewayError } from '../../../src/core/errors.ts'
+import { generateApiKey } from '../../../src/shared/core/api-key.ts'
+import { GatewayError } from '../../../src/shared/core/errors.ts'
 import { builtModule } from '../../support/built-module.ts'
-import { createLogger, type Logger, type LogLevel } from '../../../src/telemetry/logger.ts'
-import { maskSecrets } from '../../../src/telemetry/mask.ts'
+import { createLogger, type Logger, type LogLevel } from '../../../src/shared/telemetry/logger.ts'
+import { maskSecrets } from '../../../src/shared/telemetry/mask.ts'
 import fc from '../../support/fast-check.ts'
 
 function recorded(level: LogLevel = 'debug'): { log: Logger; lines: string[]; last: () => Record<string, unknown> } {
@@ -151,7 +151,7 @@ it('fails at once when the file cannot be opened', () => {
 
 it('loses no line when the process ends', { timeout: 120_000 }, () => {
   const program = `
-    const { createLogger } = await import(${JSON.stringify(builtModule('telemetry/logger.ts').href)})
+    const { createLogger } = await import(${JSON.stringify(builtModule('shared/telemetry/logger.ts').href)})
     const log = createLogger({ level: 'info', name: 'p' })
     for (let i = 0; i < 500; i++) log.info({ i }, 'm')
     process.exit(3)`

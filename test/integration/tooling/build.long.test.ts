@@ -27,7 +27,10 @@ beforeEach(() => {
     cpSync(resolve(file), join(root, file))
   }
   symlinkSync(resolve('node_modules'), join(root, 'node_modules'))
-  write('src/store/pglite-template.ts', "export const makeTemplate = async (): Promise<string> => 'template 1'\n")
+  write(
+    'src/control/store/pglite-template.ts',
+    "export const makeTemplate = async (): Promise<string> => 'template 1'\n",
+  )
   write(
     'src/main.ts',
     "import { greet, type Name } from './greet.ts'\nconst name: Name = 'all'\nconsole.log(greet(name))\n",
@@ -131,14 +134,17 @@ it('forgets files that are gone', () => {
 
 it('makes the template anew when what it is made of changes, and only then', () => {
   build()
-  write('src/store/pglite-template.ts', "export const makeTemplate = async (): Promise<string> => 'template 2'\n")
-  rmSync(join(root, 'dist/store/pglite-template.tar.gz'))
-  write('dist/store/pglite-template.tar.gz', 'of the build before')
+  write(
+    'src/control/store/pglite-template.ts',
+    "export const makeTemplate = async (): Promise<string> => 'template 2'\n",
+  )
+  rmSync(join(root, 'dist/control/store/pglite-template.tar.gz'))
+  write('dist/control/store/pglite-template.tar.gz', 'of the build before')
   write('src/greet.ts', 'export type Name = string\nexport const greet = (name: Name): string => `bye ${name}`\n')
   build()
   expect(run()).toBe('bye all\n')
   expect(template()).toBe('template 2')
-  write('dist/store/pglite-template.tar.gz', 'of the build before')
+  write('dist/control/store/pglite-template.tar.gz', 'of the build before')
   write('src/greet.ts', 'export type Name = string\nexport const greet = (name: Name): string => `so ${name}`\n')
   build()
   expect(template()).toBe('of the build before')
@@ -147,7 +153,7 @@ it('makes the template anew when what it is made of changes, and only then', () 
 it('leaves the build before as it was when one is killed, and the next one removes what is left', async () => {
   build()
   write(
-    'src/store/pglite-template.ts',
+    'src/control/store/pglite-template.ts',
     "export const makeTemplate = (): Promise<string> => { console.log('making'); setInterval(() => undefined, 1e6); return new Promise(() => undefined) }\n",
   )
   write('src/greet.ts', 'export type Name = string\nexport const greet = (name: Name): string => `bye ${name}`\n')
@@ -158,7 +164,10 @@ it('leaves the build before as it was when one is killed, and the next one remov
   expect(run()).toBe('hello all\n')
   expect(scratch()).toHaveLength(1)
 
-  write('src/store/pglite-template.ts', "export const makeTemplate = async (): Promise<string> => 'template 3'\n")
+  write(
+    'src/control/store/pglite-template.ts',
+    "export const makeTemplate = async (): Promise<string> => 'template 3'\n",
+  )
   build()
   expect(run()).toBe('bye all\n')
   expect(scratch()).toEqual([])
@@ -195,7 +204,7 @@ function run(): string {
 }
 
 function template(): string {
-  return readFileSync(join(root, 'dist/store/pglite-template.tar.gz'), 'utf8')
+  return readFileSync(join(root, 'dist/control/store/pglite-template.tar.gz'), 'utf8')
 }
 
 function scratch(): string[] {

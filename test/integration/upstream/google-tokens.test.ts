@@ -1,8 +1,8 @@
 import { afterEach, beforeEach, expect, it } from 'vitest'
-import { systemClock } from '../../../src/core/clock.ts'
-import { DeadlineClock } from '../../../src/core/deadlines.ts'
-import { GoogleTokens } from '../../../src/upstream/google-tokens.ts'
-import { Http1Client } from '../../../src/upstream/http1/http1-client.ts'
+import { systemClock } from '../../../src/shared/runtime/clock.ts'
+import { DeadlineClock } from '../../../src/shared/runtime/deadlines.ts'
+import { GoogleTokens } from '../../../src/front/upstream/google-tokens.ts'
+import { Http1Client } from '../../../src/front/upstream/http1/http1-client.ts'
 import { eventually } from '../../support/eventually.ts'
 import { TokenEndpoint } from '../../support/token-endpoint.ts'
 

@@ -1,5 +1,5 @@
 import { describe } from 'vitest'
-import { Http1Client } from '../../../src/upstream/http1/http1-client.ts'
+import { Http1Client } from '../../../src/front/upstream/http1/http1-client.ts'
 import { upstreamClientContract } from '../../contract/upstream-client.ts'
 
 describe('Http1Client', () => {

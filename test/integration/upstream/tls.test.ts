@@ -4,10 +4,10 @@ import { createServer } from 'node:https'
 import type { Server } from 'node:https'
 import type { AddressInfo } from 'node:net'
 import { afterAll, afterEach, beforeAll, expect, it, vi } from 'vitest'
-import { systemClock } from '../../../src/core/clock.ts'
-import { DeadlineClock } from '../../../src/core/deadlines.ts'
-import type { GatewayError } from '../../../src/core/errors.ts'
-import { Http1Client } from '../../../src/upstream/http1/http1-client.ts'
+import { systemClock } from '../../../src/shared/runtime/clock.ts'
+import { DeadlineClock } from '../../../src/shared/runtime/deadlines.ts'
+import type { GatewayError } from '../../../src/shared/core/errors.ts'
+import { Http1Client } from '../../../src/front/upstream/http1/http1-client.ts'
 
 const file = (name: string): Buffer => readFileSync(new URL(`../../fixtures/tls/${name}`, import.meta.url))
 const TIMEOUTS = { connectMs: 2_000, firstByteMs: 2_000, idleMs: 2_000, totalMs: 5_000 }

@@ -1,12 +1,12 @@
 import { randomBytes } from 'node:crypto'
 import { afterAll, afterEach, beforeAll, expect, it } from 'vitest'
-import type { DialectName } from '../../../src/core/endpoint.ts'
+import type { DialectName } from '../../../src/shared/core/endpoint.ts'
 import { clientCodec } from '../../../src/dialects/codecs.ts'
 import { dialectOf } from '../../../src/dialects/index.ts'
-import { countPrompt } from '../../../src/tokens/count-prompt.ts'
-import { countTextTokens } from '../../../src/tokens/tokenizer.ts'
-import { createValidator } from '../../../src/validation/validate.ts'
-import type { WorkerPool } from '../../../src/workers/pool.ts'
+import { countPrompt } from '../../../src/front/tokens/count-prompt.ts'
+import { countTextTokens } from '../../../src/front/tokens/tokenizer.ts'
+import { createValidator } from '../../../src/front/validation/validate.ts'
+import type { WorkerPool } from '../../../src/front/workers/pool.ts'
 import { builtModule } from '../../support/built-module.ts'
 
 const NO_REQUEST = { expected: null, estimatedPromptTokens: 0 }
@@ -19,7 +19,9 @@ let pool: WorkerPool
 const open: WorkerPool[] = []
 
 beforeAll(async () => {
-  ;({ WorkerPool: Pool } = (await import(builtModule('workers/pool.ts').href)) as { WorkerPool: typeof WorkerPool })
+  ;({ WorkerPool: Pool } = (await import(builtModule('front/workers/pool.ts').href)) as {
+    WorkerPool: typeof WorkerPool
+  })
   pool = newPool()
 }, 120_000)
 

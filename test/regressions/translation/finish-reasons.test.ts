@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest'
-import { isFailure } from '../../../src/core/codec.ts'
+import { isFailure } from '../../../src/shared/core/codec.ts'
 import { upstreamCodec } from '../../../src/dialects/codecs.ts'
 import { dialectOf } from '../../../src/dialects/index.ts'
-import { SseSplitter } from '../../../src/wire/sse.ts'
+import { SseSplitter } from '../../../src/shared/wire/sse.ts'
 import { chatStream, decodeStream, finishChunk, seenByMessagesClient } from '../../support/translation.ts'
 
 const DONE = Buffer.from('data: [DONE]\n\n')

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import type { JsonObject } from '../../../src/core/json-object.ts'
+import type { JsonObject } from '../../../src/shared/core/json-object.ts'
 import { parseRequest as parseMessages } from '../../../src/dialects/anthropic-messages/parse-request.ts'
 import { geminiCodec } from '../../../src/dialects/gemini/codec.ts'
 import { parseRequest as parseChat } from '../../../src/dialects/openai-chat/parse-request.ts'

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
 import { dialectOf } from '../../../src/dialects/index.ts'
-import { createValidator } from '../../../src/validation/validate.ts'
+import { createValidator } from '../../../src/front/validation/validate.ts'
 
 const validator = createValidator({ maxDepth: 100, maxElements: 100_000 })
 

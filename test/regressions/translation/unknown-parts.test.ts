@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import type { WireDialect } from '../../../src/core/conversation.ts'
-import { GatewayError } from '../../../src/core/errors.ts'
+import type { WireDialect } from '../../../src/shared/core/conversation.ts'
+import { GatewayError } from '../../../src/shared/core/errors.ts'
 import { translateRequest } from '../../support/translation.ts'
 import type { Json } from '../../support/plain-json.ts'
 

@@ -2,13 +2,13 @@ import { mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'n
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { Journal } from '../../../src/accounting/journal.ts'
-import { systemClock } from '../../../src/core/clock.ts'
-import type { BeginRecord } from '../../../src/core/request-record.ts'
+import { Journal } from '../../../src/journal/journal.ts'
+import { systemClock } from '../../../src/shared/runtime/clock.ts'
+import type { BeginRecord } from '../../../src/shared/core/request-record.ts'
 import { eventually } from '../../support/eventually.ts'
 import { SmallDisk } from '../../support/small-disk.ts'
-import { FRAME_HEADER_BYTES, readFrames, readSegmentHeader } from '../../../src/wire/journal-frames.ts'
-import { decodeRecord } from '../../../src/wire/journal-record.ts'
+import { FRAME_HEADER_BYTES, readFrames, readSegmentHeader } from '../../../src/journal/frames.ts'
+import { decodeRecord } from '../../../src/journal/record.ts'
 
 let directory: string
 

@@ -1,12 +1,12 @@
 import { createConfig, lintFromString } from '@redocly/openapi-core'
 import { Compile } from 'typebox/compile'
 import { expect, it } from 'vitest'
-import { aiEndpoints } from '../../../src/api/ai-endpoints.ts'
-import { exampleBody } from '../../../src/api/code-samples.ts'
-import { openApiDocument } from '../../../src/api/openapi.ts'
-import type { OperationSpec } from '../../../src/api/operation.ts'
-import { OPERATIONS } from '../../../src/api/operations/index.ts'
-import { ENTERPRISE_ACTIONS } from '../../../src/api/roles.ts'
+import { aiEndpoints } from '../../../src/shared/api/ai-endpoints.ts'
+import { exampleBody } from '../../../src/shared/api/code-samples.ts'
+import { openApiDocument } from '../../../src/shared/api/openapi.ts'
+import type { OperationSpec } from '../../../src/shared/api/operation.ts'
+import { OPERATIONS } from '../../../src/shared/api/operations/index.ts'
+import { ENTERPRISE_ACTIONS } from '../../../src/shared/api/roles.ts'
 
 interface CodeSample {
   lang: string

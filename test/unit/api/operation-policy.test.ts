@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
-import type { OperationSpec } from '../../../src/api/operation.ts'
-import { operation } from '../../../src/api/operation.ts'
-import { OPERATIONS } from '../../../src/api/operations/index.ts'
+import type { OperationSpec } from '../../../src/shared/api/operation.ts'
+import { operation } from '../../../src/shared/api/operation.ts'
+import { OPERATIONS } from '../../../src/shared/api/operations/index.ts'
 
 const answer = { status: 204, schema: null } as const
 const route = { method: 'GET', path: '/x', tag: 'Operation', summary: 'x', answer } as const

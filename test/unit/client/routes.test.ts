@@ -1,9 +1,9 @@
 import { format, resolveConfig } from 'prettier'
 import { fileURLToPath } from 'node:url'
 import { expect, it } from 'vitest'
-import { AI_ENDPOINTS } from '../../../src/api/ai-endpoints.ts'
-import type { OperationSpec } from '../../../src/api/operation.ts'
-import { OPERATIONS } from '../../../src/api/operations/index.ts'
+import { AI_ENDPOINTS } from '../../../src/shared/api/ai-endpoints.ts'
+import type { OperationSpec } from '../../../src/shared/api/operation.ts'
+import { OPERATIONS } from '../../../src/shared/api/operations/index.ts'
 
 const FILE = fileURLToPath(new URL('../../../src/client/routes.ts', import.meta.url))
 

@@ -1,9 +1,9 @@
 import { expect, it } from 'vitest'
-import { shippedCatalogue } from '../../../src/config/catalogue.ts'
-import { KNOWN_PROVIDERS } from '../../../src/config/providers/known.ts'
-import { toSnapshotParts } from '../../../src/config/snapshot-parts.ts'
-import { ModelCatalogue } from '../../../src/core/model-facts.ts'
-import type { ModelFacts } from '../../../src/core/model-facts.ts'
+import { shippedCatalogue } from '../../../src/shared/config/catalogue.ts'
+import { KNOWN_PROVIDERS } from '../../../src/shared/config/providers/known.ts'
+import { toSnapshotParts } from '../../../src/shared/config/snapshot-parts.ts'
+import { ModelCatalogue } from '../../../src/shared/core/model-facts.ts'
+import type { ModelFacts } from '../../../src/shared/core/model-facts.ts'
 import { read, readError } from './load.ts'
 
 const shipped = shippedCatalogue()

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { ConfigError } from '../../../src/config/config-error.ts'
-import { configSchema } from '../../../src/config/schema.ts'
+import { ConfigError } from '../../../src/shared/config/config-error.ts'
+import { configSchema } from '../../../src/shared/config/schema.ts'
 import { read, readError, type Setting } from './load.ts'
 import fc from '../../support/fast-check.ts'
 

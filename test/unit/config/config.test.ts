@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import { basename } from 'node:path'
 import { inspect } from 'node:util'
 import { expect, it } from 'vitest'
-import { generateApiKey } from '../../../src/core/api-key.ts'
+import { generateApiKey } from '../../../src/shared/core/api-key.ts'
 import { read } from './load.ts'
 
 it('needs no file: the defaults are a whole configuration with the simulator on', () => {

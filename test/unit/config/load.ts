@@ -2,9 +2,9 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { onTestFinished } from 'vitest'
-import { ConfigError } from '../../../src/config/config-error.ts'
-import { readConfig } from '../../../src/config/config.ts'
-import type { Config } from '../../../src/config/shape.ts'
+import { ConfigError } from '../../../src/shared/config/config-error.ts'
+import { readConfig } from '../../../src/shared/config/config.ts'
+import type { Config } from '../../../src/shared/config/shape.ts'
 
 export interface Setting {
   readonly yaml?: string

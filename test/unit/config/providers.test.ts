@@ -1,12 +1,12 @@
 import { readFileSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
-import { configSchema } from '../../../src/config/schema.ts'
-import { findProblem } from '../../../src/config/check.ts'
-import { parseBaseUrl } from '../../../src/config/address.ts'
-import { quirksSchema } from '../../../src/config/quirks.ts'
-import { servicesOf, servicesSchema } from '../../../src/config/services.ts'
+import { configSchema } from '../../../src/shared/config/schema.ts'
+import { findProblem } from '../../../src/shared/config/check.ts'
+import { parseBaseUrl } from '../../../src/shared/config/address.ts'
+import { quirksSchema } from '../../../src/shared/config/quirks.ts'
+import { servicesOf, servicesSchema } from '../../../src/shared/config/services.ts'
 import { serviceCodec } from '../../../src/dialects/services/codecs.ts'
-import { KNOWN_PROVIDERS } from '../../../src/config/providers/known.ts'
+import { KNOWN_PROVIDERS } from '../../../src/shared/config/providers/known.ts'
 
 const LOCAL = new Set(['127.0.0.1', 'localhost'])
 

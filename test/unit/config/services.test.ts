@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
-import { toSnapshotParts } from '../../../src/config/snapshot-parts.ts'
-import type { UpstreamConfig } from '../../../src/config/shape.ts'
+import { toSnapshotParts } from '../../../src/shared/config/snapshot-parts.ts'
+import type { UpstreamConfig } from '../../../src/shared/config/shape.ts'
 import { read, readError } from './load.ts'
 
 const upstream = (members: string): UpstreamConfig | undefined =>

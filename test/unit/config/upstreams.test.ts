@@ -1,9 +1,9 @@
 import { inspect } from 'node:util'
 import { expect, it } from 'vitest'
-import { generateApiKey } from '../../../src/core/api-key.ts'
-import { KNOWN_PROVIDERS } from '../../../src/config/providers/known.ts'
-import { toSnapshotParts } from '../../../src/config/snapshot-parts.ts'
-import { simulatorUpstreams } from '../../../src/config/upstreams.ts'
+import { generateApiKey } from '../../../src/shared/core/api-key.ts'
+import { KNOWN_PROVIDERS } from '../../../src/shared/config/providers/known.ts'
+import { toSnapshotParts } from '../../../src/shared/config/snapshot-parts.ts'
+import { simulatorUpstreams } from '../../../src/shared/config/upstreams.ts'
 import { read } from './load.ts'
 
 it('fills in what an upstream leaves out: auth by dialect, ids of keys, timeouts in part', () => {

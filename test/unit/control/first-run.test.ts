@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
-import { fictionalPhone } from '../../../src/control/first-run.ts'
-import { normalisePhone } from '../../../src/management/phone.ts'
+import { fictionalPhone } from '../../../src/control/lifecycle/first-run.ts'
+import { normalisePhone } from '../../../src/control/management/phone.ts'
 
 it('makes up a phone for the first admin that is not the same in every installation', () => {
   const phones = Array.from({ length: 200 }, () => fictionalPhone())

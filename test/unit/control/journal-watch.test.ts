@@ -1,6 +1,6 @@
 import { tmpdir } from 'node:os'
 import { expect, it } from 'vitest'
-import { JournalWatch } from '../../../src/control/journal-watch.ts'
+import { JournalWatch } from '../../../src/control/lifecycle/journal-watch.ts'
 
 it('says once when the database is too far behind, and once when half of that is made up', async () => {
   const told: string[] = []

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
-import { KeyNewsBoard } from '../../../src/control/key-news-board.ts'
-import type { KeyNews } from '../../../src/core/key-news.ts'
+import { KeyNewsBoard } from '../../../src/control/fronts/key-news-board.ts'
+import type { KeyNews } from '../../../src/shared/core/key-news.ts'
 
 function boardAt(clock: { nowMs: number }): KeyNewsBoard {
   return new KeyNewsBoard({ now: () => clock.nowMs, monotonicUs: () => clock.nowMs * 1000 })

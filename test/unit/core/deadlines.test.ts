@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { Deadline, DeadlineClock } from '../../../src/core/deadlines.ts'
+import { Deadline, DeadlineClock } from '../../../src/shared/runtime/deadlines.ts'
 import { eventually } from '../../support/eventually.ts'
 import fc from '../../support/fast-check.ts'
 

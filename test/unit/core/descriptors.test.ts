@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { descriptorLimit, maxConnections } from '../../../src/core/descriptors.ts'
+import { descriptorLimit, maxConnections } from '../../../src/shared/runtime/descriptors.ts'
 
 it.each([
   { limit: 256, threads: 1 },

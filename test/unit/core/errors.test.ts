@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
-import { ERROR_CODES, GatewayError } from '../../../src/core/errors.ts'
-import { newRequestId } from '../../../src/core/request-id.ts'
+import { ERROR_CODES, GatewayError } from '../../../src/shared/core/errors.ts'
+import { newRequestId } from '../../../src/shared/core/request-id.ts'
 
 it('makes what is thrown by accident an INTERNAL that tells nothing of it', () => {
   for (const cause of [new Error('password=hunter2'), 'password=hunter2', null, { a: 1 }]) {

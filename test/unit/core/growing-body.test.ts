@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { GrowingBody } from '../../../src/core/growing-body.ts'
+import { GrowingBody } from '../../../src/shared/runtime/growing-body.ts'
 import fc from '../../support/fast-check.ts'
 import { memoryInUse } from '../../support/memory-in-use.ts'
 

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { isTimeZone, monthAt } from '../../../src/core/month.ts'
+import { isTimeZone, monthAt } from '../../../src/shared/core/month.ts'
 import fc from '../../support/fast-check.ts'
 
 it.each([

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
-import type { ModelFacts, ModelPrices } from '../../../src/core/model-facts.ts'
-import { PriceBook } from '../../../src/core/price-book.ts'
-import type { Provider } from '../../../src/core/snapshot.ts'
+import type { ModelFacts, ModelPrices } from '../../../src/shared/core/model-facts.ts'
+import { PriceBook } from '../../../src/shared/core/price-book.ts'
+import type { Provider } from '../../../src/shared/core/snapshot.ts'
 
 const priced = (input: number): ModelPrices => ({
   input,

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
-import type { ModelPrices, TokenPrices } from '../../../src/core/model-facts.ts'
-import type { Usage } from '../../../src/core/usage.ts'
-import { costMicro } from '../../../src/core/pricing.ts'
+import type { ModelPrices, TokenPrices } from '../../../src/shared/core/model-facts.ts'
+import type { Usage } from '../../../src/shared/core/usage.ts'
+import { costMicro } from '../../../src/shared/core/pricing.ts'
 import fc from '../../support/fast-check.ts'
 
 const FREE: TokenPrices = { input: 0, output: 0, cachedInput: 0, cacheWrite: 0 }

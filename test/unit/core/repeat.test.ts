@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { repeat } from '../../../src/core/repeat.ts'
+import { repeat } from '../../../src/shared/runtime/repeat.ts'
 import { eventually } from '../../support/eventually.ts'
 
 const EMFILE = Object.assign(new Error('EMFILE: too many open files, uv_resident_set_memory'), { code: 'EMFILE' })

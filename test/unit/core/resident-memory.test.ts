@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { residentBytes } from '../../../src/core/resident-memory.ts'
+import { residentBytes } from '../../../src/shared/runtime/resident-memory.ts'
 
 it('tells what the runtime tells, however often it is asked', () => {
   const told = process.memoryUsage.rss()

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { Seal } from '../../../src/core/seal.ts'
+import { Seal } from '../../../src/shared/runtime/seal.ts'
 
 const SECRET = Buffer.alloc(32, 1)
 const text = Buffer.from('sk-secret')

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { SlidingWindow } from '../../../src/core/sliding-window.ts'
+import { SlidingWindow } from '../../../src/shared/runtime/sliding-window.ts'
 import fc from '../../support/fast-check.ts'
 
 const START_MS = 1_700_000_000_000

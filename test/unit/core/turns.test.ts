@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { Turns } from '../../../src/core/turns.ts'
+import { Turns } from '../../../src/shared/runtime/turns.ts'
 import fc from '../../support/fast-check.ts'
 
 it('runs so many at a time, in the order of coming, whatever becomes of them', async () => {

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { BodyMemory, joinBody, portable, transfersOf } from '../../../src/core/uncounted-memory.ts'
+import { BodyMemory, joinBody, portable, transfersOf } from '../../../src/shared/runtime/uncounted-memory.ts'
 import fc from '../../support/fast-check.ts'
 
 const pieces = fc.array(fc.uint8Array({ maxLength: 40_000 }), { maxLength: 6 })

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { createUnknownPath } from '../../../src/core/unknown-path.ts'
+import { createUnknownPath } from '../../../src/shared/core/unknown-path.ts'
 
 const unknownPath = createUnknownPath(['/v1/chat/completions', '/v1/models/*'])
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import type { AnswerRequest } from '../../../src/core/dialect.ts'
-import { GatewayError } from '../../../src/core/errors.ts'
+import type { AnswerRequest } from '../../../src/shared/core/dialect.ts'
+import { GatewayError } from '../../../src/shared/core/errors.ts'
 import { dialectOf } from '../../../src/dialects/index.ts'
 import { loadFixtures } from '../../support/recorded-fixtures.ts'
 

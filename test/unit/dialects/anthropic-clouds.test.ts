@@ -4,7 +4,7 @@ import { vertexMessagesPath } from '../../../src/dialects/anthropic-vertex/addre
 import { vertexMessagesCodec } from '../../../src/dialects/anthropic-vertex/codec.ts'
 import { invokeCodec } from '../../../src/dialects/bedrock-invoke/codec.ts'
 import { clientCodec } from '../../../src/dialects/codecs.ts'
-import { writeAwsFrame } from '../../../src/wire/aws-event-stream.ts'
+import { writeAwsFrame } from '../../../src/shared/wire/aws-event-stream.ts'
 import { decodeStream } from '../../support/decode-stream.ts'
 import { readStream } from '../../support/stream-reader.ts'
 

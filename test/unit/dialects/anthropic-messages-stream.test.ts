@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import type { EventVerdict, StreamInspector } from '../../../src/core/dialect.ts'
+import type { EventVerdict, StreamInspector } from '../../../src/shared/core/dialect.ts'
 import { anthropicMessages } from '../../../src/dialects/anthropic-messages/index.ts'
 
 function inspectAll(events: readonly string[]): { verdicts: EventVerdict[]; inspector: StreamInspector } {

@@ -1,9 +1,9 @@
 import { Compile } from 'typebox/compile'
 import { describe, expect, it } from 'vitest'
-import { Embeddings } from '../../../src/api/embeddings.ts'
-import type { AnswerRequest } from '../../../src/core/dialect.ts'
+import { Embeddings } from '../../../src/shared/api/embeddings.ts'
+import type { AnswerRequest } from '../../../src/shared/core/dialect.ts'
 import { dialectOf } from '../../../src/dialects/index.ts'
-import { createValidator } from '../../../src/validation/validate.ts'
+import { createValidator } from '../../../src/front/validation/validate.ts'
 import fc from '../../support/fast-check.ts'
 import { loadEndpointFixtures } from '../../support/recorded-fixtures.ts'
 

@@ -1,8 +1,8 @@
 import { expect, it } from 'vitest'
-import { knownProvider } from '../../../src/config/providers/known.ts'
-import type { HostQuirks } from '../../../src/core/host-quirks.ts'
+import { knownProvider } from '../../../src/shared/config/providers/known.ts'
+import type { HostQuirks } from '../../../src/shared/core/host-quirks.ts'
 import { dialectOf } from '../../../src/dialects/index.ts'
-import { createValidator } from '../../../src/validation/validate.ts'
+import { createValidator } from '../../../src/front/validation/validate.ts'
 import fc from '../../support/fast-check.ts'
 import { loadFixtures } from '../../support/recorded-fixtures.ts'
 

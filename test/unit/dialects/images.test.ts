@@ -1,7 +1,7 @@
 import { Compile } from 'typebox/compile'
 import { describe, expect, it } from 'vitest'
-import { Images } from '../../../src/api/images.ts'
-import type { AnswerRequest } from '../../../src/core/dialect.ts'
+import { Images } from '../../../src/shared/api/images.ts'
+import type { AnswerRequest } from '../../../src/shared/core/dialect.ts'
 import { dialectOf } from '../../../src/dialects/index.ts'
 import { loadEndpointFixtures } from '../../support/recorded-fixtures.ts'
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import type { EventVerdict, StreamInspector } from '../../../src/core/dialect.ts'
+import type { EventVerdict, StreamInspector } from '../../../src/shared/core/dialect.ts'
 import { openaiChat } from '../../../src/dialects/openai-chat/index.ts'
 import fc from '../../support/fast-check.ts'
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import type { DialectName } from '../../../src/core/endpoint.ts'
-import type { MemberSpan, RequestBody } from '../../../src/core/request-body.ts'
+import type { DialectName } from '../../../src/shared/core/endpoint.ts'
+import type { MemberSpan, RequestBody } from '../../../src/shared/core/request-body.ts'
 import { dialectOf } from '../../../src/dialects/index.ts'
 import fc from '../../support/fast-check.ts'
 import { loadFixtures } from '../../support/recorded-fixtures.ts'

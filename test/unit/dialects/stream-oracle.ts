@@ -1,6 +1,6 @@
-import type { EventVerdict } from '../../../src/core/dialect.ts'
-import type { DialectName } from '../../../src/core/endpoint.ts'
-import type { Usage } from '../../../src/core/usage.ts'
+import type { EventVerdict } from '../../../src/shared/core/dialect.ts'
+import type { DialectName } from '../../../src/shared/core/endpoint.ts'
+import type { Usage } from '../../../src/shared/core/usage.ts'
 import { eventsOf, fieldsOf } from '../wire/sse-oracle.ts'
 
 /** What an inspector must make of a stream. */

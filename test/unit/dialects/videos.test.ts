@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { dialectOf } from '../../../src/dialects/index.ts'
 import { videoCodec } from '../../../src/dialects/videos/codecs.ts'
 import type { VendorJob } from '../../../src/dialects/videos/job.ts'
-import { createValidator } from '../../../src/validation/validate.ts'
+import { createValidator } from '../../../src/front/validation/validate.ts'
 import { loadEndpointFixtures } from '../../support/recorded-fixtures.ts'
 
 const dialect = dialectOf('openai-videos')

@@ -1,9 +1,9 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
-import { ERROR_CODES } from '../../../src/core/errors.ts'
+import { ERROR_CODES } from '../../../src/shared/core/errors.ts'
 
 const page = readSource('README.md')
-const pipeline = readSource('gateway/pipeline.ts')
+const pipeline = readSource('front/gateway/pipeline.ts')
 const drawing = /```\n([\s\S]*?)```/.exec(page)?.[1] ?? ''
 
 /** Codes of other planes: the page is about AI requests. */

@@ -4,7 +4,7 @@ import { expect, it } from 'vitest'
 import { UPSTREAM_FAULTS } from '../../fault/upstream-fault-table.ts'
 import { renderFaultPage } from '../../support/upstream-fault-page.ts'
 
-const PAGE = fileURLToPath(new URL('../../../src/gateway/upstream-faults.md', import.meta.url))
+const PAGE = fileURLToPath(new URL('../../../src/front/gateway/upstream-faults.md', import.meta.url))
 
 it('tells on its page what the table of upstream faults says', async () => {
   const page = await format(renderFaultPage(UPSTREAM_FAULTS), { ...(await resolveConfig(PAGE)), filepath: PAGE })

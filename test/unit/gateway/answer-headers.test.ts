@@ -1,8 +1,13 @@
 import { expect, it } from 'vitest'
-import { ENDPOINTS } from '../../../src/core/endpoint.ts'
-import { GatewayError } from '../../../src/core/errors.ts'
-import type { HeaderList } from '../../../src/core/exchange.ts'
-import { answerHeaders, bufferedHeaders, errorHeaders, streamHeaders } from '../../../src/gateway/answer-headers.ts'
+import { ENDPOINTS } from '../../../src/shared/core/endpoint.ts'
+import { GatewayError } from '../../../src/shared/core/errors.ts'
+import type { HeaderList } from '../../../src/shared/core/exchange.ts'
+import {
+  answerHeaders,
+  bufferedHeaders,
+  errorHeaders,
+  streamHeaders,
+} from '../../../src/front/gateway/answer-headers.ts'
 import { makeContext } from './context.ts'
 
 const named = (headers: HeaderList): Record<string, string> =>

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
-import type { Answer, AttemptControl } from '../../../src/gateway/answer-receiver.ts'
-import { BufferedRelay } from '../../../src/gateway/buffered-relay.ts'
+import type { Answer, AttemptControl } from '../../../src/front/gateway/answer-receiver.ts'
+import { BufferedRelay } from '../../../src/front/gateway/buffered-relay.ts'
 import { memoryInUse } from '../../support/memory-in-use.ts'
 import { BODY, makeContext } from './context.ts'
 

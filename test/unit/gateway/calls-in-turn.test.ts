@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
-import { GatewayError } from '../../../src/core/errors.ts'
-import { sendInTurn } from '../../../src/gateway/calls-in-turn.ts'
-import type { UpstreamCall, UpstreamListener, UpstreamRequest } from '../../../src/upstream/upstream-client.ts'
+import { GatewayError } from '../../../src/shared/core/errors.ts'
+import { sendInTurn } from '../../../src/front/gateway/calls-in-turn.ts'
+import type { UpstreamCall, UpstreamListener, UpstreamRequest } from '../../../src/front/upstream/upstream-client.ts'
 import fc from '../../support/fast-check.ts'
 
 type Play = { readonly status: number; readonly body: string } | { readonly breaks: string }

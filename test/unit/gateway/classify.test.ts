@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
-import type { ErrorCode } from '../../../src/core/errors.ts'
-import { ERROR_CODES, GatewayError } from '../../../src/core/errors.ts'
-import { classifyFailure, classifyStatus, outcomeOf } from '../../../src/gateway/classify.ts'
+import type { ErrorCode } from '../../../src/shared/core/errors.ts'
+import { ERROR_CODES, GatewayError } from '../../../src/shared/core/errors.ts'
+import { classifyFailure, classifyStatus, outcomeOf } from '../../../src/front/gateway/classify.ts'
 
 const SECRET = 'sk-upstream-secret'
 const redact = (text: string): string => text.replaceAll(SECRET, '…')

@@ -1,7 +1,7 @@
-import { ENDPOINTS } from '../../../src/core/endpoint.ts'
-import type { Endpoint } from '../../../src/core/endpoint.ts'
-import type { RequestBody } from '../../../src/core/request-body.ts'
-import { RequestContext } from '../../../src/core/request-context.ts'
+import { ENDPOINTS } from '../../../src/shared/core/endpoint.ts'
+import type { Endpoint } from '../../../src/shared/core/endpoint.ts'
+import type { RequestBody } from '../../../src/shared/core/request-body.ts'
+import { RequestContext } from '../../../src/shared/core/request-context.ts'
 import { FakeExchange } from '../../support/fake-exchange.ts'
 
 export const BODY: RequestBody = {

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
-import type { Answer, AttemptControl } from '../../../src/gateway/answer-receiver.ts'
-import { FailureReader } from '../../../src/gateway/buffered-relay.ts'
+import type { Answer, AttemptControl } from '../../../src/front/gateway/answer-receiver.ts'
+import { FailureReader } from '../../../src/front/gateway/buffered-relay.ts'
 
 const CHUNK = Buffer.alloc(30_000, 'x')
 

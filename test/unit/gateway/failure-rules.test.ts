@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest'
-import type { ErrorCode } from '../../../src/core/errors.ts'
+import type { ErrorCode } from '../../../src/shared/core/errors.ts'
 import { readFailureBody } from '../../../src/dialects/failure.ts'
 import { renderError as renderMessages } from '../../../src/dialects/anthropic-messages/errors.ts'
 import { renderError as renderChat } from '../../../src/dialects/openai-chat/errors.ts'
-import { classifyFailure, classifyStatus } from '../../../src/gateway/classify.ts'
-import { FAILURE_RULES, ruleFor } from '../../../src/gateway/failure-rules.ts'
-import type { FailureRule } from '../../../src/gateway/failure-rules.ts'
+import { classifyFailure, classifyStatus } from '../../../src/front/gateway/classify.ts'
+import { FAILURE_RULES, ruleFor } from '../../../src/front/gateway/failure-rules.ts'
+import type { FailureRule } from '../../../src/front/gateway/failure-rules.ts'
 import { loadFixtures, loadUpstreamFixtures } from '../../support/recorded-fixtures.ts'
 
 type Said = readonly [status: number, body: unknown, code: ErrorCode]

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { readHeadroom } from '../../../src/gateway/headroom.ts'
+import { readHeadroom } from '../../../src/front/gateway/headroom.ts'
 
 const NOW = Date.UTC(2026, 0, 2, 3, 4, 5)
 

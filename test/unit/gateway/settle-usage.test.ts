@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
-import { ENDPOINTS } from '../../../src/core/endpoint.ts'
-import { settleUsage } from '../../../src/gateway/settle-usage.ts'
+import { ENDPOINTS } from '../../../src/shared/core/endpoint.ts'
+import { settleUsage } from '../../../src/front/gateway/settle-usage.ts'
 import { makeContext } from './context.ts'
 import fc from '../../support/fast-check.ts'
 

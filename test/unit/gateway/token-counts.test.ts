@@ -1,9 +1,9 @@
 import { expect, it } from 'vitest'
-import { ENDPOINTS } from '../../../src/core/endpoint.ts'
-import { GatewayError } from '../../../src/core/errors.ts'
-import { settleUsage } from '../../../src/gateway/settle-usage.ts'
-import { TokenCounts } from '../../../src/gateway/token-counts.ts'
-import type { CountingPool } from '../../../src/gateway/token-counts.ts'
+import { ENDPOINTS } from '../../../src/shared/core/endpoint.ts'
+import { GatewayError } from '../../../src/shared/core/errors.ts'
+import { settleUsage } from '../../../src/front/gateway/settle-usage.ts'
+import { TokenCounts } from '../../../src/front/gateway/token-counts.ts'
+import type { CountingPool } from '../../../src/front/gateway/token-counts.ts'
 import { makeContext } from './context.ts'
 
 const counting = (tokens: () => Promise<number>, idle = true): CountingPool => ({

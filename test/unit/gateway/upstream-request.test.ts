@@ -1,9 +1,9 @@
 import { expect, it } from 'vitest'
-import type { Deployment } from '../../../src/core/deployment.ts'
-import { ENDPOINTS } from '../../../src/core/endpoint.ts'
-import type { UpstreamDialectName } from '../../../src/core/endpoint.ts'
-import { buildUpstreamRequest } from '../../../src/gateway/upstream-request.ts'
-import type { UpstreamRequest } from '../../../src/upstream/upstream-client.ts'
+import type { Deployment } from '../../../src/shared/core/deployment.ts'
+import { ENDPOINTS } from '../../../src/shared/core/endpoint.ts'
+import type { UpstreamDialectName } from '../../../src/shared/core/endpoint.ts'
+import { buildUpstreamRequest } from '../../../src/front/gateway/upstream-request.ts'
+import type { UpstreamRequest } from '../../../src/front/upstream/upstream-client.ts'
 
 function deploymentOf(dialect: UpstreamDialectName): Deployment {
   const key = { id: 'k', name: 'k', credential: 'the-credential', enabled: true, weight: 1, maxConcurrency: 1 }

@@ -1,8 +1,8 @@
 import { expect, it } from 'vitest'
-import type { GatewayError } from '../../../src/core/errors.ts'
-import { UpstreamReach } from '../../../src/core/upstream-reach.ts'
-import { VideoFetch } from '../../../src/gateway/video/video-fetch.ts'
-import type { UpstreamHeaders, UpstreamListener } from '../../../src/upstream/upstream-client.ts'
+import type { GatewayError } from '../../../src/shared/core/errors.ts'
+import { UpstreamReach } from '../../../src/shared/core/upstream-reach.ts'
+import { VideoFetch } from '../../../src/front/videos/video-fetch.ts'
+import type { UpstreamHeaders, UpstreamListener } from '../../../src/front/upstream/upstream-client.ts'
 
 const ORIGIN = 'https://provider.test'
 

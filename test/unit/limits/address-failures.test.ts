@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { AddressFailures } from '../../../src/limits/address-failures.ts'
+import { AddressFailures } from '../../../src/front/limits/address-failures.ts'
 
 const NOW = 1_700_000_000_000
 

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
-import type { LeaseReply } from '../../../src/core/allowance.ts'
-import { InProcessAuthority } from '../../../src/leases/in-process-authority.ts'
+import type { LeaseReply } from '../../../src/shared/core/allowance.ts'
+import { InProcessAuthority } from '../../../src/control/leases/in-process-authority.ts'
 import { budgetsContract } from '../../contract/budgets.ts'
 import { dose } from '../../support/dose.ts'
 import { BUDGET } from '../../support/budget-world.ts'

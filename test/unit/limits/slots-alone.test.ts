@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { LeasedSlots } from '../../../src/limits/leased-slots.ts'
+import { LeasedSlots } from '../../../src/front/limits/leased-slots.ts'
 import { LeaseWorld } from '../../support/lease-world.ts'
 import type { WorldFront } from '../../support/lease-world.ts'
 import { SeededRandom } from '../../support/seeded-random.ts'

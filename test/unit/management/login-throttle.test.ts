@@ -1,8 +1,8 @@
 import { expect, it } from 'vitest'
-import { systemClock } from '../../../src/core/clock.ts'
-import { GatewayError } from '../../../src/core/errors.ts'
-import { LoginFailures } from '../../../src/management/login-failures.ts'
-import { LoginThrottle } from '../../../src/management/login-throttle.ts'
+import { systemClock } from '../../../src/shared/runtime/clock.ts'
+import { GatewayError } from '../../../src/shared/core/errors.ts'
+import { LoginFailures } from '../../../src/control/management/login-failures.ts'
+import { LoginThrottle } from '../../../src/control/management/login-throttle.ts'
 
 const MINUTE_MS = 60_000
 const PHONE = '+12025550123'

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { expect, it } from 'vitest'
-import { hashPassword } from '../../../src/management/passwords.ts'
-import { weaknessOf } from '../../../src/management/weak-passwords.ts'
+import { hashPassword } from '../../../src/control/management/passwords.ts'
+import { weaknessOf } from '../../../src/control/management/weak-passwords.ts'
 
 const PHONE = '+12025550123'
 const lines = readFileSync(new URL('../../../config/common-passwords.txt', import.meta.url), 'utf8').split('\n')

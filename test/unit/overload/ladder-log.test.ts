@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
-import { LadderLog } from '../../../src/overload/ladder-log.ts'
-import { Overload } from '../../../src/overload/overload.ts'
+import { LadderLog } from '../../../src/front/overload/ladder-log.ts'
+import { Overload } from '../../../src/front/overload/overload.ts'
 
 class Bench {
   readonly lines: string[] = []

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
-import { Overload } from '../../../src/overload/overload.ts'
-import type { ShedReason } from '../../../src/overload/overload.ts'
-import type { Signals } from '../../../src/overload/pressure.ts'
+import { Overload } from '../../../src/front/overload/overload.ts'
+import type { ShedReason } from '../../../src/front/overload/overload.ts'
+import type { Signals } from '../../../src/front/overload/pressure.ts'
 
 type Resources = Omit<Signals, 'loopDelayMs' | 'inFlightShare'>
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import type { AttemptOutcome, Slot } from '../../../src/core/deployment.ts'
-import { WaitingSlot } from '../../../src/scheduling/waiting-slot.ts'
+import type { AttemptOutcome, Slot } from '../../../src/shared/core/deployment.ts'
+import { WaitingSlot } from '../../../src/front/scheduling/waiting-slot.ts'
 import { dose } from '../../support/dose.ts'
 import fc from '../../support/fast-check.ts'
 import { LentSlots } from '../../support/lent-slots.ts'

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import type { AttemptOutcome } from '../../../src/core/deployment.ts'
+import type { AttemptOutcome } from '../../../src/shared/core/deployment.ts'
 import {
   keysOf,
   provider,

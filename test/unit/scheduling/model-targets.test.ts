@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
-import type { TargetQuirks } from '../../../src/core/codec.ts'
-import type { ModelFacts } from '../../../src/core/model-facts.ts'
-import type { Model, Snapshot } from '../../../src/core/snapshot.ts'
+import type { TargetQuirks } from '../../../src/shared/core/codec.ts'
+import type { ModelFacts } from '../../../src/shared/core/model-facts.ts'
+import type { Model, Snapshot } from '../../../src/shared/core/snapshot.ts'
 import { provider, SchedulingWorld, target, upstreamKey } from '../../support/scheduling-world.ts'
 
 const facts = (id: string, quirks: TargetQuirks, at: string | null = null): ModelFacts => ({

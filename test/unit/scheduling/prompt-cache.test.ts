@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { expect, it } from 'vitest'
-import type { Slot } from '../../../src/core/deployment.ts'
-import { WaitingSlot } from '../../../src/scheduling/waiting-slot.ts'
+import type { Slot } from '../../../src/shared/core/deployment.ts'
+import { WaitingSlot } from '../../../src/front/scheduling/waiting-slot.ts'
 import { keysOf, SchedulingWorld, settled, upstreamKey } from '../../support/scheduling-world.ts'
 import { SeededRandom } from '../../support/seeded-random.ts'
 

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { RetryBudget } from '../../../src/scheduling/retry-budget.ts'
+import { RetryBudget } from '../../../src/front/scheduling/retry-budget.ts'
 
 it('allows three retries at a time, or a fifth of the requests under way where that is more', () => {
   const budget = new RetryBudget({ least: 3, share: 0.2 })

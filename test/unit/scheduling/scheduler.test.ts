@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest'
-import type { Slot } from '../../../src/core/deployment.ts'
+import type { Slot } from '../../../src/shared/core/deployment.ts'
 import fc from '../../support/fast-check.ts'
 import { LocalSlots } from '../../support/local-slots.ts'
-import { WaitingSlot } from '../../../src/scheduling/waiting-slot.ts'
+import { WaitingSlot } from '../../../src/front/scheduling/waiting-slot.ts'
 import { keysOf, provider, SchedulingWorld, snapshotOf, target, upstreamKey } from '../../support/scheduling-world.ts'
 
 const OK = { kind: 'ok' } as const

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
-import type { ServedBy } from '../../../src/core/endpoint.ts'
-import type { Services } from '../../../src/core/service.ts'
-import type { Model, Snapshot } from '../../../src/core/snapshot.ts'
+import type { ServedBy } from '../../../src/shared/core/endpoint.ts'
+import type { Services } from '../../../src/shared/core/service.ts'
+import type { Model, Snapshot } from '../../../src/shared/core/snapshot.ts'
 import { provider, SchedulingWorld, target, upstreamKey } from '../../support/scheduling-world.ts'
 
 const google: Services = {

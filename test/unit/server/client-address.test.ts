@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { createClientAddresses, normaliseAddress } from '../../../src/server/client-address.ts'
+import { createClientAddresses, normaliseAddress } from '../../../src/front/server/client-address.ts'
 
 describe('client addresses', () => {
   it('is the peer when no proxy is trusted, whatever it claims', () => {

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
-import type { IncomingRequest } from '../../../src/core/exchange.ts'
-import { createCors } from '../../../src/server/cors.ts'
+import type { IncomingRequest } from '../../../src/shared/core/exchange.ts'
+import { createCors } from '../../../src/front/server/cors.ts'
 
 const PAGE = 'https://console.example.com'
 

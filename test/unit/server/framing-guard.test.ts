@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import type { CopiedHeaders } from '../../../src/server/framing-guard.ts'
-import { copyHeaders, isMethod, isTarget, wantsClose } from '../../../src/server/framing-guard.ts'
+import type { CopiedHeaders } from '../../../src/front/server/framing-guard.ts'
+import { copyHeaders, isMethod, isTarget, wantsClose } from '../../../src/front/server/framing-guard.ts'
 import fc from '../../support/fast-check.ts'
 
 type Field = readonly [name: string, value: string]

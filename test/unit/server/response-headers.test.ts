@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { isHeaderName, safeHeaderValue, statusLine } from '../../../src/server/response-headers.ts'
+import { isHeaderName, safeHeaderValue, statusLine } from '../../../src/front/server/response-headers.ts'
 import fc from '../../support/fast-check.ts'
 
 // eslint-disable-next-line no-control-regex -- what a value must not hold

@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
-import { loadUws, UWS_BUILDS } from '../../../src/server/uws.ts'
-import type { Machine, UwsBuild } from '../../../src/server/uws.ts'
+import { loadUws, UWS_BUILDS } from '../../../src/front/server/uws.ts'
+import type { Machine, UwsBuild } from '../../../src/front/server/uws.ts'
 
 const DEBIAN_13: Machine = { node: '24.1.0', platform: 'linux', arch: 'x64', glibc: () => '2.41' }
 const [NEWEST, OLDER] = UWS_BUILDS.map(({ name }) => name)

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { checkedId, rowOfEnd, rowOfInterrupted } from '../../../src/settlement/rows.ts'
+import { checkedId, rowOfEnd, rowOfInterrupted } from '../../../src/control/settlement/rows.ts'
 import { aBegin, anEnd } from '../../contract/journal-records.ts'
 
 const NODE = 'node-1'

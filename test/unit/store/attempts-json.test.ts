@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { attemptsJson } from '../../../src/store/attempts-json.ts'
+import { attemptsJson } from '../../../src/control/store/attempts-json.ts'
 import { attemptRecords } from '../../contract/journal-records.ts'
 import fc from '../../support/fast-check.ts'
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { BUCKETS, bucketOf, durationAt } from '../../../src/store/latency-buckets.ts'
+import { BUCKETS, bucketOf, durationAt } from '../../../src/control/store/latency-buckets.ts'
 import { SeededRandom } from '../../support/seeded-random.ts'
 
 const countsOf = (durations: readonly number[]): Array<[number, number]> => {

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
-import { newRequestId, timeOfRequestId } from '../../../src/core/request-id.ts'
-import { decodeLogCursor, encodeLogCursor } from '../../../src/store/request-log.ts'
-import { containsPattern, storableText } from '../../../src/store/text.ts'
+import { newRequestId, timeOfRequestId } from '../../../src/shared/core/request-id.ts'
+import { decodeLogCursor, encodeLogCursor } from '../../../src/control/store/request-log.ts'
+import { containsPattern, storableText } from '../../../src/control/store/text.ts'
 import fc from '../../support/fast-check.ts'
 
 describe('a log cursor', () => {

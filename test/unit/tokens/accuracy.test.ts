@@ -1,10 +1,10 @@
 import { expect, it } from 'vitest'
 import { textLength } from '../../../src/dialects/estimate-tokens.ts'
-import { countAnswer } from '../../../src/tokens/count-answer.ts'
-import { countPrompt } from '../../../src/tokens/count-prompt.ts'
-import { familyOf } from '../../../src/tokens/families.ts'
-import { countTextTokens } from '../../../src/tokens/tokenizer.ts'
-import { createValidator } from '../../../src/validation/validate.ts'
+import { countAnswer } from '../../../src/front/tokens/count-answer.ts'
+import { countPrompt } from '../../../src/front/tokens/count-prompt.ts'
+import { familyOf } from '../../../src/front/tokens/families.ts'
+import { countTextTokens } from '../../../src/front/tokens/tokenizer.ts'
+import { createValidator } from '../../../src/front/validation/validate.ts'
 import { loadCountedTraffic } from '../../support/counted-traffic.ts'
 
 /** Fewer tokens than this are all overhead: an error of two would count for much. */

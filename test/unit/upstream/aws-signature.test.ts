@@ -1,7 +1,7 @@
 import { createHash, createHmac } from 'node:crypto'
 import { expect, it } from 'vitest'
-import { signAwsRequest } from '../../../src/upstream/aws-signature.ts'
-import type { AwsRequest } from '../../../src/upstream/aws-signature.ts'
+import { signAwsRequest } from '../../../src/front/upstream/aws-signature.ts'
+import type { AwsRequest } from '../../../src/front/upstream/aws-signature.ts'
 
 // Key, secret and time of the test suite that AWS has published for Signature Version 4.
 const CREDENTIALS = {

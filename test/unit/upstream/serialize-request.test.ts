@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
-import { GatewayError } from '../../../src/core/errors.ts'
-import { serializeRequest } from '../../../src/upstream/http1/serialize-request.ts'
+import { GatewayError } from '../../../src/shared/core/errors.ts'
+import { serializeRequest } from '../../../src/front/upstream/http1/serialize-request.ts'
 import fc from '../../support/fast-check.ts'
 
 const timeouts = { connectMs: 1, firstByteMs: 1, idleMs: 1, totalMs: 1 }

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { affinityOf } from '../../../src/validation/affinity.ts'
+import { affinityOf } from '../../../src/front/validation/affinity.ts'
 
 const LONG = 'The quick brown fox jumps over the lazy dog. '.repeat(200)
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import type { EndpointName } from '../../../src/core/endpoint.ts'
+import type { EndpointName } from '../../../src/shared/core/endpoint.ts'
 import { bytesOf, refusal, validate } from './refusal.ts'
 
 const user = { role: 'user', content: 'Hello' }

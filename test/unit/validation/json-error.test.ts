@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { findJsonFault } from '../../../src/validation/json-error.ts'
+import { findJsonFault } from '../../../src/front/validation/json-error.ts'
 import fc from '../../support/fast-check.ts'
 
 function parses(text: string): boolean {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { scanJson } from '../../../src/validation/json-scan.ts'
-import type { JsonScan } from '../../../src/validation/json-scan.ts'
+import { scanJson } from '../../../src/front/validation/json-scan.ts'
+import type { JsonScan } from '../../../src/front/validation/json-scan.ts'
 import { refusal } from './refusal.ts'
 import fc from '../../support/fast-check.ts'
 

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
-import type { EndpointName } from '../../../src/core/endpoint.ts'
+import type { EndpointName } from '../../../src/shared/core/endpoint.ts'
 import { refusal, validate } from './refusal.ts'
 
 interface RecordedCase {

@@ -1,6 +1,6 @@
-import type { EndpointName } from '../../../src/core/endpoint.ts'
-import { GatewayError } from '../../../src/core/errors.ts'
-import { createValidator } from '../../../src/validation/validate.ts'
+import type { EndpointName } from '../../../src/shared/core/endpoint.ts'
+import { GatewayError } from '../../../src/shared/core/errors.ts'
+import { createValidator } from '../../../src/front/validation/validate.ts'
 
 const validator = createValidator({ maxDepth: 64, maxElements: 1_000_000 })
 

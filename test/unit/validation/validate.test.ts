@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { createValidator } from '../../../src/validation/validate.ts'
+import { createValidator } from '../../../src/front/validation/validate.ts'
 import { bytesOf, refusal, validate } from './refusal.ts'
 
 const chat = { model: 'm', messages: [{ role: 'user', content: 'Hello' }] }

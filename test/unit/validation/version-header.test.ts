@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { validateVersionHeader } from '../../../src/validation/version-header.ts'
+import { validateVersionHeader } from '../../../src/front/validation/version-header.ts'
 
 describe('the version header', () => {
   it.each(['2023-06-01', '2024-02-29', '2023-12-31', '1999-01-01'])('may be %s', (value) => {

@@ -1,5 +1,10 @@
 import { describe, expect, it } from 'vitest'
-import { AwsFrameError, AwsFrameSplitter, readAwsFrame, writeAwsFrame } from '../../../src/wire/aws-event-stream.ts'
+import {
+  AwsFrameError,
+  AwsFrameSplitter,
+  readAwsFrame,
+  writeAwsFrame,
+} from '../../../src/shared/wire/aws-event-stream.ts'
 import fc from '../../support/fast-check.ts'
 import { loadCloudFixtures } from '../../support/recorded-fixtures.ts'
 

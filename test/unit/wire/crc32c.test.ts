@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { crc32c } from '../../../src/wire/crc32c.ts'
+import { crc32c } from '../../../src/journal/crc32c.ts'
 import fc from '../../support/fast-check.ts'
 
 describe('crc32c', () => {

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
-import { newRequestId } from '../../../src/core/request-id.ts'
-import type { JournalRecord } from '../../../src/core/request-record.ts'
-import type { JournalFrame } from '../../../src/wire/journal-frames.ts'
+import { newRequestId } from '../../../src/shared/core/request-id.ts'
+import type { JournalRecord } from '../../../src/shared/core/request-record.ts'
+import type { JournalFrame } from '../../../src/journal/frames.ts'
 import {
   FRAME_HEADER_BYTES,
   FrameWriter,
@@ -9,8 +9,8 @@ import {
   findFrame,
   readFrames,
   readSegmentHeader,
-} from '../../../src/wire/journal-frames.ts'
-import { decodeRecord, idOfBegin, packValue, unpackValue } from '../../../src/wire/journal-record.ts'
+} from '../../../src/journal/frames.ts'
+import { decodeRecord, idOfBegin, packValue, unpackValue } from '../../../src/journal/record.ts'
 import { aBegin, anEnd, journalRecords } from '../../contract/journal-records.ts'
 import { frameAround, framesOf } from '../../contract/test-journal.ts'
 import fc from '../../support/fast-check.ts'

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { FrameDecoder, createFrameEncoder } from '../../../src/wire/link-frames.ts'
+import { FrameDecoder, createFrameEncoder } from '../../../src/shared/wire/link-frames.ts'
 import fc from '../../support/fast-check.ts'
 
 const value = fc.oneof(

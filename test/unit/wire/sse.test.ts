@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { SseEventTooLargeError, SseFields, SseSplitter, joinData } from '../../../src/wire/sse.ts'
+import { SseEventTooLargeError, SseFields, SseSplitter, joinData } from '../../../src/shared/wire/sse.ts'
 import fc from '../../support/fast-check.ts'
 import { loadFixtures } from '../../support/recorded-fixtures.ts'
 import { byteByByte, cutAt, eventsOf, fieldsOf, seededCuts } from './sse-oracle.ts'

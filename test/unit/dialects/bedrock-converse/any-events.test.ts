@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
 import { CohereDecoder } from '../../../../src/dialects/cohere-chat/decoder.ts'
 import { ConverseDecoder } from '../../../../src/dialects/bedrock-converse/decoder.ts'
-import { writeAwsFrame } from '../../../../src/wire/aws-event-stream.ts'
+import { writeAwsFrame } from '../../../../src/shared/wire/aws-event-stream.ts'
 import { decodeStream } from '../../../support/decode-stream.ts'
 import fc from '../../../support/fast-check.ts'
 import { readStream } from '../../../support/stream-reader.ts'

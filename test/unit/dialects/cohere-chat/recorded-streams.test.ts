@@ -1,5 +1,5 @@
 import { afterAll, describe, expect, it } from 'vitest'
-import type { Answer } from '../../../../src/core/answer.ts'
+import type { Answer } from '../../../../src/shared/core/answer.ts'
 import { CohereDecoder } from '../../../../src/dialects/cohere-chat/decoder.ts'
 import { parseAnswer } from '../../../../src/dialects/cohere-chat/parse-answer.ts'
 import { comparableBlocks } from '../../../support/answer-blocks.ts'

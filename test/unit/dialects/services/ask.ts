@@ -1,10 +1,10 @@
 import { expect } from 'vitest'
-import type { BufferedAnswer } from '../../../../src/core/dialect.ts'
-import type { EndpointName } from '../../../../src/core/endpoint.ts'
-import { GatewayError } from '../../../../src/core/errors.ts'
-import type { ServiceProtocol, ServiceRules } from '../../../../src/core/service.ts'
+import type { BufferedAnswer } from '../../../../src/shared/core/dialect.ts'
+import type { EndpointName } from '../../../../src/shared/core/endpoint.ts'
+import { GatewayError } from '../../../../src/shared/core/errors.ts'
+import type { ServiceProtocol, ServiceRules } from '../../../../src/shared/core/service.ts'
 import { buildCalls, readCalls } from '../../../../src/dialects/services/calls.ts'
-import { createValidator } from '../../../../src/validation/validate.ts'
+import { createValidator } from '../../../../src/front/validation/validate.ts'
 import type { Json } from '../../../support/plain-json.ts'
 
 const validator = createValidator({ maxDepth: 64, maxElements: 1_000_000 })

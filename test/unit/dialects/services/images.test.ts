@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { SERVICE_PROTOCOLS } from '../../../../src/core/service.ts'
-import type { ServiceRules } from '../../../../src/core/service.ts'
+import { SERVICE_PROTOCOLS } from '../../../../src/shared/core/service.ts'
+import type { ServiceRules } from '../../../../src/shared/core/service.ts'
 import type { Json } from '../../../support/plain-json.ts'
 import { loadUpstreamFixtures } from '../../../support/recorded-fixtures.ts'
 import { ask as askService, shown } from './ask.ts'

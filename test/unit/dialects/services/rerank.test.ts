@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { SERVICE_PROTOCOLS } from '../../../../src/core/service.ts'
+import { SERVICE_PROTOCOLS } from '../../../../src/shared/core/service.ts'
 import type { Json } from '../../../support/plain-json.ts'
 import { loadEndpointFixtures } from '../../../support/recorded-fixtures.ts'
 import { ask as askService, refusalOf, shown } from './ask.ts'

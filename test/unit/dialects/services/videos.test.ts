@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { SERVICE_PROTOCOLS } from '../../../../src/core/service.ts'
-import type { VideoProtocol } from '../../../../src/core/service.ts'
+import { SERVICE_PROTOCOLS } from '../../../../src/shared/core/service.ts'
+import type { VideoProtocol } from '../../../../src/shared/core/service.ts'
 import { videoCodec } from '../../../../src/dialects/videos/codecs.ts'
 import type { Json } from '../../../support/plain-json.ts'
 import { loadEndpointFixtures } from '../../../support/recorded-fixtures.ts'

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { isFailure } from '../../../../src/core/codec.ts'
+import { isFailure } from '../../../../src/shared/core/codec.ts'
 import { clientCodec, upstreamCodec } from '../../../../src/dialects/codecs.ts'
 import { replayAnswer } from '../../../../src/dialects/replay-answer.ts'
 import { withoutNulls } from '../../../support/plain-json.ts'

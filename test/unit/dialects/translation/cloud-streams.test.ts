@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import type { Answer } from '../../../../src/core/answer.ts'
+import type { Answer } from '../../../../src/shared/core/answer.ts'
 import { clientCodec, upstreamCodec } from '../../../../src/dialects/codecs.ts'
 import { bytesOf, decodeCloudStream, isForeign } from '../../../support/cloud-streams.ts'
 import { cutsOf } from '../../../support/decode-stream.ts'

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { isFailure } from '../../../../src/core/codec.ts'
+import { isFailure } from '../../../../src/shared/core/codec.ts'
 import { clientCodec } from '../../../../src/dialects/codecs.ts'
 import { geminiCodec } from '../../../../src/dialects/gemini/codec.ts'
 import { loadUpstreamFixtures } from '../../../support/recorded-fixtures.ts'

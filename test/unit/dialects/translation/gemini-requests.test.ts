@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import type { BuiltRequest, Target } from '../../../../src/core/codec.ts'
-import { GatewayError } from '../../../../src/core/errors.ts'
+import type { BuiltRequest, Target } from '../../../../src/shared/core/codec.ts'
+import { GatewayError } from '../../../../src/shared/core/errors.ts'
 import { parseRequest as parseMessages } from '../../../../src/dialects/anthropic-messages/parse-request.ts'
 import { geminiCodec } from '../../../../src/dialects/gemini/codec.ts'
 import { parseRequest as parseChat } from '../../../../src/dialects/openai-chat/parse-request.ts'

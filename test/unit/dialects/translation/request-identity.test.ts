@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import type { DialectName } from '../../../../src/core/endpoint.ts'
+import type { DialectName } from '../../../../src/shared/core/endpoint.ts'
 import { clientCodec, upstreamCodec } from '../../../../src/dialects/codecs.ts'
 import { withoutNulls } from '../../../support/plain-json.ts'
 import type { Json } from '../../../support/plain-json.ts'

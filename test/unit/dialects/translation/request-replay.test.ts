@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { GatewayError } from '../../../../src/core/errors.ts'
+import { GatewayError } from '../../../../src/shared/core/errors.ts'
 import { loadFixtures } from '../../../support/recorded-fixtures.ts'
 import type { Json } from '../../../support/plain-json.ts'
 import { checkChatGrammar, checkMessagesGrammar, textOfRequest } from '../../../support/request-grammar.ts'

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import type { StreamEvent } from '../../../../src/core/stream-event.ts'
+import type { StreamEvent } from '../../../../src/shared/core/stream-event.ts'
 import { StreamRestorer, restoreAnswer } from '../../../../src/dialects/restore.ts'
 import { replayAnswer } from '../../../../src/dialects/replay-answer.ts'
 import type { Json } from '../../../support/plain-json.ts'

@@ -1,4 +1,4 @@
-import type { CommonDialectName } from '../../../../src/core/endpoint.ts'
+import type { CommonDialectName } from '../../../../src/shared/core/endpoint.ts'
 import type { Json } from '../../../support/plain-json.ts'
 import { eventsOf, fieldsOf } from '../../wire/sse-oracle.ts'
 import { expectedOutcome } from '../stream-oracle.ts'

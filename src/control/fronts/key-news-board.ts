@@ -1,0 +1,25 @@
+import type { Clock } from '../../shared/runtime/clock.ts'
+import type { KeyNews } from '../../shared/core/key-news.ts'
+
+/** What fronts have learned about upstream keys and still holds, for fronts that come later. */
+export class KeyNewsBoard {
+  readonly #clock: Clock
+  /** The latest of each kind of each key; a closed breaker ends an open one. */
+  readonly #latest = new Map<string, KeyNews>()
+
+  constructor(clock: Clock) {
+    this.#clock = clock
+  }
+
+  add(news: KeyNews): void {
+    if (news.kind === 'breaker-closed') this.#latest.delete(`${news.keyId}/breaker-open`)
+    // What was shrunk grows again by use: a front that begins anew has nothing to learn from it.
+    else if (news.kind !== 'shrink') this.#latest.set(`${news.keyId}/${news.kind}`, news)
+  }
+
+  current(): KeyNews[] {
+    const nowMs = this.#clock.now()
+    for (const [id, news] of this.#latest) if (news.untilMs <= nowMs) this.#latest.delete(id)
+    return [...this.#latest.values()]
+  }
+}

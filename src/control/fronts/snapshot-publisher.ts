@@ -1,0 +1,110 @@
+import type { UpstreamBook } from '../../shared/config/upstream-book.ts'
+import { NO_TENANTS } from '../../shared/core/budget.ts'
+import type { Tenants } from '../../shared/core/budget.ts'
+import { repeat } from '../../shared/runtime/repeat.ts'
+import type { Seal } from '../../shared/runtime/seal.ts'
+import type { Snapshot } from '../../shared/core/snapshot.ts'
+import type { Database } from '../store/database.ts'
+import { listEntryKeysForSnapshot, snapshotVersion } from '../store/entry-keys.ts'
+import { listTenants } from '../store/tenants.ts'
+import { listStored } from '../store/upstreams.ts'
+
+/** How often the store is asked where its notifications may not come through. */
+const POLL_MS = 500
+
+export interface SnapshotPublisherOptions {
+  readonly database: Database
+  /** What the configuration decides, and how what is stored joins it. */
+  readonly book: UpstreamBook
+  /** Of the credentials of upstreams. */
+  readonly seal: Seal
+  /** What of the store cannot be used; told once. */
+  readonly onProblem: (problem: string) => void
+  readonly publish: (snapshot: Snapshot) => void
+  readonly onFault: (cause: unknown) => void
+}
+
+/** Builds the snapshot from the store, and again when it has changed: notified at once, found by polling in any case. */
+export class SnapshotPublisher {
+  readonly #options: SnapshotPublisherOptions
+  #current: Snapshot | null = null
+  #tenants: Tenants = NO_TENANTS
+  #version = -1
+  #problems: ReadonlySet<string> = new Set()
+  #timer: NodeJS.Timeout | null = null
+  #unlisten: (() => Promise<void>) | null = null
+  /** The look under way; never rejects. */
+  #looking: Promise<void> = Promise.resolve()
+  /** The one that begins after it. */
+  #queued: Promise<void> | null = null
+
+  constructor(options: SnapshotPublisherOptions) {
+    this.#options = options
+  }
+
+  get current(): Snapshot | null {
+    return this.#current
+  }
+
+  /** Who pays for what, as of the current snapshot. */
+  get tenants(): Tenants {
+    return this.#tenants
+  }
+
+  /** Resolves once the first snapshot has been built. */
+  async start(): Promise<void> {
+    const { database } = this.#options
+    await this.#rebuild()
+    this.#unlisten = await database.listen('sluice_snapshot', () => {
+      this.check()
+    })
+    const check = (): void => {
+      this.check()
+    }
+    this.#timer = repeat(POLL_MS, check, this.#options.onFault).unref()
+  }
+
+  async stop(): Promise<void> {
+    if (this.#timer !== null) clearInterval(this.#timer)
+    await this.#queued?.catch(() => undefined)
+    await this.#looking
+    await this.#unlisten?.()
+  }
+
+  /** Looks whether the store has changed; one look at a time. */
+  check(): void {
+    if (this.#queued === null) this.refresh().catch(this.#options.onFault)
+  }
+
+  /** Resolves when all that was in the store at the moment of the call has been published; rejects when the store cannot be read. */
+  refresh(): Promise<void> {
+    // A look under way may have read before: who comes meanwhile waits for the next one.
+    this.#queued ??= this.#looking.then(() => {
+      this.#queued = null
+      const look = this.#rebuild()
+      this.#looking = look.catch(() => undefined)
+      return look
+    })
+    return this.#queued
+  }
+
+  async #rebuild(): Promise<void> {
+    const { database, book, seal, publish } = this.#options
+    const version = await snapshotVersion(database)
+    if (version === this.#version) return
+    const tenants = await listTenants(database)
+    const keys = await listEntryKeysForSnapshot(database, tenants)
+    const { parts, problems } = book.merge(await listStored(database, seal))
+    this.#tell(problems)
+    const { providers, models, facts } = parts
+    this.#version = version
+    this.#tenants = tenants
+    this.#current = { version: version + 1, keys, providers, models, facts }
+    publish(this.#current)
+  }
+
+  #tell(problems: readonly string[]): void {
+    for (const problem of problems) if (!this.#problems.has(problem)) this.#options.onProblem(problem)
+    this.#problems = new Set(problems)
+  }
+}

@@ -1,0 +1,31 @@
+import type { LeaseReply, LeaseRequest, LeaseResume } from '../../shared/core/allowance.ts'
+
+/**
+ * Hands slices of allowances out to holders, and never more than what is left. What a holder holds counts as used until the
+ * holder says what it used, and when, or gives it back.
+ */
+export interface Authority {
+  /** What this authority remembers began with it; a holder that knows another epoch tells what it used before. Null: away. */
+  readonly epoch: string | null
+  /** A holder is there, again or for the first time. */
+  resume(holder: string, state: LeaseResume): void
+  /** Books charges, takes back returns, then serves the asks; every reply goes through {@link AuthorityOptions.reply}. */
+  exchange(holder: string, request: LeaseRequest): void
+  /** A holder is gone: its places are free, what it held of windows counts as used at this moment. */
+  gone(holder: string): void
+  /** A journal is closed: all that its writer used of budgets is in the database, and it will use no more. */
+  ended(writer: string): void
+}
+
+/** What was used of budgets, as the database has it. */
+export interface BudgetTruth {
+  /**
+   * For each allowance what was settled of it, by the journal that told it. Never rejects: it is tried until it is there, and
+   * not before what the journals held when the process began is settled.
+   */
+  read(allowances: readonly string[]): Promise<ReadonlyMap<string, ReadonlyMap<string, number>>>
+}
+
+export interface AuthorityOptions {
+  readonly reply: (holder: string, reply: LeaseReply) => void
+}

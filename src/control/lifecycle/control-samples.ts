@@ -1,0 +1,31 @@
+import type { Check, StoreHealth } from '../../shared/core/health.ts'
+import type { Sample } from '../../shared/telemetry/metrics.ts'
+
+/** What the control process alone knows. */
+export interface ControlState {
+  readonly fronts: number
+  readonly lag: { readonly bytes: number; readonly ageMs: number }
+  readonly snapshotVersion: number
+  /** As of the last look; null before there was one. */
+  readonly stores: Pick<StoreHealth, 'database' | 'cache' | 'journal'> | null
+}
+
+export function controlSamples({ fronts, lag, snapshotVersion, stores }: ControlState): Sample[] {
+  const samples: Sample[] = [
+    ['fronts', [], fronts],
+    ['unsettledBytes', [], lag.bytes],
+    ['unsettledAge', [], lag.ageMs / 1000],
+    ['snapshotVersion', ['control'], snapshotVersion],
+  ]
+  const add = (store: string, { status }: Check): void => {
+    if (status !== 'unused') samples.push(['storeUp', [store], status === 'ok' ? 1 : 0])
+  }
+  if (stores !== null) {
+    add('database', stores.database)
+    add('cache', stores.cache)
+    const { diskFreeBytes, isBehind } = stores.journal
+    if (diskFreeBytes !== null) samples.push(['journalDiskFree', [], diskFreeBytes])
+    samples.push(['journalBehind', [], isBehind ? 1 : 0])
+  }
+  return samples
+}

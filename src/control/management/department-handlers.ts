@@ -1,0 +1,78 @@
+import { randomUUID } from 'node:crypto'
+import type { Static } from 'typebox'
+import type { Department as ShownDepartment, DEPARTMENTS } from '../../shared/api/operations/departments.ts'
+import { GatewayError } from '../../shared/core/errors.ts'
+import type { Database } from '../store/database.ts'
+import {
+  changeDepartment,
+  deleteDepartment,
+  findDepartment,
+  insertDepartment,
+  listDepartments,
+  lockedAncestry,
+} from '../store/departments.ts'
+import type { Department } from '../store/departments.ts'
+import type { Handlers } from './call.ts'
+import { found } from './found.ts'
+import { refusing } from './refusing.ts'
+
+const NO_PARENT = { message: 'There is no such department.', param: '/parent_id' }
+
+/** The departments of an enterprise, a tree. */
+export function departmentHandlers(database: Database): Handlers<keyof typeof DEPARTMENTS> {
+  return {
+    listDepartments: async ({ params }) => ({ data: (await listDepartments(database, params.id)).map(rendered) }),
+
+    createDepartment: async ({ params, body }) => {
+      const id = `dep_${randomUUID()}`
+      const department = {
+        id,
+        name: body.name,
+        parentId: body.parent_id ?? null,
+        monthlyBudget: body.monthly_budget ?? null,
+        monthlyTokens: body.monthly_tokens ?? null,
+      }
+      await refusing({ reference: NO_PARENT }, insertDepartment(database, params.id, department))
+      return rendered(found(await findDepartment(database, params.id, id)))
+    },
+
+    getDepartment: async ({ params }) =>
+      rendered(found(await findDepartment(database, params.id, params.departmentId))),
+
+    updateDepartment: async ({ params, body }) => {
+      const { id, departmentId } = params
+      const { name, parent_id: parentId, monthly_budget: monthlyBudget, monthly_tokens: monthlyTokens } = body
+      await database.transaction(async (tx) => {
+        if (typeof parentId === 'string' && (await lockedAncestry(tx, id, parentId)).has(departmentId)) {
+          throw new GatewayError('INVALID_FIELD', {
+            message: 'A department cannot be below itself.',
+            param: '/parent_id',
+          })
+        }
+        const change = { name, parentId, monthlyBudget, monthlyTokens }
+        found((await refusing({ reference: NO_PARENT }, changeDepartment(tx, id, departmentId, change))) || null)
+      })
+      return rendered(found(await findDepartment(database, id, departmentId)))
+    },
+
+    deleteDepartment: async ({ params }) => {
+      const inUse = { message: 'The department still has members, keys or departments.' }
+      const outcome = await refusing({ reference: inUse }, deleteDepartment(database, params.id, params.departmentId))
+      if (outcome === 'missing') throw new GatewayError('NOT_FOUND')
+      if (outcome === 'used') throw new GatewayError('CONFLICT', inUse)
+      return null
+    },
+  }
+}
+
+function rendered(department: Department): Static<typeof ShownDepartment> {
+  return {
+    id: department.id,
+    name: department.name,
+    parent_id: department.parentId,
+    monthly_budget: department.monthlyBudget,
+    monthly_tokens: department.monthlyTokens,
+    members: department.members,
+    created_at: department.createdAt.toISOString(),
+  }
+}

@@ -1,0 +1,101 @@
+import { randomUUID } from 'node:crypto'
+import type { Static } from 'typebox'
+import type { BodyOf } from '../../shared/api/operation.ts'
+import type { ENTERPRISE_KEYS, EnterpriseKey } from '../../shared/api/operations/enterprise-keys.ts'
+import type { Key, KEYS } from '../../shared/api/operations/keys.ts'
+import { isAddressRange } from '../../shared/config/address.ts'
+import { digestApiKey, generateApiKey, maskApiKey } from '../../shared/core/api-key.ts'
+import { GatewayError } from '../../shared/core/errors.ts'
+import { NO_LIMITS } from '../../shared/core/snapshot.ts'
+import type { EntryKey } from '../../shared/core/snapshot.ts'
+import type { KeyChange, KeyOwner, OwnedKey } from '../store/owned-keys.ts'
+
+/** A new key and its secret, which is told once. Throws INVALID_FIELD for an address that is none. */
+export function newEntryKey(
+  owner: KeyOwner,
+  body: BodyOf<typeof ENTERPRISE_KEYS.createEnterpriseKey>,
+  hashSecret: Buffer,
+): { readonly secret: string; readonly entry: EntryKey } {
+  const secret = generateApiKey()
+  const change = keyChangeOf(body)
+  const entry: EntryKey = {
+    id: `key_${randomUUID()}`,
+    digest: digestApiKey(secret, hashSecret),
+    masked: maskApiKey(secret),
+    name: body.name,
+    enabled: true,
+    expiresAtMs: change.expiresAt?.getTime() ?? null,
+    userId: owner.kind === 'user' ? owner.userId : null,
+    enterpriseId: owner.kind === 'enterprise' ? owner.enterpriseId : null,
+    departmentId: body.department_id ?? null,
+    memberId: body.member_id ?? null,
+    limits: {
+      requestsPerMinute: body.rpm ?? null,
+      tokensPerMinute: body.tpm ?? null,
+      concurrency: body.max_concurrency ?? null,
+    },
+    userLimits: NO_LIMITS,
+    enterpriseLimits: NO_LIMITS,
+    models: body.models ?? null,
+    addresses: body.ip_allow ?? null,
+    clients: body.client_allow ?? null,
+    budget: { moneyMicro: body.monthly_budget ?? null, tokens: body.monthly_tokens ?? null },
+  }
+  return { secret, entry }
+}
+
+type Changes = BodyOf<typeof KEYS.updateKey> & Partial<BodyOf<typeof ENTERPRISE_KEYS.updateEnterpriseKey>>
+
+/** Throws INVALID_FIELD for an address that is none. */
+export function keyChangeOf(body: Changes): KeyChange {
+  for (const [index, range] of (body.ip_allow ?? []).entries()) {
+    if (isAddressRange(range)) continue
+    throw new GatewayError('INVALID_FIELD', {
+      message: `ip_allow[${index}] must be an address or a CIDR range, like 10.0.0.0/8.`,
+      param: `/ip_allow/${index}`,
+    })
+  }
+  const { expires_at: expiresAt } = body
+  return {
+    name: body.name,
+    rpm: body.rpm,
+    tpm: body.tpm,
+    maxConcurrency: body.max_concurrency,
+    models: body.models,
+    addresses: body.ip_allow,
+    clients: body.client_allow,
+    expiresAt: typeof expiresAt === 'string' ? new Date(expiresAt) : expiresAt,
+    monthlyBudget: body.monthly_budget,
+    monthlyTokens: body.monthly_tokens,
+    departmentId: body.department_id,
+    memberId: body.member_id,
+  }
+}
+
+export function renderedKey(key: OwnedKey): Static<typeof Key> {
+  return {
+    id: key.id,
+    name: key.name,
+    key_masked: key.masked,
+    enabled: key.status === 'enabled',
+    rpm: key.rpm,
+    tpm: key.tpm,
+    max_concurrency: key.maxConcurrency,
+    models: key.models,
+    ip_allow: key.addresses,
+    client_allow: key.clients,
+    expires_at: key.expiresAt?.toISOString() ?? null,
+    created_at: key.createdAt.toISOString(),
+    updated_at: key.updatedAt.toISOString(),
+  }
+}
+
+export function renderedEnterpriseKey(key: OwnedKey): Static<typeof EnterpriseKey> {
+  return {
+    ...renderedKey(key),
+    monthly_budget: key.monthlyBudget,
+    monthly_tokens: key.monthlyTokens,
+    department_id: key.departmentId,
+    member_id: key.memberId,
+  }
+}

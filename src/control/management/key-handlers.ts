@@ -1,0 +1,58 @@
+import type { KEYS } from '../../shared/api/operations/keys.ts'
+import { digestApiKey, generateApiKey, maskApiKey } from '../../shared/core/api-key.ts'
+import { GatewayError } from '../../shared/core/errors.ts'
+import type { Database } from '../store/database.ts'
+import { insertEntryKey } from '../store/entry-keys.ts'
+import {
+  changeOwnedKey,
+  deleteOwnedKey,
+  findOwnedKey,
+  listOwnedKeys,
+  rotateOwnedKey,
+  toggleOwnedKey,
+} from '../store/owned-keys.ts'
+import type { KeyOwner } from '../store/owned-keys.ts'
+import type { Caller, Handlers } from './call.ts'
+import { keyChangeOf, newEntryKey, renderedKey } from './entry-keys.ts'
+import { found } from './found.ts'
+import { offsetOf, pageOf } from './pages.ts'
+
+const DAY_SECONDS = 86_400
+
+/** A user's own entry keys. */
+export function keyHandlers(database: Database, hashSecret: Buffer): Handlers<keyof typeof KEYS> {
+  const own = (caller: Caller): KeyOwner => ({ kind: 'user', userId: caller.userId })
+  return {
+    listKeys: async ({ query, caller }) => {
+      const { keys, total } = await listOwnedKeys(database, own(caller), offsetOf(query))
+      return pageOf(keys, total, query, renderedKey)
+    },
+
+    createKey: async ({ body, caller }) => {
+      const { secret, entry } = newEntryKey(own(caller), body, hashSecret)
+      await insertEntryKey(database, entry)
+      return { ...renderedKey(found(await findOwnedKey(database, own(caller), entry.id))), key: secret }
+    },
+
+    getKey: async ({ params, caller }) => renderedKey(found(await findOwnedKey(database, own(caller), params.id))),
+
+    updateKey: async ({ params, body, caller }) =>
+      renderedKey(found(await changeOwnedKey(database, own(caller), params.id, keyChangeOf(body)))),
+
+    deleteKey: async ({ params, caller }) => {
+      if (!(await deleteOwnedKey(database, own(caller), params.id))) throw new GatewayError('NOT_FOUND')
+      return null
+    },
+
+    toggleKey: async ({ params, body, caller }) =>
+      renderedKey(found(await toggleOwnedKey(database, own(caller), params.id, body.enabled ?? null))),
+
+    rotateKey: async ({ params, body, caller }) => {
+      const key = generateApiKey()
+      const oldUntil = new Date(Date.now() + (body.grace_seconds ?? DAY_SECONDS) * 1000)
+      const fresh = { digest: digestApiKey(key, hashSecret), masked: maskApiKey(key), oldUntil }
+      const rotated = await database.transaction((tx) => rotateOwnedKey(tx, own(caller), params.id, fresh))
+      return { ...renderedKey(found(rotated)), key }
+    },
+  }
+}

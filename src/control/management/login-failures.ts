@@ -1,0 +1,68 @@
+import { isIPv6 } from 'node:net'
+import { LRUCache } from 'lru-cache'
+import type { Clock } from '../../shared/runtime/clock.ts'
+
+/** Wrong passwords that cost no wait: people mistype. */
+const FREE = 3
+const FIRST_WAIT_MS = 1_000
+const MOST_WAIT_MS = 15 * 60_000
+/** Without a further failure so long, all is forgotten. */
+const FORGET_MS = 60 * 60_000
+const MOST_PAIRS = 100_000
+
+interface Failures {
+  readonly count: number
+  readonly atMs: number
+}
+
+/**
+ * Failed log-ins of each phone number from each address: each one doubles the wait for the next try of that phone from there.
+ * The same phone is let in from elsewhere, and other phones from there, as if nothing had been.
+ */
+export class LoginFailures {
+  readonly #clock: Clock
+  readonly #pairs = new LRUCache<string, Failures>({ max: MOST_PAIRS })
+
+  constructor(clock: Clock) {
+    this.#clock = clock
+  }
+
+  /** Until the next try. */
+  waitMs(phone: string, address: string): number {
+    const { count, atMs } = this.#of(pairOf(phone, address))
+    if (count < FREE) return 0
+    const wait = Math.min(FIRST_WAIT_MS * 2 ** (count - FREE), MOST_WAIT_MS)
+    return Math.max(0, atMs + wait - this.#clock.now())
+  }
+
+  add(phone: string, address: string): void {
+    const pair = pairOf(phone, address)
+    this.#pairs.set(pair, { count: this.#of(pair).count + 1, atMs: this.#clock.now() })
+  }
+
+  clear(phone: string, address: string): void {
+    this.#pairs.delete(pairOf(phone, address))
+  }
+
+  #of(pair: string): Failures {
+    const known = this.#pairs.get(pair)
+    return known === undefined || this.#clock.now() - known.atMs > FORGET_MS ? { count: 0, atMs: 0 } : known
+  }
+}
+
+/** One customer has a whole /64 of IPv6, and could guess from each address of it. */
+function pairOf(phone: string, address: string): string {
+  return `${phone} ${isIPv6(address) ? networkOf(address) : address}`
+}
+
+function networkOf(address: string): string {
+  const [before = '', after] = address.split('::')
+  const groups = before === '' ? [] : before.split(':')
+  const behind = after === undefined || after === '' ? [] : after.split(':')
+  const zeros = after === undefined ? 0 : Math.max(0, 8 - groups.length - behind.length)
+  const all = [...groups, ...Array.from({ length: zeros }, () => '0'), ...behind]
+  return all
+    .slice(0, 4)
+    .map((group) => Number.parseInt(group, 16).toString(16))
+    .join(':')
+}

@@ -1,0 +1,137 @@
+import type { CATALOGUE } from '../../shared/api/operations/catalogue.ts'
+import { resolveStoredModel } from '../../shared/config/stored.ts'
+import type { SetModel, StoredModel } from '../../shared/config/stored.ts'
+import type { Book, Stored, UpstreamBook } from '../../shared/config/upstream-book.ts'
+import { GatewayError } from '../../shared/core/errors.ts'
+import type { JsonObject } from '../../shared/core/json-object.ts'
+import { deleteModel, deleteOtherModels, listStored, lockStored, putModels } from '../store/upstreams.ts'
+import type { Handlers } from './call.ts'
+import { checking, checkStorable, pointerTo } from './configured.ts'
+import { found } from './found.ts'
+import { ModelViews } from './model-views.ts'
+import { offsetOf, pageOf } from './pages.ts'
+import type { UpstreamParts } from './upstream-handlers.ts'
+
+const MAX_MODELS = 10_000
+const MAX_ID_LENGTH = 256
+
+type NewModel = Pick<StoredModel, 'id' | 'entry'>
+type Place = ReadonlyArray<string | number>
+
+/** What models cost, who serves them and what they are called. What is set here stands over what is known otherwise. */
+export function modelHandlers({ database, book, seal }: UpstreamParts): Handlers<keyof typeof CATALOGUE> {
+  const views = async (): Promise<ModelViews> => new ModelViews(book, book.merge(await listStored(database, seal)))
+
+  return {
+    adminListModels: async ({ query }) => {
+      const all = await views()
+      const ids = all.ids(query.search)
+      const { offset, limit } = offsetOf(query)
+      return pageOf(ids.slice(offset, offset + limit), ids.length, query, (id) => found(all.find(id)))
+    },
+
+    adminReplaceModels: async ({ body }) => {
+      checkStorable(body)
+      const models = body.models.map(({ id, ...entry }) => ({ id, entry }))
+      return database.transaction(async (tx) => {
+        await lockStored(tx)
+        const stored = await listStored(tx, seal)
+        const ids = models.map(({ id }) => id)
+        refuseTwice(ids)
+        checkModels(book, { ...stored, models: models.map(asStored) }, models, (index) => ['models', index])
+        await deleteOtherModels(tx, ids)
+        await putModels(tx, models)
+        const kept = new Set(ids)
+        return { set: ids.length, removed: stored.models.filter(({ id }) => !kept.has(id)).length }
+      })
+    },
+
+    adminGetModel: async ({ params }) => found((await views()).find(params.id)),
+
+    adminUpdateModel: async ({ params, body }) => {
+      const { id } = params
+      checkStorable({ id, body })
+      if (id.length > MAX_ID_LENGTH) {
+        throw new GatewayError('INVALID_FIELD', { message: `An id has at most ${MAX_ID_LENGTH} characters.` })
+      }
+      return database.transaction(async (tx) => {
+        await lockStored(tx)
+        const stored = await listStored(tx, seal)
+        const others = stored.models.filter((model) => model.id !== id)
+        if (others.length >= MAX_MODELS) {
+          throw new GatewayError('CONFLICT', { message: `Something is set of ${MAX_MODELS} models already.` })
+        }
+        const before = stored.models.find((model) => model.id === id)?.entry ?? {}
+        const model = { id, entry: changedBy(before, body) }
+        checkModels(book, { ...stored, models: [...others, asStored(model)] }, [model], () => [])
+        await putModels(tx, [model])
+        return found(new ModelViews(book, book.merge(await listStored(tx, seal))).find(id))
+      })
+    },
+
+    adminDeleteModel: async ({ params }) => {
+      if (!(await deleteModel(database, params.id))) throw new GatewayError('NOT_FOUND')
+      return null
+    },
+  }
+}
+
+/** What is not given stays, null is taken back. */
+function changedBy(entry: JsonObject, change: JsonObject): JsonObject {
+  return Object.fromEntries(Object.entries({ ...entry, ...change }).filter(([, value]) => value !== null))
+}
+
+function asStored(model: NewModel): StoredModel {
+  const now = new Date()
+  return { ...model, createdAt: now, updatedAt: now }
+}
+
+function refuseTwice(ids: readonly string[]): void {
+  const index = ids.findIndex((id, place) => ids.indexOf(id) < place)
+  if (index < 0) return
+  const param = pointerTo(['models', index, 'id'])
+  throw new GatewayError('INVALID_FIELD', { message: 'A model is listed twice.', param })
+}
+
+/**
+ * Throws INVALID_FIELD for what the configuration file could not say either, for upstreams that there are not, and CONFLICT for
+ * names that something else has.
+ *
+ * @param stored as it will be
+ * @param placeOf where in the request a model stands
+ */
+function checkModels(
+  book: UpstreamBook,
+  stored: Stored,
+  models: readonly NewModel[],
+  placeOf: (index: number) => Place,
+): void {
+  const set = models.map((model, index) => checking(() => resolveStoredModel(model), placeOf(index)))
+  const merged = book.merge(stored)
+  const upstreams = new Set([...book.configured, ...book.simulated, ...stored.upstreams].map(({ id }) => id))
+  for (const [index, model] of set.entries()) {
+    const place = placeOf(index)
+    for (const [position, { providerId }] of (model.deployments ?? []).entries()) {
+      if (upstreams.has(providerId)) continue
+      const param = pointerTo([...place, 'deployments', position, 'upstream'])
+      throw new GatewayError('INVALID_FIELD', { message: 'There is no upstream of this id.', param })
+    }
+    checkNames(model, merged, place)
+  }
+}
+
+function checkNames({ facts, aliases }: SetModel, { parts }: Book, place: Place): void {
+  const { id } = facts
+  const aliasOf = parts.aliases.get(id)
+  if (aliasOf !== undefined) {
+    const message = `This is another name of ${JSON.stringify(aliasOf)}: set it there, or give it deployments of its own.`
+    throw new GatewayError('CONFLICT', { message })
+  }
+  const served = new Set(parts.models.map((model) => model.id))
+  for (const [index, alias] of (aliases ?? []).entries()) {
+    const of = parts.aliases.get(alias)
+    if (of === id || !served.has(alias)) continue
+    const message = of === undefined ? 'This is a model itself.' : `This is another name of ${JSON.stringify(of)}.`
+    throw new GatewayError('CONFLICT', { message, param: pointerTo([...place, 'aliases', index]) })
+  }
+}

@@ -1,0 +1,86 @@
+import { Ajv } from 'ajv'
+import type { ValidateFunction } from 'ajv'
+import type { OperationSpec } from '../../shared/api/operation.ts'
+import { GatewayError } from '../../shared/core/errors.ts'
+import { fieldError, fieldName } from '../../shared/core/field-error.ts'
+
+const OPTIONS = {
+  strict: true,
+  allowUnionTypes: true,
+  allErrors: false,
+  useDefaults: true,
+  verbose: true,
+  formats: { 'date-time': isTime },
+} as const
+
+// What is before or after is written in another way, which databases do not read.
+const FIRST_MS = Date.UTC(1000, 0)
+const LAST_MS = Date.UTC(9999, 11, 31, 23, 59, 59, 999)
+const ISO_TIME = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}(:\d{2}(\.\d+)?)?(Z|[+-]\d{2}:\d{2})$/
+
+/** Checks what is sent to the operations of the management plane. Fields that nothing knows of are refused by name. */
+export class OperationValidator {
+  readonly #bodies = new Ajv(OPTIONS)
+  /** Of a query everything is text. */
+  readonly #queries = new Ajv({ ...OPTIONS, coerceTypes: true })
+  readonly #compiled = new Map<object, ValidateFunction>()
+
+  /** Throws INVALID_FIELD. */
+  query(spec: OperationSpec, sent: URLSearchParams): unknown {
+    const query = Object.fromEntries(sent)
+    if (spec.query === undefined) {
+      const [name] = Object.keys(query)
+      if (name !== undefined) throw unknownField(name)
+      return query
+    }
+    return this.#check(this.#queries, spec.query, query)
+  }
+
+  /** Throws INVALID_FIELD. */
+  body(spec: OperationSpec, sent: unknown): unknown {
+    if (spec.body === undefined) return null
+    const body = this.#check(this.#bodies, spec.body, sent ?? {})
+    refuseUnstorable(body, '')
+    return body
+  }
+
+  #check(ajv: Ajv, schema: NonNullable<OperationSpec['body']>, value: unknown): unknown {
+    if (typeof value === 'object' && value !== null && !Array.isArray(value)) {
+      for (const name of Object.keys(value)) if (!Object.hasOwn(schema.properties, name)) throw unknownField(name)
+    }
+    let validate = this.#compiled.get(schema)
+    if (validate === undefined) this.#compiled.set(schema, (validate = ajv.compile(schema)))
+    if (!validate(value)) throw fieldError(validate.errors?.[0])
+    refuseInfinity(value)
+    return value
+  }
+}
+
+function unknownField(name: string): GatewayError {
+  const pointer = `/${name.replaceAll('~', '~0').replaceAll('/', '~1')}`
+  return new GatewayError('INVALID_FIELD', { param: pointer, message: 'There is no field of this name here.' })
+}
+
+/** Databases take neither NUL nor halves of surrogate pairs. */
+function refuseUnstorable(value: unknown, pointer: string): void {
+  if (typeof value === 'string' && /[\0\p{Surrogate}]/u.test(value)) {
+    const message = `${fieldName(pointer)} must hold neither NUL nor halves of surrogate pairs.`
+    throw new GatewayError('INVALID_FIELD', { param: pointer, message })
+  }
+  if (typeof value !== 'object' || value === null) return
+  for (const [name, member] of Object.entries(value)) refuseUnstorable(member, `${pointer}/${name}`)
+}
+
+/** Infinity passes for an integer, and below every maximum, when it was text before. */
+function refuseInfinity(value: unknown): void {
+  if (typeof value !== 'object' || value === null) return
+  for (const [name, member] of Object.entries(value)) {
+    if (typeof member !== 'number' || Number.isFinite(member)) continue
+    throw new GatewayError('INVALID_FIELD', { param: `/${name}`, message: `${name} must be a number with an end.` })
+  }
+}
+
+function isTime(text: string): boolean {
+  const timeMs = ISO_TIME.test(text) ? Date.parse(text) : Number.NaN
+  return timeMs >= FIRST_MS && timeMs <= LAST_MS
+}

@@ -1,0 +1,30 @@
+import { GatewayError } from '../../shared/core/errors.ts'
+import { DatabaseError } from '../store/database.ts'
+
+interface Said {
+  readonly message: string
+  readonly param?: string
+}
+
+/** What the database's refusals mean to the client: of what there may be one only, and of what has to be there. */
+export interface Refusals {
+  readonly unique?: Said
+  readonly reference?: Said
+}
+
+const UNIQUE_VIOLATION = '23505'
+const FOREIGN_KEY_VIOLATION = '23503'
+
+/** Rejects with CONFLICT or INVALID_FIELD where the database refuses what was foreseen. */
+export async function refusing<Result>({ unique, reference }: Refusals, work: Promise<Result>): Promise<Result> {
+  try {
+    return await work
+  } catch (cause) {
+    const sqlState = cause instanceof DatabaseError ? cause.sqlState : null
+    if (sqlState === UNIQUE_VIOLATION && unique !== undefined) throw new GatewayError('CONFLICT', { ...unique, cause })
+    if (sqlState === FOREIGN_KEY_VIOLATION && reference !== undefined) {
+      throw new GatewayError(reference.param === undefined ? 'CONFLICT' : 'INVALID_FIELD', { ...reference, cause })
+    }
+    throw cause
+  }
+}

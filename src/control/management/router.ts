@@ -1,0 +1,220 @@
+import { Hono } from 'hono'
+import type { Context } from 'hono'
+import { AI_ENDPOINTS } from '../../shared/api/ai-endpoints.ts'
+import { isChange } from '../../shared/api/operation.ts'
+import type { OperationSpec } from '../../shared/api/operation.ts'
+import { OPERATIONS } from '../../shared/api/operations/index.ts'
+import type { OperationName } from '../../shared/api/operations/index.ts'
+import { resourceOf } from '../../shared/api/operations/resource.ts'
+import { errorFields, GatewayError } from '../../shared/core/errors.ts'
+import { createUnknownPath } from '../../shared/core/unknown-path.ts'
+import { OperationValidator } from './operation-validator.ts'
+import { storableText } from '../store/text.ts'
+import type { Attempt, RefusalLog } from './audit.ts'
+import { Download } from './call.ts'
+import type { Call, Caller, Handler, Handlers } from './call.ts'
+import type { Changes } from './changes.ts'
+import { entityTagOf, namesTagWeakly } from './entity-tags.ts'
+import type { Guard } from './guard.ts'
+import { respond, toWebRequest } from './web.ts'
+import type { ManagementRequest, ManagementResponse } from './web.ts'
+
+export interface RouterOptions {
+  readonly handlers: Handlers
+  readonly guard: Guard
+  readonly changes: Changes
+  readonly refusals: RefusalLog
+  readonly onFault: (cause: unknown) => void
+}
+
+interface Env {
+  readonly Bindings: { readonly request: ManagementRequest }
+}
+
+interface Route {
+  readonly name: OperationName
+  readonly spec: OperationSpec
+  readonly handle: AnyHandler
+  /** Shows the one thing that the operation is about. */
+  readonly show: AnyHandler | null
+}
+
+type AnyHandler = Handler<OperationSpec>
+
+/** Serves the operations of the management plane: finds the operation, checks the caller and what was sent, renders what comes of it. */
+export class ManagementRouter {
+  readonly #app = new Hono<Env>()
+  readonly #options: RouterOptions
+  readonly #validator = new OperationValidator()
+
+  constructor(options: RouterOptions) {
+    this.#options = options
+    // Each handler takes what its own specification says, which is what it is given.
+    const handlerOf = (name: OperationName): AnyHandler => options.handlers[name] as unknown as AnyHandler
+    const methods = new Map<string, string[]>()
+    for (const [name, spec] of Object.entries(OPERATIONS) as Array<[OperationName, OperationSpec]>) {
+      const path = spec.path.replace(/\{(\w+)\}/g, ':$1')
+      methods.set(path, [...(methods.get(path) ?? []), spec.method])
+      const resource = resourceOf(spec)
+      const route = { name, spec, handle: handlerOf(name), show: resource === null ? null : handlerOf(resource) }
+      this.#app.on(spec.method, path, (context) => this.#run(route, context))
+    }
+    for (const [path, allow] of methods) {
+      this.#app.all(path, () => {
+        throw new GatewayError('METHOD_NOT_ALLOWED', { message: `This path takes ${allow.join(', ')}.`, allow })
+      })
+    }
+    const aiPaths = AI_ENDPOINTS.map(({ path }) => path.replace(/\{(\w+)\}/g, ':$1'))
+    const unknownPath = createUnknownPath([...methods.keys(), ...aiPaths])
+    this.#app.notFound((context) => {
+      throw unknownPath(context.env.request.path)
+    })
+    this.#app.onError((cause, context) => this.#failed(cause, context.env.request.requestId))
+  }
+
+  async serve(request: ManagementRequest): Promise<ManagementResponse> {
+    try {
+      return respond(await this.#app.fetch(toWebRequest(request), { request }))
+    } catch (cause) {
+      return respond(this.#failed(cause, request.requestId))
+    }
+  }
+
+  /** The answer to a request that did not get as far as that. */
+  refuse(error: GatewayError, requestId: string): ManagementResponse {
+    return respond(this.#failed(error, requestId))
+  }
+
+  async #run(route: Route, context: Context<Env>): Promise<Response> {
+    const { request } = context.env
+    const { headers, path, address, requestId } = request
+    const { guard } = this.#options
+    const { name, spec } = route
+    const params = storable(Object.entries(context.req.param()))
+    let caller = await guard.identify(spec.access, headers['authorization'])
+    let sent: unknown = null
+    let query: unknown = null
+    try {
+      caller = await guard.admit(caller, spec.access, params['id'] ?? '')
+      query = this.#validator.query(
+        spec,
+        new URLSearchParams(Object.entries(storable(new URLSearchParams(request.query)))),
+      )
+      sent = this.#validator.body(spec, parseBody(request.body))
+      const attempt = { name, spec, path, params, query, sent, caller, address, requestId }
+      return isChange(spec) ? await this.#change(route, attempt, request) : await this.#read(route, attempt, request)
+    } catch (cause) {
+      await this.#refused({ name, spec, path, params, query, sent, caller, address, requestId }, cause)
+      throw cause
+    }
+  }
+
+  async #read({ spec, handle, show }: Route, attempt: Attempt, request: ManagementRequest): Promise<Response> {
+    const value: unknown = await handle(callOf(attempt, request, []))
+    const headers = commonHeaders(request.requestId)
+    if (value instanceof Download) return downloaded(spec, value, headers)
+    const body = spec.answer.schema === null ? null : JSON.stringify(value)
+    if (show === null || body === null) return rendered(spec.answer.status, body, headers)
+    const tag = entityTagOf(body)
+    headers.set('ETag', tag)
+    const known = request.headers['if-none-match']
+    if (known !== undefined && namesTagWeakly(known, tag)) return new Response(null, { status: 304, headers })
+    return rendered(spec.answer.status, body, headers)
+  }
+
+  async #change({ handle, show }: Route, attempt: Attempt, request: ManagementRequest): Promise<Response> {
+    const afterCommit: (() => void)[] = []
+    const call = callOf(attempt, request, afterCommit)
+    const { status, body, isReplayed } = await this.#options.changes.apply(
+      {
+        ...attempt,
+        idempotencyKey: call.idempotencyKey,
+        ifMatch: request.headers['if-match'] ?? null,
+        current: show === null ? null : () => show(call),
+        afterCommit,
+      },
+      () => handle(call),
+    )
+    if (!isReplayed) for (const work of afterCommit) this.#quietly(work)
+    const headers = commonHeaders(request.requestId)
+    if (isReplayed) headers.set('Idempotent-Replayed', 'true')
+    if (show !== null && body !== null) headers.set('ETag', entityTagOf(body))
+    return rendered(status, body, headers)
+  }
+
+  /** What was asked for is done, whatever becomes of this. */
+  #quietly(work: () => void): void {
+    try {
+      work()
+    } catch (cause) {
+      this.#options.onFault(cause)
+    }
+  }
+
+  async #refused(attempt: Attempt, cause: unknown): Promise<void> {
+    if (!(cause instanceof GatewayError)) return
+    try {
+      await this.#options.refusals.add(attempt, cause)
+    } catch (fault) {
+      this.#options.onFault(fault)
+    }
+  }
+
+  #failed(cause: unknown, requestId: string): Response {
+    const error = GatewayError.from(cause)
+    if (error.code === 'INTERNAL') this.#options.onFault(cause)
+    const { type, message, code, param, status } = error
+    const headers = commonHeaders(requestId)
+    for (const [name, value] of errorFields(error)) headers.set(name, value)
+    return Response.json({ error: { type, message, code, param, request_id: requestId } }, { status, headers })
+  }
+}
+
+function callOf(attempt: Attempt, request: ManagementRequest, afterCommit: (() => void)[]): Call<OperationSpec> {
+  const { params, query, sent, caller } = attempt
+  return {
+    params,
+    query: query as Call<OperationSpec>['query'],
+    body: sent as Call<OperationSpec>['body'],
+    // Where an operation asks for one, there is one.
+    caller: caller as Caller,
+    idempotencyKey: request.headers['idempotency-key'] ?? null,
+    address: request.address,
+    afterCommit: (work) => {
+      afterCommit.push(work)
+    },
+    signal: request.signal,
+  }
+}
+
+function downloaded(spec: OperationSpec, { contentType, fileName, body }: Download, headers: Headers): Response {
+  headers.set('Content-Type', contentType)
+  if (fileName !== null) headers.set('Content-Disposition', `attachment; filename="${fileName}"`)
+  return new Response(typeof body === 'string' ? body : ReadableStream.from(body), {
+    status: spec.answer.status,
+    headers,
+  })
+}
+
+function rendered(status: number, body: string | null, headers: Headers): Response {
+  if (body !== null) headers.set('Content-Type', 'application/json')
+  return new Response(body, { status, headers })
+}
+
+/** What is looked for is nowhere when no database could hold it. */
+function storable(texts: Iterable<readonly [name: string, text: string]>): Record<string, string> {
+  return Object.fromEntries(Array.from(texts, ([name, text]) => [name, storableText(text)]))
+}
+
+function commonHeaders(requestId: string): Headers {
+  return new Headers({ 'Cache-Control': 'no-store', 'X-Request-Id': requestId })
+}
+
+function parseBody(body: Buffer): unknown {
+  if (body.length === 0) return undefined
+  try {
+    return JSON.parse(body.toString('utf8')) as unknown
+  } catch {
+    throw new GatewayError('INVALID_JSON')
+  }
+}

@@ -1,0 +1,103 @@
+import { createHash } from 'node:crypto'
+import type { Static } from 'typebox'
+import type { Wallet as ShownWallet, WALLET } from '../../shared/api/operations/wallet.ts'
+import { GatewayError } from '../../shared/core/errors.ts'
+import { countWalletTransactions, findWallet, listWalletTransactions, moveWallet } from '../ledger/wallet.ts'
+import type { Movement, Wallet, WalletTransaction } from '../ledger/wallet.ts'
+import type { Database } from '../store/database.ts'
+import type { Handlers } from './call.ts'
+import { found } from './found.ts'
+import { longPageOf } from './pages.ts'
+
+/** The money of an enterprise. */
+export function walletHandlers(database: Database): Handlers<keyof typeof WALLET> {
+  const move = async (movement: Omit<Movement, 'id'>, once: string): Promise<Static<typeof ShownWallet>> => {
+    const { enterpriseId, kind } = movement
+    // Names are the client's: within an enterprise and a kind they mean what they mean, elsewhere something else.
+    const digest = createHash('sha256')
+      .update(JSON.stringify([enterpriseId, kind, once]))
+      .digest('hex')
+    const result = await moveWallet(database, { id: `${kind}_${digest.slice(0, 40)}`, ...movement })
+    switch (result.outcome) {
+      case 'done':
+      case 'repeated':
+        return rendered(result.wallet)
+      case 'insufficient':
+        throw new GatewayError('CONFLICT', { message: 'There is less than that in the wallet.', param: '/amount' })
+      case 'conflict':
+        throw new GatewayError('CONFLICT', {
+          message: 'This reference stands for another movement.',
+          param: '/reference',
+        })
+      case 'unknown-enterprise':
+        throw new GatewayError('NOT_FOUND')
+    }
+  }
+  return {
+    getWallet: async ({ params }) => rendered(found(await findWallet(database, params.id))),
+
+    topUpWallet: async ({ params, body, caller, idempotencyKey }) => {
+      const { currency } = found(await findWallet(database, params.id))
+      if (body.currency !== currency) {
+        throw new GatewayError('INVALID_FIELD', { message: `The wallet is kept in ${currency}.`, param: '/currency' })
+      }
+      const { amount, reference } = body
+      const movement = { enterpriseId: params.id, kind: 'topup', amountMicro: BigInt(amount), reference } as const
+      return move({ ...movement, actor: caller.userId }, idempotencyKey ?? reference)
+    },
+
+    listTransactions: ({ params, query }) =>
+      longPageOf(
+        query,
+        {
+          read: (stretch) => listWalletTransactions(database, params.id, stretch),
+          count: (most) => countWalletTransactions(database, params.id, most),
+          cursorOf,
+          placeOf,
+        },
+        renderedMove,
+      ),
+
+    adminAdjustWallet: async ({ params, body, caller, idempotencyKey }) => {
+      const { kind, amount, reference } = body
+      if (amount === 0 || (kind === 'refund' && amount > 0)) {
+        throw new GatewayError('INVALID_FIELD', {
+          message: kind === 'refund' ? 'amount must be below 0: a refund takes money out.' : 'amount must not be 0.',
+          param: '/amount',
+        })
+      }
+      const movement = { enterpriseId: params.id, kind, amountMicro: BigInt(amount), reference } as const
+      return move({ ...movement, actor: caller.userId }, idempotencyKey ?? reference)
+    },
+  }
+}
+
+function rendered({
+  balanceMicro,
+  creditedMicro,
+  chargedMicro,
+  currency,
+  isPrepaid,
+}: Wallet): Static<typeof ShownWallet> {
+  return {
+    balance: Number(balanceMicro),
+    credited: Number(creditedMicro),
+    charged: Number(chargedMicro),
+    currency,
+    is_prepaid: isPrepaid,
+  }
+}
+
+function renderedMove({ id, kind, amountMicro, reference, actor, at }: WalletTransaction) {
+  return { id, kind, amount: Number(amountMicro), reference, actor, time: at.toISOString() }
+}
+
+function cursorOf({ id, at }: WalletTransaction): string {
+  return Buffer.from(JSON.stringify([at.toISOString(), id])).toString('base64url')
+}
+
+function placeOf(cursor: string): { id: string; at: Date } {
+  const [at, id] = JSON.parse(Buffer.from(cursor, 'base64url').toString()) as unknown[]
+  if (typeof at === 'string' && typeof id === 'string' && !Number.isNaN(Date.parse(at))) return { at: new Date(at), id }
+  throw new RangeError('the cursor is not one of ours')
+}

@@ -1,0 +1,39 @@
+import { GatewayError } from '../../shared/core/errors.ts'
+
+/** A management request as it reaches the control process. */
+export interface ManagementRequest {
+  readonly requestId: string
+  readonly method: string
+  readonly path: string
+  readonly query: string
+  readonly headers: Readonly<Record<string, string | undefined>>
+  readonly address: string
+  readonly body: Buffer
+  readonly signal: AbortSignal
+}
+
+export interface ManagementResponse {
+  readonly status: number
+  readonly headers: ReadonlyArray<readonly [string, string]>
+  readonly body: Buffer | AsyncIterable<Buffer>
+}
+
+/** A web request cannot have them (https://fetch.spec.whatwg.org/#forbidden-method). */
+const FORBIDDEN = new Set(['CONNECT', 'TRACE', 'TRACK'])
+
+/** For the router alone: what is served is read from the request itself. */
+export function toWebRequest({ method, path, query, signal }: ManagementRequest): Request {
+  if (FORBIDDEN.has(method.toUpperCase())) throw new GatewayError('METHOD_NOT_ALLOWED')
+  const url = new URL(`http://management${path}`)
+  url.search = query
+  return new Request(url, { method, signal })
+}
+
+export function respond(response: Response): ManagementResponse {
+  const { status, headers, body } = response
+  return { status, headers: [...headers], body: body === null ? Buffer.alloc(0) : buffers(body) }
+}
+
+async function* buffers(body: ReadableStream<Uint8Array>): AsyncGenerator<Buffer> {
+  for await (const piece of body) yield Buffer.from(piece.buffer, piece.byteOffset, piece.byteLength)
+}

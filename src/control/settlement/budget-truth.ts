@@ -1,0 +1,56 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { budgetOfAllowance } from '../../shared/core/budget.ts'
+import { listBudgetUse } from '../store/budget-use.ts'
+import type { BudgetUseRow } from '../store/budget-use.ts'
+import type { Queryable } from '../store/database.ts'
+import { writerName } from './charges.ts'
+
+export interface BudgetTruthOptions {
+  readonly database: Queryable
+  readonly node: string
+  /** Resolves once what the journals held when the process began is settled. */
+  readonly drained: Promise<void>
+  readonly onFault: (cause: unknown) => void
+}
+
+const RETRY_MS = 1_000
+
+/** What was used of budgets, as the settler has booked it. */
+export class BudgetTruth {
+  readonly #options: BudgetTruthOptions
+
+  constructor(options: BudgetTruthOptions) {
+    this.#options = options
+  }
+
+  /** For each allowance what was used of it, by journal of this node. Tried until the database answers. */
+  async read(allowances: readonly string[]): Promise<ReadonlyMap<string, ReadonlyMap<string, number>>> {
+    const { database, drained, onFault } = this.#options
+    await drained
+    const budgets = allowances.map((allowance) => budgetOfAllowance(allowance))
+    for (;;) {
+      try {
+        const rows = await listBudgetUse(
+          database,
+          budgets.flatMap((budget) => (budget === null ? [] : [budget.name])),
+        )
+        return new Map(allowances.map((allowance, index) => [allowance, this.#used(budgets[index], rows)]))
+      } catch (cause) {
+        onFault(cause)
+        await sleep(RETRY_MS, undefined, { ref: false })
+      }
+    }
+  }
+
+  #used(budget: ReturnType<typeof budgetOfAllowance> | undefined, rows: readonly BudgetUseRow[]): Map<string, number> {
+    const used = new Map<string, number>()
+    if (budget === null || budget === undefined) return used
+    const own = writerName(this.#options.node, '')
+    for (const row of rows) {
+      if (row.budget !== budget.name) continue
+      const writer = row.writer.startsWith(own) ? row.writer.slice(own.length) : row.writer
+      used.set(writer, budget.measure === 'money' ? row.cost_micro : row.tokens)
+    }
+    return used
+  }
+}

@@ -1,0 +1,288 @@
+import { rm } from 'node:fs/promises'
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { Tenants } from '../../shared/core/budget.ts'
+import { NO_TENANTS } from '../../shared/core/budget.ts'
+import type { Clock } from '../../shared/runtime/clock.ts'
+import { closeBudgetWriter, listBudgetWriters } from '../store/budget-use.ts'
+import type { Database } from '../store/database.ts'
+import { listOffsets, listOpenRequests, listOpenWriters, removeOffsets } from '../store/journal.ts'
+import { EndTranscriber } from './transcribe-end.ts'
+import { LogPartitions } from '../store/partitions.ts'
+import type { SegmentHeader } from '../../journal/frames.ts'
+import { writerName } from './charges.ts'
+import type { KnownOffsets } from '../../journal/reader.ts'
+import { JournalReader } from '../../journal/reader.ts'
+import type { PriceOf } from './rows.ts'
+import type { JournalEntry, SegmentFile } from '../../journal/segment-reader.ts'
+import type { SettleTarget } from './settle-batch.ts'
+import { settleEntries, settleInterrupted } from './settle-batch.ts'
+
+/** The part of a pino logger that is used here. */
+export interface SettlerLogger {
+  info(fields: object, message: string): void
+  warn(fields: object, message: string): void
+  error(fields: object, message: string): void
+}
+
+export interface SettlerOptions {
+  readonly database: Database
+  readonly journalDirectory: string
+  readonly node: string
+  readonly clock: Clock
+  /** Whether the process that wrote a segment may still write. Once false it must stay false. */
+  readonly isWriterAlive: (header: SegmentHeader) => boolean
+  readonly logger: SettlerLogger
+  readonly priceOf: PriceOf
+  /** Who pays, as of now; nobody is known unless given. */
+  readonly tenants?: () => Tenants
+  /** Called once all that a dead writer has told is committed. */
+  readonly onWriterEnded?: (writer: string) => void
+  /** Called after each commit with what went into the tables. */
+  readonly onCommitted?: (rows: number, deadLetters: number) => void
+  /** Records per transaction; 8 000 unless given, which is what a chunk of a segment holds. */
+  readonly batchRows?: number
+  /**
+   * Between looks at the journal; 400 unless given. A transaction costs the embedded database some 6 ms however small it is, so
+   * that looking more often costs more than what is found.
+   */
+  readonly pollMs?: number
+  /** First and longest wait after a failure; 100 and 5 000 unless given. */
+  readonly backoffMs?: readonly [first: number, longest: number]
+}
+
+export interface SettlerLag {
+  /** In the journal and not committed, as of the last look of settling or of `measure`. */
+  readonly bytes: number
+  /** Estimated from the mean size of the records so far. */
+  readonly records: number
+  /** Since the journal was last found empty; 0 while it is. */
+  readonly ageMs: number
+}
+
+export interface Settler {
+  /** Settles in the background until `stop`. */
+  start(): void
+  /**
+   * Resolves when the journal is empty, and so everything whole in it at the time of the call is committed; retries failures
+   * until then.
+   */
+  drain(): Promise<void>
+  /** Resolves when what was in the journal at the time of the call is committed, however much is written meanwhile. */
+  catchUp(): Promise<void>
+  /** Resolves when the transaction under way has ended. Pending `drain` calls reject. */
+  stop(): Promise<void>
+  lag(): SettlerLag
+  /** The lag as the journal is now: also when the database says nothing, and settling with it. */
+  measure(): Promise<SettlerLag>
+}
+
+interface Round {
+  /** Entries were committed, or files deleted. */
+  readonly progressed: boolean
+  /** There is, or may be, more to do right now. */
+  readonly again: boolean
+}
+
+const MEAN_RECORD_BYTES = 250
+
+export function createSettler(options: SettlerOptions): Settler {
+  return new JournalSettler(options)
+}
+
+class JournalSettler implements Settler {
+  readonly #options: SettlerOptions
+  readonly #target: SettleTarget
+  readonly #reader: JournalReader
+  readonly #batchRows: number
+  readonly #stopping = new AbortController()
+  /** By segment; null when the database must be asked. */
+  #offsets: KnownOffsets | null = null
+  /** Where things stood when the database was last heard of. */
+  #lastOffsets: KnownOffsets = new Map()
+  #rounds: Promise<unknown> = Promise.resolve()
+  #loop: Promise<void> | null = null
+  #lagBytes = 0
+  #emptyAtMs: number
+  #settledBytes = 0
+  #settledRecords = 0
+
+  constructor(options: SettlerOptions) {
+    this.#options = options
+    const { database, node, clock, isWriterAlive, logger, priceOf } = options
+    const { tenants = () => NO_TENANTS, onCommitted = () => undefined } = options
+    this.#target = {
+      database,
+      node,
+      transcriber: new EndTranscriber(node, priceOf),
+      partitions: new LogPartitions(database),
+      priceOf,
+      tenants,
+      onCommitted,
+    }
+    this.#reader = new JournalReader({
+      directory: options.journalDirectory,
+      clock,
+      isWriterAlive,
+      onTorn: ({ name }, bytes) => logger.warn({ segment: name, bytes }, 'torn end of a journal segment ignored'),
+      dropOffset: (segment) => removeOffsets(database, node, [segment]),
+    })
+    this.#batchRows = options.batchRows ?? 8_000
+    this.#emptyAtMs = clock.now()
+  }
+
+  start(): void {
+    this.#loop ??= this.#run()
+  }
+
+  async drain(): Promise<void> {
+    const signal = this.#stopping.signal
+    for (;;) {
+      signal.throwIfAborted()
+      const round = await this.#attempt()
+      if (!round.again && !round.progressed) return
+    }
+  }
+
+  async catchUp(): Promise<void> {
+    const goal = await this.#segments()
+    for (;;) {
+      const round = await this.#attempt()
+      if (!round.again && !round.progressed) return
+      const present = await this.#segments()
+      const isBehind = [...goal].some(
+        ([name, bytes]) => present.has(name) && (this.#offsets?.get(name)?.position ?? 0) < bytes,
+      )
+      if (!isBehind) return
+    }
+  }
+
+  async stop(): Promise<void> {
+    this.#stopping.abort(new Error('the settler was stopped'))
+    await this.#loop
+    await this.#rounds
+  }
+
+  lag(): SettlerLag {
+    const bytes = this.#lagBytes
+    const recordBytes = this.#settledRecords === 0 ? MEAN_RECORD_BYTES : this.#settledBytes / this.#settledRecords
+    const ageMs = bytes === 0 ? 0 : Math.max(0, this.#options.clock.now() - this.#emptyAtMs)
+    return { bytes, records: Math.ceil(bytes / recordBytes), ageMs }
+  }
+
+  async measure(): Promise<SettlerLag> {
+    this.#lagBytes = await this.#reader.unsettledBytes(this.#lastOffsets)
+    return this.lag()
+  }
+
+  /** How much there is in each. */
+  async #segments(): Promise<ReadonlyMap<string, number>> {
+    const writers = await this.#reader.writers()
+    return new Map([...writers.values()].flat().map(({ name, sizeBytes }) => [name, sizeBytes]))
+  }
+
+  async #run(): Promise<void> {
+    const pollMs = this.#options.pollMs ?? 400
+    const { signal } = this.#stopping
+    while (!signal.aborted) {
+      const round = await this.#attempt().catch(() => null)
+      if (round === null || signal.aborted) return
+      if (round.again) continue
+      await this.#sleep(pollMs)
+    }
+  }
+
+  /** A round that went through, however long it takes. Rejects only when stopped. */
+  async #attempt(): Promise<Round> {
+    const [firstMs, longestMs] = this.#options.backoffMs ?? [100, 5_000]
+    let delayMs = firstMs
+    for (;;) {
+      this.#stopping.signal.throwIfAborted()
+      try {
+        return await this.#exclusively(() => this.#round())
+      } catch (cause) {
+        // It may be that the transaction was committed and only the answer lost: ask the database where we are.
+        this.#offsets = null
+        this.#options.logger.error({ err: cause, retryInMs: delayMs }, 'journal not settled')
+        await this.#sleep(delayMs)
+        delayMs = Math.min(delayMs * 2, longestMs)
+      }
+    }
+  }
+
+  #exclusively<T>(work: () => Promise<T>): Promise<T> {
+    const result = this.#rounds.then(work)
+    this.#rounds = result.catch(() => undefined)
+    return result
+  }
+
+  async #sleep(ms: number): Promise<void> {
+    await sleep(ms, undefined, { signal: this.#stopping.signal }).catch(() => undefined)
+  }
+
+  async #round(): Promise<Round> {
+    const offsets = (this.#offsets ??= await this.#loadOffsets())
+    this.#lastOffsets = offsets
+    const batch = await this.#reader.read(offsets, this.#batchRows)
+    this.#lagBytes = batch.unsettledBytes
+    await settleEntries(this.#target, batch.entries, offsets)
+    this.#noteSettled(batch.entries)
+    for (const writer of batch.ended) await this.#close(writer)
+    await this.#deleteSegments(batch.finished, offsets)
+    return { progressed: batch.entries.length > 0 || batch.finished.length > 0, again: batch.hasMore }
+  }
+
+  async #loadOffsets(): Promise<KnownOffsets> {
+    const { database, node } = this.#target
+    const writers = await this.#reader.writers()
+    const present = new Set([...writers.values()].flat().map(({ name }) => name))
+    const offsets: KnownOffsets = new Map()
+    const left: string[] = []
+    for (const { segment, position, createdAtMs } of await listOffsets(database, node)) {
+      if (present.has(segment)) offsets.set(segment, { position, createdAtMs, isStored: true, isVerified: false })
+      else left.push(segment)
+    }
+    // The file goes first, then its offset: we were stopped in between.
+    await removeOffsets(database, node, left)
+    for (const writer of await listOpenWriters(database, node)) {
+      if (!writers.has(writer)) await this.#interruptOpen(writer)
+    }
+    for (const name of await listBudgetWriters(database, node)) {
+      if (!writers.has(name.slice(node.length + 1))) await closeBudgetWriter(database, name)
+    }
+    return offsets
+  }
+
+  async #close(writer: string): Promise<void> {
+    const { database, node } = this.#target
+    await this.#interruptOpen(writer)
+    await closeBudgetWriter(database, writerName(node, writer))
+    this.#options.onWriterEnded?.(writer)
+  }
+
+  async #interruptOpen(writer: string): Promise<void> {
+    const { database, node } = this.#target
+    for (;;) {
+      const open = await listOpenRequests(database, node, writer, this.#batchRows)
+      if (open.length === 0) return
+      await settleInterrupted(this.#target, open)
+      this.#options.logger.warn({ writer, requests: open.length }, 'requests interrupted by the end of their process')
+    }
+  }
+
+  async #deleteSegments(segments: readonly SegmentFile[], offsets: KnownOffsets): Promise<void> {
+    if (segments.length === 0) return
+    for (const { path } of segments) await rm(path, { force: true })
+    const names = segments.map(({ name }) => name)
+    await removeOffsets(this.#target.database, this.#target.node, names)
+    for (const name of names) offsets.delete(name)
+  }
+
+  #noteSettled(entries: readonly JournalEntry[]): void {
+    let bytes = 0
+    for (const { start, end } of entries) bytes += end - start
+    this.#settledBytes += bytes
+    this.#settledRecords += entries.length
+    this.#lagBytes = Math.max(0, this.#lagBytes - bytes)
+    if (this.#lagBytes === 0) this.#emptyAtMs = this.#options.clock.now()
+  }
+}

@@ -1,0 +1,144 @@
+import type { EnterpriseRole } from '../../shared/api/roles.ts'
+import type { Queryable } from './database.ts'
+import { containsPattern, storableText } from './text.ts'
+
+export interface Enterprise {
+  readonly id: string
+  readonly name: string
+  readonly status: 'active' | 'disabled'
+  readonly currency: string
+  readonly timeZone: string
+  readonly isPrepaid: boolean
+  readonly rpm: number | null
+  readonly tpm: number | null
+  readonly maxConcurrency: number | null
+  readonly monthlyBudget: number | null
+  readonly monthlyTokens: number | null
+  readonly createdAt: Date
+}
+
+/** Of each: undefined leaves it as it is, null takes it away where it can be missing. */
+export type EnterpriseChange = {
+  readonly [Field in keyof Omit<Enterprise, 'id' | 'currency' | 'createdAt'>]?: Enterprise[Field] | undefined
+}
+
+const FIELDS = `id, name, status, currency, time_zone AS "timeZone", is_prepaid AS "isPrepaid", rpm, tpm,
+  max_concurrency AS "maxConcurrency", monthly_budget AS "monthlyBudget", monthly_tokens AS "monthlyTokens",
+  created_at AS "createdAt"`
+
+const MATCHING = 'WHERE ($1::text IS NULL OR lower(name) LIKE lower($1))'
+
+export async function listEnterprises(
+  queryable: Queryable,
+  search: string | undefined,
+  page: { readonly offset: number; readonly limit: number },
+): Promise<{ readonly enterprises: Enterprise[]; readonly total: number }> {
+  const pattern = search === undefined ? null : containsPattern(search)
+  const [counted] = await queryable.query<{ total: number }>(`SELECT count(*) AS total FROM enterprises ${MATCHING}`, [
+    pattern,
+  ])
+  const enterprises = await queryable.query<Enterprise>(
+    `SELECT ${FIELDS} FROM enterprises ${MATCHING} ORDER BY created_at DESC, id LIMIT $2 OFFSET $3`,
+    [pattern, page.limit, page.offset],
+  )
+  return { enterprises, total: counted?.total ?? 0 }
+}
+
+export async function findEnterprise(queryable: Queryable, id: string): Promise<Enterprise | null> {
+  const [row] = await queryable.query<Enterprise>(`SELECT ${FIELDS} FROM enterprises WHERE id = $1`, [id])
+  return row ?? null
+}
+
+/** Rejects with SQLSTATE 23505 when the id is taken. */
+export async function insertEnterprise(queryable: Queryable, enterprise: Omit<Enterprise, 'createdAt'>): Promise<void> {
+  await queryable.query(
+    `INSERT INTO enterprises (id, name, status, currency, time_zone, is_prepaid, rpm, tpm, max_concurrency,
+        monthly_budget, monthly_tokens)
+      VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)`,
+    [
+      enterprise.id,
+      storableText(enterprise.name),
+      enterprise.status,
+      enterprise.currency,
+      enterprise.timeZone,
+      enterprise.isPrepaid,
+      enterprise.rpm,
+      enterprise.tpm,
+      enterprise.maxConcurrency,
+      enterprise.monthlyBudget,
+      enterprise.monthlyTokens,
+    ],
+  )
+}
+
+/** Null when there is no such enterprise. */
+export async function changeEnterprise(
+  queryable: Queryable,
+  id: string,
+  change: EnterpriseChange,
+): Promise<Enterprise | null> {
+  const given = Object.entries(change).flatMap(([field, value]) => (value === undefined ? [] : [field]))
+  const { name, status, timeZone, isPrepaid, rpm, tpm, maxConcurrency, monthlyBudget, monthlyTokens } = change
+  const values = [name, status, timeZone, isPrepaid, rpm, tpm, maxConcurrency, monthlyBudget, monthlyTokens]
+  const [row] = await queryable.query<Enterprise>(
+    `UPDATE enterprises SET name = coalesce($3, name), status = coalesce($4, status),
+        time_zone = coalesce($5, time_zone), is_prepaid = coalesce($6, is_prepaid),
+        rpm = CASE WHEN 'rpm' = ANY ($2::text[]) THEN $7::int4 ELSE rpm END,
+        tpm = CASE WHEN 'tpm' = ANY ($2) THEN $8::int8 ELSE tpm END,
+        max_concurrency = CASE WHEN 'maxConcurrency' = ANY ($2) THEN $9::int4 ELSE max_concurrency END,
+        monthly_budget = CASE WHEN 'monthlyBudget' = ANY ($2) THEN $10::int8 ELSE monthly_budget END,
+        monthly_tokens = CASE WHEN 'monthlyTokens' = ANY ($2) THEN $11::int8 ELSE monthly_tokens END
+      WHERE id = $1 RETURNING ${FIELDS}`,
+    [id, given, ...values.map((value) => value ?? null)],
+  )
+  return row ?? null
+}
+
+/** Enterprises that somebody with this phone number owns or administers. */
+export async function findEnterprisesByPhone(
+  queryable: Queryable,
+  phone: string,
+): Promise<Array<{ id: string; name: string }>> {
+  return queryable.query<{ id: string; name: string }>(
+    `SELECT e.id, e.name FROM enterprises e JOIN members m ON m.enterprise_id = e.id JOIN users u ON u.id = m.user_id
+      WHERE u.phone = $1 AND m.role IN ('owner', 'admin') AND m.status = 'active' AND e.status = 'active'
+      ORDER BY e.name, e.id LIMIT 20`,
+    [phone],
+  )
+}
+
+export interface Standing {
+  /** Null: no member of it. */
+  readonly role: EnterpriseRole | null
+  readonly status: Enterprise['status']
+}
+
+/** What a user is in an enterprise; null when there is no such enterprise. */
+export async function findStanding(
+  queryable: Queryable,
+  userId: string,
+  enterpriseId: string,
+): Promise<Standing | null> {
+  const [row] = await queryable.query<Standing>(
+    `SELECT e.status, m.role FROM enterprises e
+      LEFT JOIN members m ON m.enterprise_id = e.id AND m.user_id = $1 AND m.status = 'active'
+      WHERE e.id = $2`,
+    [userId, enterpriseId],
+  )
+  return row ?? null
+}
+
+export interface Membership {
+  readonly id: string
+  readonly name: string
+  readonly role: EnterpriseRole
+}
+
+/** The enterprises that a user belongs to. */
+export async function listMemberships(queryable: Queryable, userId: string): Promise<Membership[]> {
+  return queryable.query<Membership>(
+    `SELECT e.id, e.name, m.role FROM members m JOIN enterprises e ON e.id = m.enterprise_id
+      WHERE m.user_id = $1 AND m.status = 'active' AND e.status = 'active' ORDER BY e.name, e.id`,
+    [userId],
+  )
+}

@@ -1,0 +1,147 @@
+import type { EnterpriseRole } from '../../shared/api/roles.ts'
+import type { Queryable } from './database.ts'
+
+export interface Invitation {
+  readonly id: string
+  readonly enterpriseId: string
+  readonly email: string
+  readonly role: EnterpriseRole
+  readonly departmentId: string | null
+  readonly status: 'pending' | 'accepted' | 'expired' | 'cancelled'
+  readonly expiresAt: Date
+  readonly createdAt: Date
+}
+
+const FIELDS = `id, enterprise_id AS "enterpriseId", email, role, department_id AS "departmentId",
+  CASE WHEN status = 'pending' AND expires_at <= now() THEN 'expired' ELSE status END AS status,
+  expires_at AS "expiresAt", created_at AS "createdAt"`
+
+/** Rejects with SQLSTATE 23503 when there is no such department in the enterprise. */
+export async function insertInvitation(
+  queryable: Queryable,
+  invitation: Omit<Invitation, 'status' | 'createdAt'> & { readonly tokenDigest: string; readonly invitedBy: string },
+): Promise<Invitation> {
+  const { id, enterpriseId, email, role, departmentId, tokenDigest, invitedBy, expiresAt } = invitation
+  const [row] = await queryable.query<Invitation>(
+    `INSERT INTO invitations (id, enterprise_id, email, role, department_id, token_digest, invited_by, expires_at)
+      VALUES ($1, $2, $3, $4, $5, $6, $7, $8) RETURNING ${FIELDS}`,
+    [id, enterpriseId, email, role, departmentId, tokenDigest, invitedBy, expiresAt],
+  )
+  if (row === undefined) throw new Error('nothing was inserted')
+  return row
+}
+
+export async function listInvitations(
+  queryable: Queryable,
+  enterpriseId: string,
+  page: { readonly offset: number; readonly limit: number },
+): Promise<{ readonly invitations: Invitation[]; readonly total: number }> {
+  const [counted] = await queryable.query<{ total: number }>(
+    'SELECT count(*) AS total FROM invitations WHERE enterprise_id = $1',
+    [enterpriseId],
+  )
+  const invitations = await queryable.query<Invitation>(
+    `SELECT ${FIELDS} FROM invitations WHERE enterprise_id = $1 ORDER BY created_at DESC, id LIMIT $2 OFFSET $3`,
+    [enterpriseId, page.limit, page.offset],
+  )
+  return { invitations, total: counted?.total ?? 0 }
+}
+
+/** Takes the one that the token stands for: only the first who does gets it. Null when it is good no more, or never was. */
+export async function takeInvitation(tx: Queryable, tokenDigest: string): Promise<Invitation | null> {
+  const [row] = await tx.query<Invitation>(
+    `UPDATE invitations SET status = 'accepted'
+      WHERE token_digest = $1 AND status = 'pending' AND expires_at > now() RETURNING ${FIELDS}`,
+    [tokenDigest],
+  )
+  return row ?? null
+}
+
+/** False when there is none that is open. */
+export async function cancelInvitation(queryable: Queryable, enterpriseId: string, id: string): Promise<boolean> {
+  const rows = await queryable.query(
+    `UPDATE invitations SET status = 'cancelled'
+      WHERE enterprise_id = $1 AND id = $2 AND status = 'pending' RETURNING id`,
+    [enterpriseId, id],
+  )
+  return rows.length > 0
+}
+
+export interface JoinRequest {
+  readonly id: string
+  readonly userId: string
+  readonly userName: string
+  readonly phone: string
+  readonly message: string | null
+  readonly status: 'pending' | 'approved' | 'rejected' | 'cancelled'
+  readonly createdAt: Date
+}
+
+const SELECT_REQUEST = `SELECT r.id, r.user_id AS "userId", u.name AS "userName", u.phone, r.message, r.status,
+    r.created_at AS "createdAt"
+  FROM join_requests r JOIN users u ON u.id = r.user_id`
+
+/** Rejects with SQLSTATE 23505 when the user has an open one already. */
+export async function insertJoinRequest(
+  queryable: Queryable,
+  request: {
+    readonly id: string
+    readonly enterpriseId: string
+    readonly userId: string
+    readonly message: string | null
+  },
+): Promise<void> {
+  await queryable.query('INSERT INTO join_requests (id, enterprise_id, user_id, message) VALUES ($1, $2, $3, $4)', [
+    request.id,
+    request.enterpriseId,
+    request.userId,
+    request.message,
+  ])
+}
+
+export async function findJoinRequest(
+  queryable: Queryable,
+  enterpriseId: string,
+  id: string,
+): Promise<JoinRequest | null> {
+  const [row] = await queryable.query<JoinRequest>(`${SELECT_REQUEST} WHERE r.enterprise_id = $1 AND r.id = $2`, [
+    enterpriseId,
+    id,
+  ])
+  return row ?? null
+}
+
+export async function listJoinRequests(
+  queryable: Queryable,
+  enterpriseId: string,
+  page: { readonly offset: number; readonly limit: number },
+): Promise<{ readonly requests: JoinRequest[]; readonly total: number }> {
+  const [counted] = await queryable.query<{ total: number }>(
+    'SELECT count(*) AS total FROM join_requests WHERE enterprise_id = $1',
+    [enterpriseId],
+  )
+  const requests = await queryable.query<JoinRequest>(
+    `${SELECT_REQUEST} WHERE r.enterprise_id = $1 ORDER BY r.created_at DESC, r.id LIMIT $2 OFFSET $3`,
+    [enterpriseId, page.limit, page.offset],
+  )
+  return { requests, total: counted?.total ?? 0 }
+}
+
+/** Closes one that is open; false when there is none. @param userId whose it must be; null: anybody's */
+export async function decideJoinRequest(
+  queryable: Queryable,
+  enterpriseId: string,
+  id: string,
+  decision: {
+    readonly status: 'approved' | 'rejected' | 'cancelled'
+    readonly by: string
+    readonly userId: string | null
+  },
+): Promise<boolean> {
+  const rows = await queryable.query(
+    `UPDATE join_requests SET status = $3, decided_by = $4
+      WHERE enterprise_id = $1 AND id = $2 AND status = 'pending' AND ($5::text IS NULL OR user_id = $5) RETURNING id`,
+    [enterpriseId, id, decision.status, decision.by, decision.userId],
+  )
+  return rows.length > 0
+}

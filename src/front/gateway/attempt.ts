@@ -1,0 +1,356 @@
+import type { Clock } from '../../shared/runtime/clock.ts'
+import type { DeadlineClock } from '../../shared/runtime/deadlines.ts'
+import { Deadline } from '../../shared/runtime/deadlines.ts'
+import type { AttemptOutcome, Slot } from '../../shared/core/deployment.ts'
+import type { Dialect } from '../../shared/core/dialect.ts'
+import { GatewayError } from '../../shared/core/errors.ts'
+import type { RequestBody } from '../../shared/core/request-body.ts'
+import type { RequestContext } from '../../shared/core/request-context.ts'
+import type { Provider } from '../../shared/core/snapshot.ts'
+import { redactUpstreamText } from '../../dialects/redact.ts'
+import type { ServiceReading } from '../../dialects/services/codec.ts'
+import type { AnswerTranslation } from '../../dialects/translate.ts'
+import type { GoogleTokens } from '../upstream/google-tokens.ts'
+import type { UpstreamCall, UpstreamClient, UpstreamHeaders, UpstreamListener } from '../upstream/upstream-client.ts'
+import type { Answer, AnswerReceiver, AttemptControl } from './answer-receiver.ts'
+import { BufferedRelay, FailureReader, isEncoded } from './buffered-relay.ts'
+import type { AnswerReader } from './buffered-relay.ts'
+import { sendInTurn } from './calls-in-turn.ts'
+import { outcomeOf } from './classify.ts'
+import { readHeadroom } from './headroom.ts'
+import { prepareCall } from './prepared-call.ts'
+import type { CallWords } from './prepared-call.ts'
+import { settleUnseen } from './settle-usage.ts'
+import { StreamRelay } from './stream-relay.ts'
+import { remainingTimeouts } from './total-time.ts'
+import { TranslatedStream } from './translated-stream.ts'
+import { unaskedForm } from './translator.ts'
+import { buildUpstreamRequest } from './upstream-request.ts'
+
+export interface AttemptOptions extends CallWords {
+  readonly upstream: UpstreamClient
+  readonly clock: Clock
+  readonly deadlines: DeadlineClock
+  readonly readAnswer: AnswerReader
+  /** For keys that are no credential by themselves. */
+  readonly tokens: GoogleTokens
+  readonly maxAnswerBytes: number
+  /** Of one model. */
+  readonly maxAttempts: number
+}
+
+/** Served: the answer is settled, good or bad. Failed: nothing has gone downstream, another key may be tried. */
+export type AttemptResult = { readonly kind: 'served' } | { readonly kind: 'failed'; readonly error: GatewayError }
+
+const EVENT_STREAM = /^(?:text\/event-stream|application\/vnd\.amazon\.eventstream)\b/i
+
+/** How long an upstream may take to close an answer whose end has been seen, before its connection is given up. */
+const TAIL_MS = 1_000
+/** How long a client that left is still read for, at providers that bill all the same. */
+const DRAIN_MS = 30_000
+
+/**
+ * One upstream call. Owns its slot and gives it back in one place, when the call is over: that may be after the client has
+ * its answer.
+ */
+export class Attempt implements UpstreamListener, AttemptControl {
+  readonly #ctx: RequestContext
+  readonly #body: RequestBody
+  readonly #slot: Slot
+  readonly #dialect: Dialect
+  readonly #options: AttemptOptions
+  #startUs: number
+  readonly #deadline: Deadline
+  #resolve: ((result: AttemptResult) => void) | null = null
+  #call: UpstreamCall | null = null
+  #receiver: AnswerReceiver | null = null
+  #translation: AnswerTranslation | null = null
+  #reading: ServiceReading | null = null
+  #status = 0
+  #slotHeld = true
+  #outcome: AttemptOutcome = { kind: 'ok' }
+
+  constructor(ctx: RequestContext, body: RequestBody, slot: Slot, dialect: Dialect, options: AttemptOptions) {
+    this.#ctx = ctx
+    this.#body = body
+    this.#slot = slot
+    this.#dialect = dialect
+    this.#options = options
+    this.#startUs = options.clock.monotonicUs()
+    this.#deadline = new Deadline(() => {
+      this.#expired()
+    })
+  }
+
+  run(): Promise<AttemptResult> {
+    const { deployment } = this.#slot
+    const { exchange } = this.#ctx
+    this.#ctx.providerId = deployment.provider.id
+    this.#ctx.upstreamKeyId = deployment.key.id
+    this.#ctx.servedModel = deployment.upstreamModel
+    this.#ctx.waitingSinceUs = this.#startUs
+    return new Promise((resolve) => {
+      this.#resolve = resolve
+      exchange.response.onAbort(() => {
+        this.#clientLeft()
+      })
+      if (exchange.response.aborted) return
+      try {
+        this.#send()
+      } catch (cause) {
+        // The slot is ours already: it goes back whatever kept the call from beginning.
+        this.failed(GatewayError.from(cause))
+      }
+    })
+  }
+
+  #send(): void {
+    const { deployment } = this.#slot
+    const prepared = prepareCall(this.#ctx, this.#body, deployment, this.#dialect, this.#options)
+    this.#sendOnce(prepared, (call) => {
+      // Also in the place of what an earlier attempt could not carry.
+      this.#ctx.dropped = call.dropped
+      this.#translation = call.translation
+      this.#reading = call.reading
+      this.#dispatch(call.bodies)
+    })
+  }
+
+  #sendOnce<Built>(built: Built | Promise<Built>, send: (built: Built) => void): void {
+    if (!(built instanceof Promise)) {
+      send(built)
+      return
+    }
+    built
+      .then((call) => {
+        // The client may have left while the pool was at it.
+        if (this.#resolve !== null) send(call)
+      })
+      .catch((cause: unknown) => {
+        this.failed(GatewayError.from(cause))
+      })
+  }
+
+  #dispatch(bodies: readonly Buffer[]): void {
+    this.#ctx.times.translateUs = this.#options.clock.monotonicUs() - this.#startUs
+    const { provider, key, service } = this.#slot.deployment
+    const isAccount = (service?.auth ?? provider.auth) === 'google'
+    const credential = isAccount ? this.#options.tokens.tokenFor(key.credential, provider) : key.credential
+    // The client may have left while a token was fetched.
+    this.#sendOnce(credential, (told) => {
+      this.#call = this.#sent(bodies, told)
+    })
+  }
+
+  #sent(bodies: readonly Buffer[], credential: string): UpstreamCall {
+    const { deployment } = this.#slot
+    const { request } = this.#ctx.exchange
+    const { clock, upstream, maxAnswerBytes } = this.#options
+    const timeouts = remainingTimeouts(this.#ctx, deployment.provider, clock)
+    const requests = bodies.map((body) =>
+      buildUpstreamRequest({
+        timeouts,
+        deployment,
+        credential,
+        endpoint: this.#ctx.endpoint,
+        vendor: this.#options.vendor,
+        request,
+        body,
+        stream: this.#body.stream,
+        trace: this.#ctx.trace,
+        nowMs: clock.now(),
+      }),
+    )
+    return sendInTurn({ upstream, requests, clock, maxBytes: maxAnswerBytes }, this)
+  }
+
+  onHead(status: number, headers: UpstreamHeaders): void {
+    this.#status = status
+    const { clock } = this.#options
+    this.#ctx.times.upstreamUs = clock.monotonicUs() - this.#startUs
+    const { deployment } = this.#slot
+    const isEvents = isEventStream(headers) && !isEncoded(headers)
+    const { stream } = this.#body
+    const translation =
+      isEvents === stream
+        ? this.#translation
+        : unaskedForm(isEvents ? 'events' : 'whole', this.#translation, this.#ctx, this.#body, deployment.provider)
+    this.#slot.answered({
+      ok: status === 200,
+      waitMs: this.#ctx.times.upstreamUs / 1000,
+      headroom: readHeadroom(headers, clock.now()),
+    })
+    const answer: Answer = {
+      ctx: this.#ctx,
+      body: this.#body,
+      dialect: this.#dialect,
+      translation,
+      reading: this.#reading,
+      status,
+      headers,
+      clock,
+      redact: (text, reader) =>
+        redactUpstreamText(text, secretsOf(deployment.provider), reader === 'client' ? this.#body.bytes : null),
+    }
+    const accepted = status === 200 || (this.#beginsJob && (status === 201 || status === 202))
+    if (!accepted) this.#receiver = new FailureReader(answer, this)
+    else if (stream && isEvents) {
+      this.#ctx.exchange.response.onDrain(() => {
+        this.#call?.resume()
+      })
+      this.#receiver =
+        translation === null ? new StreamRelay(answer, this) : new TranslatedStream(answer, translation, this)
+    } else this.#receiver = new BufferedRelay(answer, this, this.#options.readAnswer, this.#options.maxAnswerBytes)
+    // Where the provider bills all the same, its answer may come after the client has gone.
+    if (this.#ctx.aborted) this.#receiver.clientLeft()
+  }
+
+  onData(chunk: Buffer): void {
+    this.#receiver?.data(chunk)
+  }
+
+  onEnd(): void {
+    if (this.#receiver === null) this.failed(new GatewayError('UPSTREAM_INVALID_ANSWER', { detail: 'no head' }))
+    else this.#receiver.end()
+    this.#release()
+  }
+
+  onError(error: GatewayError): void {
+    if (this.#receiver === null) this.failed(error)
+    else this.#receiver.lost(error)
+    this.#release()
+  }
+
+  onStale(error: GatewayError): boolean {
+    if (this.#ctx.attempts.length + 1 >= this.#options.maxAttempts) return false
+    this.#record(error)
+    this.#startUs = this.#options.clock.monotonicUs()
+    this.#ctx.waitingSinceUs = this.#startUs
+    return true
+  }
+
+  pause(): void {
+    this.#call?.pause()
+  }
+
+  progressed(): void {
+    this.#call?.progressed()
+  }
+
+  served(): void {
+    this.#settle({ kind: 'served' }, null)
+    this.#awaitTail()
+  }
+
+  failed(error: GatewayError): void {
+    this.#outcome = outcomeOf(error)
+    if (error.code === 'UPSTREAM_AUTH') this.#options.tokens.forget(this.#slot.deployment.key.credential)
+    if (this.#ctx.aborted) this.#settle({ kind: 'served' }, error)
+    else this.#settle({ kind: 'failed', error }, error)
+    this.#hangUp()
+  }
+
+  broken(error: GatewayError): void {
+    this.#outcome = outcomeOf(error)
+    this.#ctx.error = error
+    this.#settle({ kind: 'served' }, error)
+    this.#hangUp()
+  }
+
+  #clientLeft(): void {
+    if (this.#resolve === null) return
+    this.#ctx.aborted = true
+    if (this.#ctx.status === 0) this.#ctx.status = 499
+    this.#receiver?.clientLeft()
+    // What has been begun has to be known, or the client's next try would begin it again.
+    const readsOn = this.#slot.deployment.provider.billsAfterDisconnect || this.#beginsJob
+    if (readsOn && this.#call !== null) {
+      if (this.#receiver !== null) this.#call.resume()
+      this.#watch(DRAIN_MS)
+      return
+    }
+    this.#settleLeft()
+    this.#outcome = { kind: 'abandoned' }
+    this.#settle({ kind: 'served' }, new GatewayError('CLIENT_CLOSED'))
+    this.#hangUp()
+  }
+
+  /** The tail of an answer, or of a drain, took too long. */
+  #expired(): void {
+    if (this.#resolve !== null) this.#settleLeft()
+    this.#settle({ kind: 'served' }, null)
+    this.#hangUp()
+  }
+
+  /** Books what was seen of an answer that nobody reads to its end. */
+  #settleLeft(): void {
+    this.#receiver?.settle?.(false)
+    const mayServe = this.#status === 0 || this.#status === 200
+    if (this.#call !== null && mayServe) settleUnseen(this.#ctx)
+  }
+
+  get #beginsJob(): boolean {
+    return this.#ctx.endpoint.name === 'video.generations'
+  }
+
+  #settle(result: AttemptResult, error: GatewayError | null): void {
+    const resolve = this.#resolve
+    if (resolve === null) return
+    this.#resolve = null
+    this.#record(error)
+    resolve(result)
+  }
+
+  #record(error: GatewayError | null): void {
+    const nowUs = this.#options.clock.monotonicUs()
+    const durationUs = nowUs - this.#startUs
+    this.#ctx.waitedUs += durationUs
+    this.#ctx.waitingSinceUs = null
+    this.#ctx.attempts.push({
+      providerId: this.#slot.deployment.provider.id,
+      upstreamKeyId: this.#slot.deployment.key.id,
+      status: this.#status,
+      outcome: error?.code ?? 'ok',
+      startUs: this.#startUs - this.#ctx.startUs,
+      durationUs,
+      model: this.#slot.deployment.upstreamModel,
+      choice: this.#slot.choice,
+      dropped: this.#ctx.dropped,
+    })
+  }
+
+  /** The answer is whole, the call may not be over yet: its connection is worth a moment, its slot is not free. */
+  #awaitTail(): void {
+    this.#call?.resume()
+    this.#watch(TAIL_MS)
+  }
+
+  #watch(forMs: number): void {
+    if (!this.#slotHeld) return
+    const { deadlines } = this.#options
+    this.#deadline.atMs = deadlines.nowMs + forMs
+    deadlines.watch(this.#deadline)
+  }
+
+  #hangUp(): void {
+    this.#call?.abort()
+    this.#release()
+  }
+
+  #release(): void {
+    if (!this.#slotHeld) return
+    this.#slotHeld = false
+    this.#options.deadlines.forget(this.#deadline)
+    this.#slot.release(this.#outcome)
+  }
+}
+
+/** Of all its keys: an account that knows one may well name another. */
+function secretsOf({ baseUrl, keys }: Provider): string[] {
+  return [new URL(baseUrl).host, ...keys.map(({ credential }) => credential)]
+}
+
+function isEventStream(headers: UpstreamHeaders): boolean {
+  const type = headers['content-type']
+  return typeof type === 'string' && EVENT_STREAM.test(type)
+}

@@ -1,0 +1,48 @@
+import type { MessagesModel, ModelEntry } from '../../shared/api/models.ts'
+import type { ListedModel } from './model-list.ts'
+
+/** As chat clients know models. What a pattern alone stands for is known as little as its family. */
+export function modelEntry(model: ListedModel): ModelEntry {
+  const { id, created, ownedBy, facts } = model
+  return {
+    id,
+    object: 'model',
+    created,
+    owned_by: ownedBy,
+    context_window: facts?.contextTokens ?? null,
+    max_output_tokens: facts?.target.maxOutputTokens ?? null,
+    capabilities: {
+      images: facts?.takesImages ?? null,
+      tools: facts?.takesTools ?? null,
+      reasoning: reasons(model),
+    },
+    type: 'model',
+    display_name: id,
+    created_at: new Date(created * 1000).toISOString(),
+  }
+}
+
+/** As clients of messages know them. */
+export function messagesModel(model: ListedModel): MessagesModel {
+  const { id, created, facts } = model
+  const thinks = reasons(model)
+  return {
+    type: 'model',
+    id,
+    display_name: id,
+    created_at: new Date(created * 1000).toISOString(),
+    max_input_tokens: facts?.contextTokens ?? null,
+    max_tokens: facts?.target.maxOutputTokens ?? null,
+    capabilities:
+      facts === null ? null : { ...support('image_input', facts.takesImages), ...support('thinking', thinks) },
+  }
+}
+
+function support(name: string, supported: boolean | null): Record<string, { supported: boolean }> {
+  return supported === null ? {} : { [name]: { supported } }
+}
+
+function reasons({ facts }: ListedModel): boolean | null {
+  const how = facts?.target.reasoning
+  return how === undefined ? null : how !== 'none'
+}

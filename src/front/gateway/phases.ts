@@ -1,0 +1,179 @@
+import type { Accountant } from '../accounting/account.ts'
+import type { Journal } from '../../journal/journal.ts'
+import type { Authenticator } from '../auth/authenticator.ts'
+import type { Newcomers } from '../auth/newcomers.ts'
+import type { EndpointName } from '../../shared/core/endpoint.ts'
+import { GatewayError } from '../../shared/core/errors.ts'
+import type { PriceBook } from '../../shared/core/price-book.ts'
+import type { Principal } from '../../shared/core/principal.ts'
+import type { RequestBody } from '../../shared/core/request-body.ts'
+import type { RateLimitState, RequestContext } from '../../shared/core/request-context.ts'
+import type { AddressFailures } from '../limits/address-failures.ts'
+import type { Admission, Admissions } from '../limits/admissions.ts'
+import type { Logger } from '../../shared/telemetry/logger.ts'
+import { validateVersionHeader } from '../validation/version-header.ts'
+import { errorHeaders } from './answer-headers.ts'
+import type { RequestMetrics } from './request-metrics.ts'
+import { serve } from './serve.ts'
+import type { ServeParts } from './serve.ts'
+import type { TokenCounts } from './token-counts.ts'
+import type { Videos } from '../videos/videos.ts'
+import { worstCost } from './worst-cost.ts'
+
+/** The steps of `pipeline.ts`, each with what it needs. */
+export interface Phases {
+  /** A promise only where the control process has to be asked; so are `admit` and `reserve`. */
+  authenticate(ctx: RequestContext): Promise<void> | undefined
+  admit(ctx: RequestContext): Promise<void> | undefined
+  validate(ctx: RequestContext): Promise<void>
+  reserve(ctx: RequestContext): Promise<void> | undefined
+  begin(ctx: RequestContext): Promise<void>
+  attempt(ctx: RequestContext): Promise<void>
+  /** What the upstream did not report. */
+  count(ctx: RequestContext): Promise<void>
+  fail(ctx: RequestContext, error: GatewayError): void
+  account(ctx: RequestContext): void
+}
+
+export interface PhaseParts extends ServeParts {
+  readonly authenticator: Authenticator
+  readonly newcomers: Newcomers
+  readonly limits: Admissions
+  readonly addressFailures: AddressFailures
+  readonly journal: Journal
+  readonly accountant: Accountant
+  /** Small bodies are checked here and now, large ones in the pool. */
+  readonly checkBody: (endpoint: EndpointName, bytes: Buffer) => RequestBody | Promise<RequestBody>
+  /** Null until the first snapshot has come. */
+  readonly isReady: () => boolean
+  readonly defaultOutputTokens: number
+  readonly prices: PriceBook
+  readonly videos: Videos
+  readonly tokenCounts: TokenCounts
+  readonly metrics: RequestMetrics
+  readonly logger: Logger
+}
+
+const JSON_TYPE = /^\s*application\/(?:[a-z0-9.+-]+\+)?json\s*(?:;|$)/i
+
+export function createPhases(parts: PhaseParts): Phases {
+  const { clock, accountant, limits } = parts
+
+  /** Notes whose key it was, and counts what counts against the address, which may have its own refusal. */
+  const refused = (ctx: RequestContext, cause: unknown): GatewayError => {
+    ctx.refusedKey = parts.authenticator.keyOf(ctx.exchange.request)
+    const refusal = GatewayError.from(cause)
+    if (refusal.type !== 'auth_error' && refusal.code !== 'CONTROL_UNAVAILABLE') return refusal
+    return parts.addressFailures.record(ctx.exchange.request.address, clock.now()) ?? refusal
+  }
+
+  const authenticated = (ctx: RequestContext): Principal | Promise<Principal> => {
+    const { request } = ctx.exchange
+    try {
+      return parts.authenticator.authenticate(request, ctx.atMs)
+    } catch (cause) {
+      const isStranger = GatewayError.from(cause).type === 'auth_error' && parts.newcomers.mayBeOne(request)
+      if (!isStranger || parts.addressFailures.isSpent(request.address, ctx.atMs)) throw refused(ctx, cause)
+      return parts.newcomers.authenticate(request).catch((refusal: unknown) => {
+        throw refused(ctx, refusal)
+      })
+    }
+  }
+
+  return {
+    authenticate(ctx) {
+      if (!parts.isReady()) throw new GatewayError('STARTING', { retryAfterSeconds: 1 })
+      if (!parts.journal.writable) throw new GatewayError('JOURNAL_UNAVAILABLE', { retryAfterSeconds: 1 })
+      const isKnown = (principal: Principal): void => {
+        ctx.principal = principal
+        const rateLimits = (): RateLimitState => limits.state(principal, clock.now())
+        ctx.rateLimits = rateLimits
+        ctx.times.authUs = clock.monotonicUs() - ctx.startUs
+      }
+      const principal = authenticated(ctx)
+      if (principal instanceof Promise) return principal.then(isKnown)
+      isKnown(principal)
+      return undefined
+    },
+
+    admit(ctx) {
+      const startUs = ctx.startUs + ctx.times.authUs
+      if (ctx.principal === null) throw new GatewayError('INTERNAL')
+      const admitted = (admission: Admission): void => {
+        ctx.reservation = admission
+        ctx.times.limitUs = clock.monotonicUs() - startUs
+      }
+      const admission = limits.admit(ctx.principal, clock.now())
+      if (admission instanceof Promise) return admission.then(admitted)
+      admitted(admission)
+      return undefined
+    },
+
+    async validate(ctx) {
+      const { request } = ctx.exchange
+      const contentType = request.headers['content-type']
+      if (contentType !== undefined && !JSON_TYPE.test(contentType)) throw new GatewayError('UNSUPPORTED_MEDIA_TYPE')
+      if (ctx.endpoint.dialect === 'anthropic-messages') {
+        validateVersionHeader(request.headers[`${parts.vendor}-version`])
+      }
+      const askedUs = ctx.startUs + ctx.times.authUs + ctx.times.limitUs
+      const bytes = await ctx.exchange.readBody()
+      const startUs = clock.monotonicUs()
+      ctx.waitedUs += startUs - askedUs
+      const checked = parts.checkBody(ctx.endpoint.name, bytes)
+      const body = checked instanceof Promise ? await checked : checked
+      ctx.body = body
+      ctx.model = body.model
+      ctx.times.validateUs = clock.monotonicUs() - startUs
+      const models = ctx.principal?.models
+      if (models !== null && models !== undefined && !models.has(body.model)) {
+        throw new GatewayError('MODEL_DENIED', { param: '/model' })
+      }
+    },
+
+    reserve(ctx) {
+      const { body, reservation } = ctx
+      if (body === null || ctx.endpoint.name === 'messages.count_tokens') return undefined
+      const output = (body.maxOutputTokens ?? parts.defaultOutputTokens) * body.choices
+      const costMicro = reservation?.countsMoney === true ? worstCost(ctx, body, parts) : 0
+      return reservation?.reserve(body.estimatedPromptTokens + output, clock.now(), costMicro)
+    },
+
+    begin: (ctx) => accountant.begin(ctx),
+
+    attempt(ctx) {
+      switch (ctx.endpoint.name) {
+        case 'video.generations':
+          return parts.videos.create(ctx, () => serve(ctx, parts))
+        case 'messages.count_tokens':
+          return parts.tokenCounts.answer(ctx, () => serve(ctx, parts))
+        default:
+          return serve(ctx, parts)
+      }
+    },
+
+    count: (ctx) => parts.tokenCounts.countUnreported(ctx),
+
+    fail(ctx, error) {
+      const { response } = ctx.exchange
+      ctx.error = error
+      if (error.code === 'INTERNAL') parts.logger.error({ err: error, requestId: ctx.id }, 'a request failed')
+      if (response.aborted || error.code === 'CLIENT_CLOSED') {
+        ctx.aborted = true
+        ctx.status = 499
+        return
+      }
+      ctx.status = error.status
+      const body = parts.dialectOf(ctx.endpoint.dialect).renderError(error, ctx.id)
+      ctx.finishWith(() => {
+        response.send(error.status, errorHeaders(ctx, error, clock.monotonicUs()), body)
+      })
+    },
+
+    account(ctx) {
+      const nowUs = clock.monotonicUs()
+      accountant.end(ctx, nowUs)
+      parts.metrics.ended(ctx, nowUs)
+    },
+  }
+}

@@ -1,0 +1,40 @@
+import { GatewayError } from '../../shared/core/errors.ts'
+import type { RequestContext } from '../../shared/core/request-context.ts'
+import type { Phases } from './phases.ts'
+
+/** The life of an AI request. Each step lives in the folder of its name; nothing is decided here. */
+export async function handle(ctx: RequestContext, phases: Phases): Promise<void> {
+  try {
+    const known = phases.authenticate(ctx)
+    if (known !== undefined) await known // a wait for nothing costs as much as a phase
+    const admitted = phases.admit(ctx)
+    if (admitted !== undefined) await admitted
+    await phases.validate(ctx)
+    const reserved = phases.reserve(ctx)
+    if (reserved !== undefined) await reserved
+    await phases.begin(ctx)
+    await phases.attempt(ctx) // schedule, translate, call the upstream, relay; the next key before the first byte
+    if (ctx.unreported !== null) await phases.count(ctx)
+  } catch (cause) {
+    phases.fail(ctx, GatewayError.from(cause))
+  } finally {
+    phases.account(ctx) // success, failure and abort all end here
+  }
+}
+
+/** The life of a request that the gateway answers by itself. */
+export async function handleLocally(
+  ctx: RequestContext,
+  phases: Phases,
+  answer: (ctx: RequestContext) => void | Promise<void>,
+): Promise<void> {
+  try {
+    await phases.authenticate(ctx)
+    await phases.admit(ctx)
+    await answer(ctx)
+  } catch (cause) {
+    phases.fail(ctx, GatewayError.from(cause))
+  } finally {
+    phases.account(ctx)
+  }
+}

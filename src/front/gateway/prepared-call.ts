@@ -1,0 +1,66 @@
+import type { Deployment } from '../../shared/core/deployment.ts'
+import type { BodyEdits, Dialect } from '../../shared/core/dialect.ts'
+import type { RequestBody } from '../../shared/core/request-body.ts'
+import type { RequestContext } from '../../shared/core/request-context.ts'
+import type { ServiceReading } from '../../dialects/services/codec.ts'
+import type { AnswerTranslation } from '../../dialects/translate.ts'
+import { takesAsItIs } from './services.ts'
+import type { ServiceRequest, ServiceWords } from './services.ts'
+import { needsTranslation } from './translator.ts'
+import type { TranslatedCall, Translator } from './translator.ts'
+import { betasOf } from './upstream-request.ts'
+
+export interface CallWords {
+  readonly translator: Translator
+  readonly services: ServiceWords
+  /** As in the names of the messages protocol's headers. */
+  readonly vendor: string
+}
+
+/** A request in the words of its upstream, and in whose words the answer will be. */
+export interface PreparedCall {
+  /** One, but for services that take less at a time than was asked for. */
+  readonly bodies: readonly Buffer[]
+  readonly dropped: readonly string[]
+  /** Both null: the answer is read as it comes. */
+  readonly translation: AnswerTranslation | null
+  readonly reading: ServiceReading | null
+}
+
+const NOTHING: readonly string[] = []
+
+/** Throws, or rejects with, what translation does; a promise only where the pool is at it. */
+export function prepareCall(
+  ctx: RequestContext,
+  body: RequestBody,
+  deployment: Deployment,
+  dialect: Dialect,
+  { translator, services, vendor }: CallWords,
+): PreparedCall | Promise<PreparedCall> {
+  const { endpoint } = ctx
+  const { service } = deployment
+  if (service !== undefined && !takesAsItIs(service, endpoint, body)) {
+    const asked = services.request(ctx, body, deployment, service)
+    return asked instanceof Promise ? asked.then(ofService) : ofService(asked)
+  }
+  if (needsTranslation(endpoint, deployment.provider)) {
+    const betas = betasOf(endpoint, ctx.exchange.request, vendor)
+    const translated = translator.request(ctx, body, deployment, betas)
+    return translated instanceof Promise ? translated.then(ofTranslation) : ofTranslation(translated)
+  }
+  const edits = editsOf(deployment, body.stream)
+  const dropped = dialect.leftOut?.(body, edits) ?? NOTHING
+  return { bodies: [dialect.prepareBody(body, edits)], dropped, translation: null, reading: null }
+}
+
+function ofService({ bodies, dropped, reading }: ServiceRequest): PreparedCall {
+  return { bodies, dropped, translation: null, reading }
+}
+
+function ofTranslation({ body, dropped, answer }: TranslatedCall): PreparedCall {
+  return { bodies: [body], dropped, translation: answer, reading: null }
+}
+
+function editsOf({ target, upstreamModel }: Deployment, stream: boolean): BodyEdits {
+  return target === undefined ? { model: upstreamModel, stream } : { model: upstreamModel, stream, quirks: target }
+}

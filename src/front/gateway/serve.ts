@@ -1,0 +1,222 @@
+import type { Clock } from '../../shared/runtime/clock.ts'
+import type { Dialect } from '../../shared/core/dialect.ts'
+import type { BodyDialectName } from '../../shared/core/endpoint.ts'
+import { GatewayError } from '../../shared/core/errors.ts'
+import type { RequestBody } from '../../shared/core/request-body.ts'
+import type { RequestContext } from '../../shared/core/request-context.ts'
+import type { Slot } from '../../shared/core/deployment.ts'
+import type { RetryBudget } from '../scheduling/retry-budget.ts'
+import type { Scheduler } from '../scheduling/scheduler.ts'
+import type { SlotRequest } from '../scheduling/slot-request.ts'
+import { WaitingSlot } from '../scheduling/waiting-slot.ts'
+import { Attempt } from './attempt.ts'
+import type { AttemptOptions } from './attempt.ts'
+import { isTimeSpent } from './total-time.ts'
+import { creationError } from '../videos/creation-error.ts'
+
+export interface ServeParts extends AttemptOptions {
+  readonly clock: Clock
+  readonly scheduler: Scheduler
+  readonly retryBudget: RetryBudget
+  readonly dialectOf: (name: BodyDialectName) => Dialect
+  /** In the queue, all attempts of a request together. */
+  readonly maxQueueWaitMs: number
+  /** False: the process has enough to do, nothing new is to wait for long. */
+  readonly mayQueue: () => boolean
+  /** Models to be used in place of one that nobody can serve at the moment, best first. */
+  readonly fallbacks: ReadonlyMap<string, readonly string[]>
+}
+
+type Route = SlotRequest['route']
+
+/**
+ * In the queue while nothing new is to wait: a slot that this process has to ask others for takes a moment to come, and
+ * without one a model not used here before would never be.
+ */
+const SHORT_WAIT_MS = 250
+
+/** Headers by which clients name their conversation. */
+const SESSION_HEADERS = ['x-session-id', 'session_id'] as const
+
+/**
+ * Gets a request served: by the keys of its model one after the other, then by those of its fallbacks, until something has
+ * gone downstream. Rejects with what the last one failed with, or NO_UPSTREAM_CAPACITY.
+ */
+export function serve(ctx: RequestContext, parts: ServeParts): Promise<void> {
+  const { body } = ctx
+  if (body === null) throw new GatewayError('INTERNAL')
+  return new Serving(ctx, body, parts).run()
+}
+
+class Serving {
+  readonly #ctx: RequestContext
+  readonly #body: RequestBody
+  readonly #parts: ServeParts
+  readonly #tenant: string
+  readonly #affinity: string | null
+  #waitLeftMs: number
+  #last: GatewayError | null = null
+  /** Neither another key nor another model is tried. */
+  #hasGivenUp = false
+
+  constructor(ctx: RequestContext, body: RequestBody, parts: ServeParts) {
+    this.#ctx = ctx
+    this.#body = body
+    this.#parts = parts
+    this.#tenant = tenantOf(ctx)
+    this.#affinity = sessionOf(ctx) ?? body.affinity
+    this.#waitLeftMs = parts.mayQueue() ? parts.maxQueueWaitMs : Math.min(SHORT_WAIT_MS, parts.maxQueueWaitMs)
+  }
+
+  async run(): Promise<void> {
+    const { retryBudget, scheduler } = this.#parts
+    retryBudget.begin()
+    try {
+      const routes = this.#routes()
+      for (const [index, route] of routes.entries()) {
+        if (await this.#serveBy(route, this.#waitLeftMs / (routes.length - index))) return
+        if (this.#hasGivenUp) break
+      }
+      if (this.#isUnknown()) throw modelNotFound(this.#body.model, this.#last)
+      throw withRetryAfter(this.#last, scheduler.noRoom(routes[0] ?? []))
+    } finally {
+      retryBudget.end()
+    }
+  }
+
+  /** The model asked for, then its fallbacks, as far as the key may use them. Throws MODEL_NOT_FOUND. */
+  #routes(): Route[] {
+    const { scheduler, fallbacks } = this.#parts
+    const { model } = this.#body
+    const { servedBy } = this.#ctx.endpoint
+    const route = scheduler.route(model, servedBy)
+    if (route === null) {
+      throw modelNotFound(model)
+    }
+    const routes = [route]
+    for (const fallback of fallbacks.get(model) ?? []) {
+      const allowed = this.#ctx.principal?.models
+      const other = allowed?.has(fallback) === false ? null : scheduler.route(fallback, servedBy)
+      if (other !== null) routes.push(other)
+    }
+    return routes
+  }
+
+  /** False when the model's keys are exhausted. Throws what another key cannot mend. */
+  async #serveBy(route: Route, maxWaitMs: number): Promise<boolean> {
+    const { retryBudget, maxAttempts } = this.#parts
+    const tried = new Set<string>()
+    const { attempts } = this.#ctx
+    const before = attempts.length
+    const untilMs = this.#waitLeftMs - maxWaitMs
+    while (attempts.length - before < maxAttempts && tried.size < route.length) {
+      // A dead key is out after its refusal: what it refused until then multiplies nothing.
+      const isRetry = attempts.length > 0 && this.#last?.code !== 'UPSTREAM_AUTH'
+      if (isRetry && !retryBudget.take()) {
+        this.#hasGivenUp = true
+        return false
+      }
+      try {
+        const found = this.#slot(route, tried, this.#waitLeftMs - untilMs)
+        const slot = found instanceof Promise ? await found : found
+        if (slot === null) return false
+        tried.add(slot.deployment.key.id)
+        const dialect = this.#parts.dialectOf(this.#ctx.endpoint.bodies)
+        const result = await new Attempt(this.#ctx, this.#body, slot, dialect, this.#parts).run()
+        if (result.kind === 'served') return true
+        this.#learn(result.error, slot)
+        if (this.#hasGivenUp) return false
+      } finally {
+        if (isRetry) retryBudget.giveBack()
+      }
+    }
+    return false
+  }
+
+  /** Null when there is none, and will be none in time. */
+  #slot(route: Route, tried: ReadonlySet<string>, maxWaitMs: number): Slot | null | Promise<Slot | null> {
+    const request = { route, tried, tenant: this.#tenant, affinity: this.#affinity, maxWaitMs }
+    try {
+      const slot = this.#parts.scheduler.acquire(request)
+      return slot instanceof WaitingSlot ? this.#queued(slot) : slot
+    } catch (cause) {
+      return this.#without(cause)
+    }
+  }
+
+  async #queued(waiting: WaitingSlot): Promise<Slot | null> {
+    const { clock } = this.#parts
+    const { times, exchange } = this.#ctx
+    const startUs = clock.monotonicUs()
+    exchange.response.onAbort(() => {
+      waiting.cancel()
+    })
+    try {
+      return await waiting.slot
+    } catch (cause) {
+      return this.#without(cause)
+    } finally {
+      const waitedUs = clock.monotonicUs() - startUs
+      times.queueUs += waitedUs
+      this.#waitLeftMs = Math.max(0, this.#waitLeftMs - waitedUs / 1000)
+    }
+  }
+
+  /** No slot: another model may have one, unless that is not why. */
+  #without(cause: unknown): null {
+    const error = GatewayError.from(cause)
+    if (error.code !== 'NO_UPSTREAM_CAPACITY') throw error
+    this.#last ??= error
+    return null
+  }
+
+  /** All that were asked said that there is no such model. */
+  #isUnknown(): boolean {
+    const { attempts } = this.#ctx
+    return attempts.length > 0 && attempts.every(({ outcome }) => outcome === 'UPSTREAM_NOT_FOUND')
+  }
+
+  /** Throws what another key cannot mend. */
+  #learn(failure: GatewayError, { deployment }: Slot): void {
+    const error = this.#ctx.endpoint.name === 'video.generations' ? creationError(this.#ctx, failure) : failure
+    this.#last = error
+    if (!error.retryable) throw error
+    this.#hasGivenUp = isTimeSpent(this.#ctx, deployment.provider, this.#parts.clock)
+  }
+}
+
+/** @param cause what the last upstream said, where one was asked */
+function modelNotFound(model: string, cause: GatewayError | null = null): GatewayError {
+  return new GatewayError('MODEL_NOT_FOUND', {
+    message: `The model ${JSON.stringify(model)} does not exist here, or not for this endpoint. GET /v1/models lists what does.`,
+    param: '/model',
+    ...(cause === null || cause.detail === null ? {} : { detail: cause.detail }),
+  })
+}
+
+/** Who shares the queue with others as one: an enterprise, else a user, else a key. */
+function tenantOf({ principal }: RequestContext): string {
+  if (principal === null) return ''
+  const { enterpriseId, userId, id } = principal.key
+  return enterpriseId ?? userId ?? id
+}
+
+function sessionOf({ exchange }: RequestContext): string | null {
+  for (const name of SESSION_HEADERS) {
+    const value = exchange.request.headers[name]
+    if (value !== undefined && value !== '') return value
+  }
+  return null
+}
+
+/** What the last attempt failed with says more than that there is no other, but not when to come back. */
+function withRetryAfter(last: GatewayError | null, noRoom: GatewayError): GatewayError {
+  if (last === null) return noRoom
+  if (last.retryAfterSeconds !== null || noRoom.retryAfterSeconds === null) return last
+  return new GatewayError(last.code, {
+    message: last.message,
+    retryAfterSeconds: noRoom.retryAfterSeconds,
+    ...(last.detail === null ? {} : { detail: last.detail }),
+    cause: last.cause,
+  })
+}

@@ -1,0 +1,177 @@
+import type { StreamInspector } from '../../shared/core/dialect.ts'
+import { GatewayError } from '../../shared/core/errors.ts'
+import { INVALID_EVENT } from '../../dialects/event.ts'
+import { SseSplitter } from '../../shared/wire/sse.ts'
+import type { Answer, AnswerReceiver, AttemptControl } from './answer-receiver.ts'
+import { classifyFailure } from './classify.ts'
+import { ClientStream } from './client-stream.ts'
+import { settleUsage } from './settle-usage.ts'
+
+/** Comments before the first event are held back, so that a failure may still go to another key; up to this much. */
+const MAX_HELD_BYTES = 65_536
+const COLON = 0x3a
+const LINE_FEED = 0x0a
+const CARRIAGE_RETURN = 0x0d
+const NO_LINE_END = Buffer.alloc(0)
+const ONE_LINE_END = Buffer.from('\n')
+const TWO_LINE_ENDS = Buffer.from('\n\n')
+
+/**
+ * Passes a stream on, event by event, as it comes. The terminal event is kept back until the request's record is safe.
+ * A client that left is read for to the end, without a word to it.
+ */
+export class StreamRelay implements AnswerReceiver {
+  readonly #answer: Answer
+  readonly #control: AttemptControl
+  readonly #client: ClientStream
+  readonly #splitter = new SseSplitter()
+  readonly #inspector: StreamInspector
+  /** Events of the current chunk that stand side by side and go downstream in one write. */
+  #run: Buffer | null = null
+  #runStart = 0
+  #runEnd = 0
+  /** The upstream has sent its last byte; what is left is its last event, or a part of it. */
+  #ending = false
+  #hasProgressed = false
+  #wasFinished = false
+  #over = false
+
+  constructor(answer: Answer, control: AttemptControl) {
+    this.#answer = answer
+    this.#control = control
+    this.#client = new ClientStream(answer, control)
+    this.#inspector = answer.dialect.inspectStream(answer.body.wantsUsage)
+  }
+
+  data(chunk: Buffer): void {
+    if (this.#over) return
+    const { ctx, clock } = this.#answer
+    ctx.ttftUs ??= clock.monotonicUs() - ctx.startUs
+    try {
+      this.#hasProgressed = false
+      this.#splitter.split(chunk, this.#onEvent)
+      if (this.#hasProgressed || this.#splitter.endsInComment()) this.#control.progressed()
+      this.#flushRun()
+    } catch (cause) {
+      this.#failed(new GatewayError('UPSTREAM_INVALID_ANSWER', { cause }))
+    }
+  }
+
+  end(): void {
+    if (this.#over) return
+    this.#wasFinished = this.#inspector.finished
+    this.#ending = true
+    const rest = this.#splitter.rest()
+    if (rest.length > 0) this.data(missingLineEnds(rest))
+    if (this.#isOver()) return
+    this.#splitter.finish(this.#onEvent)
+    this.#flushRun()
+    if (this.#isOver()) return
+    this.#brokeOff(this.#inspector.finished)
+  }
+
+  /** Ended by its sender, but not by a terminal event: whole all the same when a finish reason was seen. */
+  #brokeOff(finished: boolean): void {
+    if (finished) this.#complete(this.#answer.dialect.terminalEvent)
+    else this.#failed(new GatewayError('UPSTREAM_TRUNCATED', { detail: 'the stream ended without its terminal event' }))
+  }
+
+  lost(error: GatewayError): void {
+    if (!this.#over) this.#failed(error)
+  }
+
+  clientLeft(): void {
+    this.#client.clientLeft()
+  }
+
+  /** What passed so far, for a stream that is given up. */
+  settle(complete: boolean): void {
+    settleUsage(this.#answer.ctx, {
+      usage: this.#inspector.usage,
+      observedTextBytes: this.#inspector.observedTextBytes,
+      complete: complete || (this.#inspector.finished && this.#inspector.usage !== null),
+    })
+  }
+
+  readonly #onEvent = (bytes: Buffer, start: number, end: number): boolean => {
+    if (this.#over) return false
+    this.#hasProgressed = true
+    switch (this.#inspector.inspect(bytes, start, end)) {
+      case 'forward':
+        this.#forward(bytes, start, end)
+        return true
+      case 'drop':
+        return true
+      case 'terminal':
+        this.#flushRun()
+        // A copy: the bytes wait for the record, the buffer may not.
+        this.#complete(Buffer.from(bytes.subarray(start, end)))
+        return false
+      case 'error':
+        this.#flushRun()
+        // What the stream broke off in is no event.
+        if (this.#ending && this.#inspector.failure === INVALID_EVENT) {
+          this.#brokeOff(this.#wasFinished)
+          return false
+        }
+        this.#failed(
+          this.#inspector.failure === null
+            ? new GatewayError('UPSTREAM_INVALID_ANSWER')
+            : classifyFailure(this.#inspector.failure, this.#answer.redact),
+        )
+        return false
+    }
+  }
+
+  #forward(bytes: Buffer, start: number, end: number): void {
+    const nothingSent = !this.#client.committed && this.#run === null
+    if (nothingSent && bytes[start] === COLON && this.#client.heldBytes < MAX_HELD_BYTES) {
+      this.#client.hold(bytes.subarray(start, end))
+      return
+    }
+    if (this.#run === bytes && this.#runEnd === start) {
+      this.#runEnd = end
+      return
+    }
+    this.#flushRun()
+    this.#run = bytes
+    this.#runStart = start
+    this.#runEnd = end
+  }
+
+  #flushRun(): void {
+    if (this.#run === null) return
+    const bytes = this.#run.subarray(this.#runStart, this.#runEnd)
+    this.#run = null
+    this.#client.send(bytes)
+  }
+
+  #complete(lastBytes: Buffer): void {
+    this.#over = true
+    this.settle(this.#inspector.usageIsFinal)
+    const told = this.#inspector.usageEvent?.(this.#answer.ctx.usage) ?? null
+    this.#client.complete(told === null ? lastBytes : Buffer.concat([told, lastBytes]))
+  }
+
+  #failed(error: GatewayError): void {
+    this.#over = true
+    this.#run = null
+    this.#client.fail(error, () => {
+      this.settle(false)
+    })
+  }
+
+  /** Reads the field anew where a callback may have changed it. */
+  #isOver(): boolean {
+    return this.#over
+  }
+}
+
+/** A last event without its blank line is no event to a strict reader, and would run into the one behind it. */
+function missingLineEnds(rest: Buffer): Buffer {
+  const last = rest[rest.length - 1]
+  const before = rest[rest.length - 2]
+  // Lines that end in a lone CR: the blank line is there, only what follows it is not.
+  if (last === CARRIAGE_RETURN && (before === CARRIAGE_RETURN || before === LINE_FEED)) return NO_LINE_END
+  return last === LINE_FEED ? ONE_LINE_END : TWO_LINE_ENDS
+}

@@ -1,0 +1,117 @@
+import { GatewayError } from '../../shared/core/errors.ts'
+import { StreamTranslation } from '../../dialects/translate.ts'
+import type { AnswerTranslation } from '../../dialects/translate.ts'
+import { eventSplitter } from '../../dialects/framing.ts'
+import type { EventSplitter } from '../../dialects/framing.ts'
+import type { Answer, AnswerReceiver, AttemptControl } from './answer-receiver.ts'
+import { classifyFailure } from './classify.ts'
+import { ClientStream } from './client-stream.ts'
+import { settleUsage } from './settle-usage.ts'
+
+/** Passes a stream of another dialect on: what each chunk of it means goes downstream in one write. */
+export class TranslatedStream implements AnswerReceiver {
+  readonly #answer: Answer
+  readonly #control: AttemptControl
+  readonly #client: ClientStream
+  readonly #stream: StreamTranslation
+  readonly #splitter: EventSplitter
+  #text = ''
+  #hasProgressed = false
+  #over = false
+
+  constructor(answer: Answer, translation: AnswerTranslation, control: AttemptControl) {
+    this.#answer = answer
+    this.#control = control
+    this.#client = new ClientStream(answer, control)
+    this.#stream = new StreamTranslation(translation, answer.body.wantsUsage)
+    this.#splitter = eventSplitter(translation.upstream)
+  }
+
+  data(chunk: Buffer): void {
+    if (this.#over) return
+    const { ctx, clock } = this.#answer
+    ctx.ttftUs ??= clock.monotonicUs() - ctx.startUs
+    this.#take(() => {
+      this.#hasProgressed = false
+      this.#splitter.split(chunk, this.#onEvent)
+      if (this.#hasProgressed || this.#splitter.endsInComment()) this.#control.progressed()
+    })
+  }
+
+  end(): void {
+    if (this.#over) return
+    this.#take(() => {
+      this.#splitter.finish(this.#onEvent)
+      if (!this.#stream.decoder.over) this.#text += this.#stream.finish()
+    })
+    if (!this.#isOver()) this.#failed(new GatewayError('UPSTREAM_TRUNCATED', { detail: 'the stream ended too early' }))
+  }
+
+  lost(error: GatewayError): void {
+    if (!this.#over) this.#failed(error)
+  }
+
+  clientLeft(): void {
+    this.#client.clientLeft()
+  }
+
+  /** What passed so far, for a stream that is given up. */
+  settle(complete: boolean): void {
+    const { decoder, dropped, observedTextBytes } = this.#stream
+    const { ctx } = this.#answer
+    if (dropped.size > 0) ctx.dropped = [...new Set([...ctx.dropped, ...dropped])]
+    settleUsage(ctx, {
+      usage: decoder.usage,
+      observedTextBytes,
+      complete: complete || (decoder.finished && decoder.usage !== null),
+    })
+  }
+
+  readonly #onEvent = (bytes: Buffer, start: number, end: number): boolean => {
+    this.#hasProgressed = true
+    this.#text += this.#stream.push(bytes, start, end)
+    return !this.#stream.decoder.over
+  }
+
+  /** Reads, then sends on what came of it. */
+  #take(read: () => void): void {
+    try {
+      read()
+    } catch (cause) {
+      this.#failed(new GatewayError('UPSTREAM_INVALID_ANSWER', { cause }))
+      return
+    }
+    const { decoder, ended } = this.#stream
+    const text = this.#text
+    this.#text = ''
+    if (ended) {
+      this.#over = true
+      this.settle(true)
+      this.#client.complete(Buffer.from(text))
+      return
+    }
+    if (text !== '') this.#client.send(Buffer.from(text))
+    if (decoder.over) {
+      const { failure } = decoder
+      this.#failed(
+        failure === null ? new GatewayError('UPSTREAM_TRUNCATED') : classifyFailure(failure, this.#answer.redact),
+      )
+    }
+  }
+
+  #failed(error: GatewayError): void {
+    this.#over = true
+    this.#client.fail(
+      error,
+      () => {
+        this.settle(false)
+      },
+      (requestId) => this.#stream.failure(error, requestId),
+    )
+  }
+
+  /** Reads the field anew where a callback may have changed it. */
+  #isOver(): boolean {
+    return this.#over
+  }
+}

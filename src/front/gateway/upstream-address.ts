@@ -1,0 +1,98 @@
+import type { Endpoint } from '../../shared/core/endpoint.ts'
+import type { Deployment } from '../../shared/core/deployment.ts'
+import { isServiceAccount } from '../../shared/core/service-account.ts'
+import type { Service } from '../../shared/core/service.ts'
+import type { AuthStyle } from '../../shared/core/snapshot.ts'
+import { vertexMessagesPath } from '../../dialects/anthropic-vertex/address.ts'
+import { azureApi, azurePath } from '../../dialects/azure-openai/address.ts'
+import { bedrockPath } from '../../dialects/bedrock-converse/address.ts'
+import { COHERE_CHAT_PATH } from '../../dialects/cohere-chat/address.ts'
+import { bearer } from '../../dialects/credential-header.ts'
+import type { CredentialHeader } from '../../dialects/credential-header.ts'
+import { googlePath, vertexPlace } from '../../dialects/gemini/address.ts'
+import { serviceCodec } from '../../dialects/services/codecs.ts'
+
+/** Behind the base URL of OpenAI's kind. */
+const CHAT_PATH = '/chat/completions'
+/** Behind that of the messages protocol. */
+const COUNT_PATH = '/messages/count_tokens'
+
+/** Origin and path of a call; query included. */
+export function addressOf(
+  endpoint: Endpoint,
+  { provider, upstreamModel, service }: Deployment,
+  stream: boolean,
+): { readonly origin: string; readonly path: string } {
+  const { origin, pathname } = baseOf(provider.baseUrl)
+  if (provider.apiVersion !== undefined) {
+    const { prefix, api } = azureApi(pathname, provider.apiVersion)
+    const operation = service === undefined ? CHAT_PATH : serviceCodec(service.protocol).path('', upstreamModel)
+    return { origin, path: prefix + azurePath(api, upstreamModel, operation) }
+  }
+  if (service !== undefined) {
+    return { origin, path: serviceCodec(service.protocol).path(serviceBase(service, pathname), upstreamModel) }
+  }
+  if (endpoint.servedBy !== 'any') return { origin, path: pathname + COUNT_PATH }
+  switch (provider.dialect) {
+    case 'openai-chat':
+      return { origin, path: pathname + CHAT_PATH }
+    case 'anthropic-messages':
+      return { origin, path: `${pathname}/messages` }
+    case 'gemini':
+      return { origin, path: googlePath(pathname, upstreamModel, stream ? 'streamGenerateContent' : 'generateContent') }
+    case 'anthropic-vertex': {
+      const place = vertexPlace(pathname)
+      // The configuration was checked to name a place.
+      return { origin, path: place === null ? pathname : vertexMessagesPath(upstreamModel, stream, place) }
+    }
+    case 'bedrock-invoke':
+      return {
+        origin,
+        path: pathname + bedrockPath(upstreamModel, stream ? 'invoke-with-response-stream' : 'invoke'),
+      }
+    case 'bedrock-converse':
+      return { origin, path: pathname + bedrockPath(upstreamModel, stream ? 'converse-stream' : 'converse') }
+    case 'cohere-chat':
+      return { origin, path: pathname + COHERE_CHAT_PATH }
+  }
+}
+
+/** Without a trailing slash. */
+export function serviceBase(service: Service | undefined, pathname: string): string {
+  const base = service?.base
+  return base === undefined ? pathname : base.replace(/\/+$/, '')
+}
+
+/** Null where no header alone lets a call in. @param credential what is sent: of a service account, its access token */
+export function credentialHeader(auth: AuthStyle, credential: string): CredentialHeader | null {
+  return isSigned(auth, credential) ? null : HEADERS[auth](credential)
+}
+
+/** Of `aws`, a credential with a colon is an access key and its secret; one without is an API key. */
+export function isSigned(auth: AuthStyle, credential: string): boolean {
+  return auth === 'aws' && credential.includes(':')
+}
+
+const HEADERS: Readonly<Record<AuthStyle, (credential: string) => CredentialHeader | null>> = {
+  bearer,
+  aws: bearer,
+  // The key of an account never goes out, only tokens for it.
+  google: (credential) => (isServiceAccount(credential) ? null : bearer(credential)),
+  'x-api-key': (credential) => ['x-api-key', credential],
+  'api-key': (credential) => ['api-key', credential],
+  'x-goog-api-key': (credential) => ['x-goog-api-key', credential],
+  none: () => null,
+}
+
+const bases = new Map<string, { origin: string; pathname: string }>()
+
+/** Base URLs are few and come from the configuration: each is parsed once. */
+export function baseOf(baseUrl: string): { origin: string; pathname: string } {
+  let base = bases.get(baseUrl)
+  if (base === undefined) {
+    const { origin, pathname } = new URL(baseUrl)
+    base = { origin, pathname: pathname.replace(/\/+$/, '') }
+    bases.set(baseUrl, base)
+  }
+  return base
+}

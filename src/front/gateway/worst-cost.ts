@@ -1,0 +1,31 @@
+import type { PriceBook } from '../../shared/core/price-book.ts'
+import type { RequestBody } from '../../shared/core/request-body.ts'
+import type { RequestContext } from '../../shared/core/request-context.ts'
+import type { Scheduler } from '../scheduling/scheduler.ts'
+
+export interface WorstCostParts {
+  readonly scheduler: Pick<Scheduler, 'route'>
+  readonly fallbacks: ReadonlyMap<string, readonly string[]>
+  readonly prices: PriceBook
+  readonly defaultOutputTokens: number
+}
+
+/** Prompts were up to a tenth longer than they were estimated, in recorded traffic. */
+const PROMPT_MARGIN = 1.25
+
+/**
+ * The most that a request may cost, in micro-units: at the dearest of those who may serve it, its longest answer, and nothing of its
+ * prompt in a cache. Where neither the request nor the model says how long an answer may be, it is the default.
+ */
+export function worstCost(ctx: RequestContext, body: RequestBody, parts: WorstCostParts): number {
+  const promptTokens = Math.ceil(body.estimatedPromptTokens * PROMPT_MARGIN)
+  let worst = 0
+  for (const model of [body.model, ...(parts.fallbacks.get(body.model) ?? [])]) {
+    for (const { deployment } of parts.scheduler.route(model, ctx.endpoint.servedBy) ?? []) {
+      const answer = body.maxOutputTokens ?? deployment.target?.maxOutputTokens ?? parts.defaultOutputTokens
+      const tokens = { promptTokens, completionTokens: answer * body.choices }
+      worst = Math.max(worst, parts.prices.mostOf(deployment.provider.id, deployment.upstreamModel, tokens))
+    }
+  }
+  return worst
+}

@@ -1,0 +1,235 @@
+import { budgetAllowance, budgetName } from '../../shared/core/budget.ts'
+import type { GatewayError } from '../../shared/core/errors.ts'
+import { monthAt } from '../../shared/core/month.ts'
+import type { Principal } from '../../shared/core/principal.ts'
+import type { RateLimitState, Reservation } from '../../shared/core/request-context.ts'
+import { cellOf } from '../../shared/core/allowance.ts'
+import type { Holding, Refusal, Taken } from './holding.ts'
+import type { LeaseBook } from './lease-book.ts'
+import { Limit } from './limit.ts'
+import { budgetRefusal, limitRefusal } from './refusals.ts'
+
+/** Every limit that a caller is under, the cheapest to refuse by first. */
+interface Chain {
+  readonly principal: Principal
+  readonly places: readonly Limit[]
+  readonly requests: readonly Limit[]
+  readonly tokens: readonly Limit[]
+  /** Of one month. */
+  readonly budgets: readonly Limit[]
+  /** When another month begins, Unix milliseconds; Infinity where there are no budgets. */
+  readonly untilMs: number
+  /** How long its requests take, smoothed: tells when a place will be free. */
+  meanDurationMs: number
+  lastUsedMs: number
+}
+
+/** A chain unused for this long is made anew when it is needed. */
+const IDLE_MS = 120_000
+const DURATION_SMOOTHING = 0.1
+
+/**
+ * Limits of keys, their users and their enterprises: requests and tokens per minute, requests at the same time, and the budgets
+ * that a key is under. Taken from what this front has leased, in memory; only when that is used up is the authority asked.
+ */
+export class Admissions {
+  readonly #book: LeaseBook
+  readonly #chains = new Map<string, Chain>()
+  #sweptMs = 0
+
+  constructor(book: LeaseBook) {
+    this.#book = book
+  }
+
+  /**
+   * Lets a request of `principal` in. Throws, or rejects with, CONCURRENCY_EXCEEDED or RPM_EXCEEDED with the seconds until it
+   * would fit. What it returns must be settled once, whatever becomes of the request.
+   */
+  admit(principal: Principal, nowMs: number): Admission | Promise<Admission> {
+    const chain = this.#chainOf(principal, nowMs)
+    const limits = [...chain.places, ...chain.requests]
+    for (let at = 0; at < limits.length; at++) {
+      const limit = limits[at] as Limit
+      const taken = limit.holding.take(1, nowMs)
+      if (taken === 'taken') continue
+      if (taken === 'ask') return this.#admitAsking(chain, limits, at, nowMs)
+      for (const { holding } of limits.slice(0, at)) holding.undo(1, cellOf(nowMs))
+      throw limitRefusal(limit, chain.meanDurationMs, taken, nowMs)
+    }
+    return new Admission(chain, nowMs, this.#book)
+  }
+
+  /** The tightest of the caller's windows, for the headers of every answer. */
+  state(principal: Principal, nowMs: number): RateLimitState {
+    return stateOf(this.#chainOf(principal, nowMs), nowMs)
+  }
+
+  async #admitAsking(chain: Chain, limits: readonly Limit[], from: number, nowMs: number): Promise<Admission> {
+    // All are asked for in one message: what comes next will be there when it is needed.
+    for (const { holding } of [...limits.slice(from), ...chain.tokens, ...chain.budgets]) holding.askFor(1)
+    const taken: Taken[] = limits.slice(0, from).map(() => ({ cell: cellOf(nowMs) }))
+    for (const limit of limits.slice(from)) {
+      const result = await limit.holding.obtain(1, this.#book.clock.now())
+      if ('cell' in result) {
+        taken.push(result)
+        continue
+      }
+      for (const [at, { cell }] of taken.entries()) limits[at]?.holding.undo(1, cell)
+      throw limitRefusal(limit, chain.meanDurationMs, result, this.#book.clock.now())
+    }
+    return new Admission(chain, nowMs, this.#book)
+  }
+
+  #chainOf(principal: Principal, nowMs: number): Chain {
+    this.#sweep(nowMs)
+    let chain = this.#chains.get(principal.key.id)
+    if (chain?.principal !== principal || nowMs >= chain.untilMs) {
+      chain = this.#makeChain(principal, chain?.meanDurationMs ?? 0, nowMs)
+      this.#chains.set(principal.key.id, chain)
+    }
+    chain.lastUsedMs = nowMs
+    return chain
+  }
+
+  #makeChain(principal: Principal, meanDurationMs: number, nowMs: number): Chain {
+    const { key, limits, userLimits, enterpriseLimits } = principal
+    const groups = [
+      { owner: 'API key', id: key.id, limits },
+      { owner: 'user', id: key.userId, limits: userLimits },
+      { owner: 'enterprise', id: key.enterpriseId, limits: enterpriseLimits },
+    ] as const
+    const of = (field: 'concurrency' | 'requestsPerMinute' | 'tokensPerMinute'): Limit[] =>
+      groups.flatMap(({ owner, id, limits: of }) => {
+        const limit = of?.[field] ?? null
+        if (id === null || limit === null) return []
+        const allowance = `${owner === 'API key' ? 'key' : owner}:${id}:${field}`
+        const kind = field === 'concurrency' ? 'places' : 'window'
+        const measure = field === 'tokensPerMinute' ? 'tokens' : 'requests'
+        return [new Limit(this.#book, { owner, measure, allowance, kind, limit })]
+      })
+    return {
+      principal,
+      places: of('concurrency'),
+      requests: of('requestsPerMinute'),
+      tokens: of('tokensPerMinute'),
+      ...this.#budgetsOf(principal, nowMs),
+      meanDurationMs,
+      lastUsedMs: 0,
+    }
+  }
+
+  #budgetsOf({ key }: Principal, nowMs: number): Pick<Chain, 'budgets' | 'untilMs'> {
+    const { budgets = [], timeZone = 'UTC' } = key
+    if (budgets.length === 0) return { budgets: [], untilMs: Infinity }
+    const month = monthAt(timeZone, nowMs)
+    return {
+      budgets: budgets.map(({ owner, id, measure, limit }) => {
+        const allowance = budgetAllowance(measure, budgetName(owner, id, month.name))
+        return new Limit(this.#book, { owner, measure, allowance, kind: 'budget', limit })
+      }),
+      untilMs: month.endMs,
+    }
+  }
+
+  #sweep(nowMs: number): void {
+    if (nowMs - this.#sweptMs < IDLE_MS) return
+    this.#sweptMs = nowMs
+    for (const [id, chain] of this.#chains) if (nowMs - chain.lastUsedMs > IDLE_MS) this.#chains.delete(id)
+  }
+}
+
+/** A request that was let in: may reserve what it needs, and is settled once. */
+export class Admission implements Reservation {
+  readonly #chain: Chain
+  readonly #book: LeaseBook
+  readonly #admittedMs: number
+  #reserved: Array<{ readonly limit: Limit; readonly cell: number; readonly amount: number }> = []
+  #open = true
+
+  constructor(chain: Chain, admittedMs: number, book: LeaseBook) {
+    this.#chain = chain
+    this.#admittedMs = admittedMs
+    this.#book = book
+  }
+
+  get countsMoney(): boolean {
+    return this.#chain.budgets.length > 0
+  }
+
+  /** Of tokens per minute more than the whole limit is held as just that; a budget has to cover all. */
+  reserve(tokens: number, nowMs: number, costMicro = 0): Promise<void> | undefined {
+    const { tokens: windows, budgets } = this.#chain
+    const count = windows.length + budgets.length
+    for (let at = 0; at < count; at++) {
+      const limit = this.#limitAt(at)
+      const amount = amountOf(limit, tokens, costMicro)
+      const taken = limit.holding.take(amount, nowMs)
+      if (taken === 'ask') return this.#reserveAsking(tokens, costMicro, at)
+      if (taken !== 'taken') throw this.#refusal(limit, taken, nowMs, amount)
+      this.#reserved.push({ limit, cell: cellOf(nowMs), amount })
+    }
+    return undefined
+  }
+
+  settle(actualTokens: number, nowMs: number, costMicro = 0): void {
+    if (!this.#open) return
+    this.#open = false
+    const chain = this.#chain
+    for (const { holding } of chain.places) holding.give(false)
+    chain.meanDurationMs += (nowMs - this.#admittedMs - chain.meanDurationMs) * DURATION_SMOOTHING
+    for (const { limit, cell, amount } of this.#reserved) {
+      limit.holding.correct(cell, (limit.measure === 'tokens' ? actualTokens : costMicro) - amount)
+    }
+  }
+
+  async #reserveAsking(tokens: number, costMicro: number, from: number): Promise<void> {
+    const count = this.#chain.tokens.length + this.#chain.budgets.length
+    // All are asked for in one message.
+    for (let at = from; at < count; at++) {
+      const limit = this.#limitAt(at)
+      limit.holding.askFor(amountOf(limit, tokens, costMicro))
+    }
+    for (let at = from; at < count; at++) {
+      const limit = this.#limitAt(at)
+      const amount = amountOf(limit, tokens, costMicro)
+      const result = await limit.holding.obtain(amount, this.#book.clock.now())
+      if (!('cell' in result)) throw this.#refusal(limit, result, this.#book.clock.now(), amount)
+      this.#reserved.push({ limit, cell: result.cell, amount })
+    }
+  }
+
+  #limitAt(at: number): Limit {
+    const { tokens, budgets } = this.#chain
+    return (at < tokens.length ? tokens[at] : budgets[at - tokens.length]) as Limit
+  }
+
+  #refusal(limit: Limit, refusal: Refusal, nowMs: number, amount: number): GatewayError {
+    return limit.holding.kind === 'budget'
+      ? budgetRefusal(limit, refusal, { amount, renewedMs: this.#chain.untilMs, nowMs })
+      : limitRefusal(limit, this.#chain.meanDurationMs, refusal, nowMs, amount)
+  }
+}
+
+function amountOf({ holding, measure }: Limit, tokens: number, costMicro: number): number {
+  const amount = measure === 'tokens' ? tokens : costMicro
+  return holding.kind === 'budget' ? amount : Math.min(amount, holding.limit)
+}
+
+function stateOf({ requests, tokens }: Chain, nowMs: number): RateLimitState {
+  const request = tightest(requests, nowMs)
+  const token = tightest(tokens, nowMs)
+  return {
+    limitRequests: request?.limit ?? 0,
+    remainingRequests: request?.remaining(nowMs) ?? 0,
+    resetRequestsSeconds: request?.secondsUntilEmpty(nowMs) ?? 0,
+    limitTokens: token?.limit ?? 0,
+    remainingTokens: token?.remaining(nowMs) ?? 0,
+    resetTokensSeconds: token?.secondsUntilEmpty(nowMs) ?? 0,
+  }
+}
+
+function tightest(limits: readonly Limit[], nowMs: number): Holding | undefined {
+  const [first, ...others] = limits.map(({ holding }) => holding)
+  if (first === undefined) return undefined
+  return others.reduce((best, one) => (one.remaining(nowMs) < best.remaining(nowMs) ? one : best), first)
+}

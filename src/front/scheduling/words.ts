@@ -1,0 +1,57 @@
+import type { KeyNews } from '../../shared/core/key-news.ts'
+import type { Capacity } from './key-registry.ts'
+import type { KeyState } from './key-state.ts'
+
+/**
+ * For clients: why a model has no slot. Null when its keys are in use, which time alone mends. Says nothing of the
+ * operator's accounts.
+ */
+export function describeNoRoom(keys: readonly KeyState[], nowMs: number): string | null {
+  if (keys.length === 0) return null
+  if (keys.every((key) => key.unauthorised || !key.enabled)) {
+    return 'No upstream key of this model is usable at the moment.'
+  }
+  if (keys.every((key) => isOut(key, nowMs))) return 'The upstreams of this model are failing at the moment.'
+  if (keys.every((key) => isOut(key, nowMs) || key.coolingUntilMs > nowMs)) {
+    return 'The upstreams of this model are rate limiting at the moment.'
+  }
+  return null
+}
+
+/** For operators: how many upstream keys are not usable, and why; null when all are. */
+export function describeKeyPool({ keys, availableKeys, unusable }: Capacity): string | null {
+  if (keys === 0) return 'no upstream key is enabled'
+  if (availableKeys === keys) return null
+  const causes = [
+    ['credential refused by the provider', unusable.disabled],
+    ['calls fail', unusable.breaker],
+    ['rate limited', unusable.cooling],
+  ] as const
+  const counts = causes.filter(([, count]) => count > 0).map(([cause, count]) => `${cause}: ${count}`)
+  const head =
+    availableKeys === 0
+      ? 'no upstream key is usable'
+      : `${keys - availableKeys} of ${keys} upstream keys are not usable`
+  return `${head} (${counts.join(', ')}); the log and "sluice doctor" say which`
+}
+
+/** For the log: what became of an upstream key, why, and what to do. */
+export function describeKeyNews({ keyId, kind, untilMs, reason }: KeyNews, nowMs: number): string {
+  const seconds = Math.max(1, Math.round((untilMs - nowMs) / 1000))
+  switch (kind) {
+    case 'disabled':
+      return `upstream key ${keyId} is not used for ${seconds} s: ${reason}; replace the key, or check its account at the provider`
+    case 'breaker-open':
+      return `upstream key ${keyId} is not used for ${seconds} s: ${reason}`
+    case 'cooling':
+      return `upstream key ${keyId} rests for ${seconds} s: ${reason}`
+    case 'breaker-closed':
+      return `upstream key ${keyId} is used again: ${reason}`
+    case 'shrink':
+      return `upstream key ${keyId} gets fewer calls at a time: ${reason}`
+  }
+}
+
+function isOut({ enabled, breaker, provider }: KeyState, nowMs: number): boolean {
+  return !enabled || breaker.state(nowMs) !== 'closed' || provider.breaker.state(nowMs) !== 'closed'
+}

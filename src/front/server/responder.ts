@@ -1,0 +1,353 @@
+import type { DeadlineClock } from '../../shared/runtime/deadlines.ts'
+import { Deadline } from '../../shared/runtime/deadlines.ts'
+import type { HeaderList, Responder } from '../../shared/core/exchange.ts'
+import { foldedFields, statusLine } from './response-headers.ts'
+import type { HttpResponse } from './uws.ts'
+
+/** A reader that takes nothing for this long is cut. */
+const STALL_MS = 15_000
+/**
+ * The server has a timer of its own. It cuts 8 to 12 s after a refused write, also a reader that is merely slow: the kernel
+ * tells of room only when a third of its buffer, often more than a megabyte, is free. It also cuts uploads below some 32 KB/s.
+ * It is wound up this often.
+ */
+export const REWIND_MS = 5_000
+/** Larger whole answers go out as the reader takes them, instead of into the server's unbounded buffer. */
+const WHOLE_ANSWER_BYTES = 65_536
+/**
+ * How long the rest of a body that was refused is still taken: closing with unread bytes makes the kernel reset the
+ * connection, and a client that is sending never reads the refusal (RFC 9112 §9.6).
+ */
+const LINGER_MS = 2_000
+/** One piece of an answer; below the 16 KiB cork buffer a write and the end may share a cork. */
+const LAST_CHUNK_BYTES = 8_192
+
+const EMPTY = Buffer.alloc(0)
+
+export interface ResponderOptions {
+  readonly deadlines: DeadlineClock
+  readonly headOnly: boolean
+  readonly closeAfter: boolean
+  /** Headers on every answer. */
+  readonly commonHeaders: HeaderList
+  /** Called exactly once, when the answer is over in whatever way. */
+  readonly onOver: () => void
+}
+
+type State = 'idle' | 'head' | 'deferred' | 'lingering' | 'streaming' | 'sending' | 'ending' | 'over'
+
+/**
+ * The only code that writes to a uWebSockets.js response. Holds its rules: nothing after the end or an abort, one write per
+ * cork (several corrupt the chunk framing for slow readers), values sanitised, stalled readers cut.
+ */
+export class UwsResponder implements Responder {
+  readonly #res: HttpResponse
+  readonly #options: ResponderOptions
+  readonly #stall: Deadline
+  #state: State = 'idle'
+  #aborted = false
+  /** The server has taken its response back. */
+  #gone = false
+  #status = 200
+  #headers: HeaderList = []
+  #chunk: Buffer = EMPTY
+  /** False from a refused write until the reader has caught up. */
+  #accepted = true
+  #cutAtMs = Infinity
+  #closeAfter: boolean
+  /** The client is still sending. */
+  #bodyIsComing = false
+  #onAbort: (() => void) | null = null
+  #onDrain: (() => void) | null = null
+  /** Set while a whole answer leaves piece by piece. */
+  #sending: { body: Buffer; base: number } | null = null
+
+  /** @param res whose onAborted the caller has wired to `markAborted` already */
+  constructor(res: HttpResponse, options: ResponderOptions) {
+    this.#res = res
+    this.#options = options
+    this.#closeAfter = options.closeAfter
+    this.#stall = new Deadline(() => {
+      if (this.#state === 'lingering') this.#endChunks()
+      else this.#stalled()
+    })
+  }
+
+  get aborted(): boolean {
+    return this.#aborted
+  }
+
+  get started(): boolean {
+    return this.#state !== 'idle' && this.#state !== 'head'
+  }
+
+  /** The connection is closed behind this answer. */
+  closeAfterwards(): void {
+    this.#closeAfter = true
+  }
+
+  /** As above, once the rest of the body has come; see `bodyIsOver`. */
+  closeAfterBody(): void {
+    this.#closeAfter = true
+    this.#bodyIsComing = true
+  }
+
+  bodyIsOver(): void {
+    this.#bodyIsComing = false
+    // Not in the parser's turn; see `send`.
+    setImmediate(() => {
+      if (this.#state === 'lingering') this.#endChunks()
+    })
+  }
+
+  /** Nothing is read or left unread because of it. */
+  rewindServerTimer(): void {
+    if (this.#gone) return
+    this.#res.pause()
+    this.#res.resume()
+  }
+
+  onAbort(listener: () => void): void {
+    if (this.#aborted) listener()
+    else this.#onAbort = listener
+  }
+
+  onDrain(listener: () => void): void {
+    this.#onDrain = listener
+  }
+
+  send(status: number, headers: HeaderList, body: Buffer | string): void {
+    if (this.#state !== 'idle' && this.#state !== 'head') return
+    this.#status = status
+    this.#headers = headers
+    const bytes = typeof body === 'string' ? Buffer.from(body) : body
+    if (this.#closeAfter) {
+      // An answer given while the server is still parsing does not close: it serves what stands behind the request first.
+      this.#state = 'deferred'
+      setImmediate(() => {
+        if (this.#state !== 'deferred') return
+        if (this.#bodyIsComing) this.#linger(bytes)
+        else this.#sendWhole(bytes)
+      })
+    } else this.#sendWhole(bytes)
+  }
+
+  #sendWhole(bytes: Buffer): void {
+    if (bytes.length > WHOLE_ANSWER_BYTES && !this.#options.headOnly) {
+      if (this.#closeAfter) this.#sendInChunks(bytes)
+      else this.#sendInPieces(bytes)
+      return
+    }
+    this.#chunk = bytes
+    this.#over()
+    this.#res.cork(this.#corkedSend)
+    if (this.#options.headOnly && this.#closeAfter && bytes.length > 0) this.#hangUp()
+  }
+
+  start(status: number, headers: HeaderList): void {
+    if (this.#state !== 'idle') return
+    this.#state = 'head'
+    this.#status = status
+    this.#headers = headers
+  }
+
+  write(chunk: Buffer): boolean {
+    if (this.#isWhole() || chunk.length === 0 || this.#options.headOnly) return true
+    const first = this.#state !== 'streaming'
+    this.#state = 'streaming'
+    this.#chunk = chunk
+    this.#res.cork(first ? this.#corkedFirstWrite : this.#corkedWrite)
+    // The callback may have run into an abort.
+    if (!this.#accepted && !this.#aborted) this.#awaitDrain()
+    return this.#accepted
+  }
+
+  end(lastChunk: Buffer = EMPTY): void {
+    if (this.#isWhole()) return
+    let rest = lastChunk
+    if (this.#state !== 'streaming' || lastChunk.length > LAST_CHUNK_BYTES) {
+      this.write(lastChunk)
+      if (this.#aborted) return
+      rest = EMPTY
+    }
+    this.#chunk = rest
+    if (!this.#accepted) {
+      // Once ended, the answer has the server's patience alone, which is too short for its tail.
+      this.#state = 'ending'
+      return
+    }
+    if (this.#state === 'streaming') this.#endChunks()
+    else this.#sendWhole(rest)
+  }
+
+  destroy(): void {
+    if (this.#state !== 'over') this.#res.close()
+  }
+
+  /** The connection is gone. */
+  markAborted(): void {
+    this.#gone = true
+    if (this.#state === 'over') return
+    this.#aborted = true
+    this.#over()
+    const listener = this.#onAbort
+    this.#onAbort = null
+    listener?.()
+  }
+
+  /** Nothing can be added to the answer. */
+  #isWhole(): boolean {
+    return this.#state !== 'idle' && this.#state !== 'head' && this.#state !== 'streaming'
+  }
+
+  #over(): void {
+    this.#state = 'over'
+    this.#onDrain = null
+    this.#sending = null
+    this.#options.deadlines.forget(this.#stall)
+    this.#options.onOver()
+  }
+
+  readonly #corkedSend = (): void => {
+    this.#writeHead()
+    if (this.#options.headOnly) this.#endHead(this.#chunk.length)
+    else this.#res.end(this.#chunk, this.#closeAfter)
+    this.#chunk = EMPTY
+  }
+
+  /** `endWithoutBody` with a length waits for that body for ever: neither a next request nor a close comes of it. */
+  #endHead(length: number): void {
+    if (this.#closeAfter && length > 0) {
+      this.#res.writeHeader('Connection', 'close')
+      this.#res.tryEnd(EMPTY, length)
+    } else if (this.#closeAfter) this.#res.endWithoutBody(0, true)
+    else {
+      if (length > 0) this.#res.writeHeader('Content-Length', String(length))
+      this.#res.endWithoutBody()
+    }
+  }
+
+  readonly #corkedFirstWrite = (): void => {
+    this.#writeHead()
+    if (this.#closeAfter) this.#res.writeHeader('Connection', 'close')
+    this.#accepted = this.#res.write(this.#chunk)
+    this.#chunk = EMPTY
+  }
+
+  readonly #corkedWrite = (): void => {
+    this.#accepted = this.#res.write(this.#chunk)
+    this.#chunk = EMPTY
+  }
+
+  readonly #corkedEnd = (): void => {
+    if (this.#closeAfter) {
+      // Told to close, `end` writes a header line between the chunks, where clients choke on it; without that the
+      // response is gone before it can be closed. So the last chunk is written here, with an empty trailer.
+      if (this.#chunk.length > 0) this.#res.write(this.#chunk)
+      this.#res.writeHeader('\r\n0\r\nX-End', '1\r\n')
+    } else if (this.#chunk.length === 0) this.#res.end()
+    else this.#res.end(this.#chunk)
+    this.#chunk = EMPTY
+  }
+
+  #endChunks(): void {
+    this.#over()
+    this.#res.cork(this.#corkedEnd)
+    if (this.#closeAfter) this.#hangUp()
+  }
+
+  #hangUp(): void {
+    if (!this.#gone) this.#res.close()
+  }
+
+  #writeHead(): void {
+    this.#res.writeStatus(statusLine(this.#status))
+    const fields = foldedFields([this.#options.commonHeaders, this.#headers])
+    if (fields !== null) this.#res.writeHeader(fields[0], fields[1])
+  }
+
+  #awaitDrain(): void {
+    this.#expectProgress()
+    this.#res.onWritable(this.#drained)
+  }
+
+  readonly #drained = (): boolean => {
+    if (this.#state !== 'streaming' && this.#state !== 'ending') return true
+    this.#options.deadlines.forget(this.#stall)
+    this.#accepted = true
+    if (this.#state === 'streaming') this.#onDrain?.()
+    else this.#endChunks()
+    return true
+  }
+
+  /** From now on the reader has `STALL_MS` to take something. */
+  #expectProgress(): void {
+    const { deadlines } = this.#options
+    this.#cutAtMs = deadlines.nowMs + STALL_MS
+    this.#stall.atMs = deadlines.nowMs + REWIND_MS
+    deadlines.watch(this.#stall)
+  }
+
+  #stalled(): void {
+    const { nowMs } = this.#options.deadlines
+    if (nowMs >= this.#cutAtMs) {
+      this.destroy()
+      return
+    }
+    this.rewindServerTimer()
+    this.#stall.atMs = Math.min(this.#cutAtMs, nowMs + REWIND_MS)
+  }
+
+  /** Sends all but the end. */
+  #linger(bytes: Buffer): void {
+    this.#state = 'lingering'
+    const { deadlines } = this.#options
+    this.#stall.atMs = deadlines.nowMs + LINGER_MS
+    deadlines.watch(this.#stall)
+    this.#chunk = bytes
+    this.#res.cork(this.#corkedFirstWrite)
+  }
+
+  /** A response is gone with the last byte of its length: one that is to be closed behind goes without length. */
+  #sendInChunks(body: Buffer): void {
+    this.#state = 'head'
+    let at = 0
+    const send = (): void => {
+      while (at < body.length) {
+        const piece = body.subarray(at, at + WHOLE_ANSWER_BYTES)
+        at += piece.length
+        if (!this.write(piece)) return
+      }
+      this.end()
+    }
+    this.#onDrain = send
+    send()
+  }
+
+  #sendInPieces(body: Buffer): void {
+    this.#state = 'sending'
+    this.#res.cork(() => {
+      this.#writeHead()
+    })
+    this.#sending = { body, base: this.#res.getWriteOffset() }
+    this.#res.onWritable((offset) => this.#sendFrom(offset))
+    this.#sendFrom(this.#sending.base)
+  }
+
+  /** Offers the rest of the answer from the server's write offset on; true when nothing is left waiting. */
+  #sendFrom(offset: number): boolean {
+    const sending = this.#sending
+    if (sending === null) return true
+    this.#expectProgress()
+    let accepted = true
+    let complete = false
+    this.#res.cork(() => {
+      const rest = sending.body.subarray(offset - sending.base)
+      ;[accepted, complete] = this.#res.tryEnd(rest, sending.body.length)
+    })
+    if (complete && !this.#aborted) {
+      this.#over()
+    }
+    return accepted
+  }
+}

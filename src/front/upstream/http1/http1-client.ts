@@ -1,0 +1,260 @@
+import type { LookupFunction } from 'node:net'
+import type { DeadlineClock } from '../../../shared/runtime/deadlines.ts'
+import { Deadline } from '../../../shared/runtime/deadlines.ts'
+import { GatewayError } from '../../../shared/core/errors.ts'
+import { UpstreamReach } from '../../../shared/core/upstream-reach.ts'
+import { connectWithin, openSocket } from '../connector.ts'
+import type { Connect } from '../connector.ts'
+import { createCachedLookup } from '../dns-cache.ts'
+import type {
+  UpstreamCall,
+  UpstreamClient,
+  UpstreamHeaders,
+  UpstreamListener,
+  UpstreamRequest,
+} from '../upstream-client.ts'
+import { AnswerPace } from './answer-pace.ts'
+import type { Connection, Exchange } from './connection.ts'
+import { ConnectionPool } from './connection-pool.ts'
+import { HttpFault } from './http-fault.ts'
+import { serializeRequest } from './serialize-request.ts'
+
+/**
+ * A connection that breaks so soon after a request left on it was closed while it rested: the farthest servers are half as far away.
+ * One that breaks later may have broken while the server was at work.
+ */
+const STALE_MS = 250
+/** Of this process, of the machine. */
+const NO_FILE_LEFT: ReadonlySet<string> = new Set(['EMFILE', 'ENFILE'])
+const NO_DESCRIPTOR = 'all connections to upstreams are busy; raise the limit of open files (ulimit -n) of this process'
+
+export interface Http1ClientOptions {
+  readonly deadlines: DeadlineClock
+  /** To all origins together; Infinity: as many as there are calls. */
+  readonly maxConnections: number
+  /** Of requests that are `publicOnly`. Default: the public Internet. */
+  readonly reach?: UpstreamReach
+  readonly connect?: Connect
+  readonly lookup?: LookupFunction
+}
+
+/**
+ * Upstream calls over keep-alive HTTP/1.1 connections of our own, a pool per origin (keys are headers). A general client was
+ * the dearest part of a request.
+ */
+export class Http1Client implements UpstreamClient {
+  readonly #options: Http1ClientOptions
+  readonly #pools = new Map<string, ConnectionPool>()
+  readonly #lookup: LookupFunction
+  readonly #connect: Connect
+  readonly #connectWithin: Connect
+  #open = 0
+
+  constructor(options: Http1ClientOptions) {
+    const { reach = new UpstreamReach(), connect = openSocket, lookup = createCachedLookup() } = options
+    this.#options = options
+    this.#lookup = lookup
+    this.#connect = connect
+    this.#connectWithin = connectWithin(reach, connect)
+  }
+
+  send(request: UpstreamRequest, listener: UpstreamListener): UpstreamCall {
+    const call = new Http1Call(request, listener, this.#pool(request), this.#options.deadlines)
+    call.begin()
+    return call
+  }
+
+  close(): Promise<void> {
+    for (const pool of this.#pools.values()) pool.close()
+    this.#pools.clear()
+    return Promise.resolve()
+  }
+
+  /** Requests that are bounded by addresses never go out on a connection that was opened without this bound. */
+  #pool({ origin, publicOnly = false }: UpstreamRequest): ConnectionPool {
+    const name = publicOnly ? `public ${origin}` : origin
+    let pool = this.#pools.get(name)
+    if (pool === undefined) {
+      pool = new ConnectionPool({
+        origin,
+        connect: publicOnly ? this.#connectWithin : this.#connect,
+        lookup: this.#lookup,
+        deadlines: this.#options.deadlines,
+        mayOpen: () => this.#open < this.#options.maxConnections || this.#closeIdle(),
+        onChange: (change) => {
+          this.#open += change
+        },
+      })
+      this.#pools.set(name, pool)
+    }
+    return pool
+  }
+
+  /** Makes room for a connection to another origin; false when all are busy. */
+  #closeIdle(): boolean {
+    for (const pool of this.#pools.values()) if (pool.closeIdle()) return true
+    return false
+  }
+}
+
+/** One call: takes a connection, sends, and is told of the response; its timers run from the beginning. */
+class Http1Call implements UpstreamCall, Exchange {
+  readonly bytes: readonly Buffer[]
+  readonly #request: UpstreamRequest
+  readonly #listener: UpstreamListener
+  readonly #pool: ConnectionPool
+  readonly #deadlines: DeadlineClock
+  readonly #deadline: Deadline
+  readonly #totalAtMs: number
+  readonly #pace = new AnswerPace()
+  #connection: Connection | null = null
+  #isConnecting = false
+  #headSeen = false
+  #isOver = false
+  #isPaused = false
+  #isResent = false
+  #sentAtMs = 0
+
+  constructor(request: UpstreamRequest, listener: UpstreamListener, pool: ConnectionPool, deadlines: DeadlineClock) {
+    this.bytes = serializeRequest(request)
+    this.#request = request
+    this.#listener = listener
+    this.#pool = pool
+    this.#deadlines = deadlines
+    const nowMs = deadlines.nowMs
+    this.#totalAtMs = nowMs + request.timeouts.totalMs
+    this.#deadline = new Deadline(() => {
+      this.#expire()
+    })
+    this.#deadline.atMs = nowMs + Math.min(request.timeouts.firstByteMs, request.timeouts.totalMs)
+  }
+
+  begin(): void {
+    this.#deadlines.watch(this.#deadline)
+    this.#connect({ isFresh: this.#request.once === true })
+  }
+
+  #connect(options: { readonly isFresh: boolean }): void {
+    const connection = this.#pool.take(options)
+    if (connection === null) {
+      // The caller has no call yet: the listener must hear of the failure after `send` has returned.
+      queueMicrotask(() => {
+        if (this.#isOver) return
+        this.#finish()
+        this.#listener.onError(new GatewayError('GATEWAY_OVERLOADED', { detail: NO_DESCRIPTOR, retryAfterSeconds: 1 }))
+      })
+      return
+    }
+    this.#connection = connection
+    this.#sentAtMs = this.#deadlines.nowMs
+    this.#isConnecting = !connection.isReused
+    this.#expectWithin(this.#isConnecting ? this.#request.timeouts.connectMs : this.#request.timeouts.firstByteMs)
+    connection.send(this)
+  }
+
+  onConnected(): void {
+    this.#isConnecting = false
+    this.#expectWithin(this.#request.timeouts.firstByteMs)
+  }
+
+  onHead(status: number, headers: UpstreamHeaders): void {
+    this.#headSeen = true
+    this.#touch()
+    this.#listener.onHead(status, headers)
+  }
+
+  onBody(bytes: Buffer): void {
+    if (this.#isOver) return
+    if (this.#pace.take(bytes)) this.#touch()
+    this.#listener.onData(bytes)
+  }
+
+  onComplete(): void {
+    if (this.#isOver) return
+    this.#finish()
+    this.#listener.onEnd()
+  }
+
+  /**
+   * A server may close an idle connection just as a request leaves on it (RFC 9112 §9.3.1): then once again, on a connection of
+   * its own, if not one byte of the response came.
+   */
+  onFailure(error: Error, hasBegun: boolean): void {
+    if (this.#isOver) return
+    const failure = this.#failureOf(error)
+    if (!hasBegun && this.#isStale && this.#listener.onStale?.(failure) !== false) {
+      this.#isResent = true
+      this.#connection = null
+      this.#connect({ isFresh: true })
+      return
+    }
+    this.#finish()
+    this.#listener.onError(failure)
+  }
+
+  pause(): void {
+    if (this.#isOver) return
+    this.#isPaused = true
+    this.#deadline.atMs = this.#totalAtMs
+    this.#connection?.pause()
+  }
+
+  resume(): void {
+    if (this.#isOver) return
+    this.#isPaused = false
+    if (this.#headSeen) this.#touch()
+    this.#connection?.resume()
+  }
+
+  progressed(): void {
+    if (!this.#isOver) this.#touch()
+  }
+
+  abort(): void {
+    if (this.#isOver) return
+    this.#finish()
+    this.#hangUp()
+  }
+
+  get #isStale(): boolean {
+    const mayResend = this.#request.once !== true && !this.#isResent && this.#connection?.isReused === true
+    return mayResend && this.#deadlines.nowMs - this.#sentAtMs <= STALE_MS
+  }
+
+  #expire(): void {
+    if (this.#isOver) return
+    const code = this.#isConnecting ? 'UPSTREAM_UNREACHABLE' : 'UPSTREAM_TIMEOUT'
+    const detail = this.#isConnecting ? 'no connection in time' : this.#headSeen ? 'idle or total' : 'first byte'
+    this.#finish()
+    this.#hangUp()
+    this.#listener.onError(new GatewayError(code, { detail }))
+  }
+
+  #hangUp(): void {
+    this.#connection?.destroy()
+  }
+
+  #failureOf(error: Error): GatewayError {
+    const code = (error as NodeJS.ErrnoException).code ?? ''
+    const details = { cause: error, detail: `${code} ${error.message}`.trim() }
+    // No fault of the upstream's: its keys are none the worse for it.
+    if (NO_FILE_LEFT.has(code)) return new GatewayError('GATEWAY_OVERLOADED', { ...details, retryAfterSeconds: 1 })
+    const wasSent = this.#request.once === true && !this.#isConnecting
+    if (this.#headSeen || wasSent) return new GatewayError('UPSTREAM_TRUNCATED', details)
+    if (error instanceof HttpFault) return new GatewayError('UPSTREAM_INVALID_ANSWER', details)
+    return new GatewayError('UPSTREAM_UNREACHABLE', details)
+  }
+
+  #touch(): void {
+    if (!this.#isPaused) this.#expectWithin(this.#request.timeouts.idleMs)
+  }
+
+  #expectWithin(ms: number): void {
+    this.#deadline.atMs = Math.min(this.#deadlines.nowMs + ms, this.#totalAtMs)
+  }
+
+  #finish(): void {
+    this.#isOver = true
+    this.#deadlines.forget(this.#deadline)
+  }
+}

@@ -1,0 +1,196 @@
+import { GatewayError } from '../../shared/core/errors.ts'
+import { GrowingBody } from '../../shared/runtime/growing-body.ts'
+import type { AuthStyle, Provider, Snapshot, UpstreamKey } from '../../shared/core/snapshot.ts'
+import type { UpstreamReach } from '../../shared/core/upstream-reach.ts'
+import { readFailureBody } from '../../dialects/failure.ts'
+import { redactUpstreamText } from '../../dialects/redact.ts'
+import type { VideoCodec } from '../../dialects/videos/codec.ts'
+import { videoCodec } from '../../dialects/videos/codecs.ts'
+import type { VendorJob } from '../../dialects/videos/job.ts'
+import type { GoogleTokens } from '../upstream/google-tokens.ts'
+import type { UpstreamCall, UpstreamClient, UpstreamHeaders, UpstreamListener } from '../upstream/upstream-client.ts'
+import { classifyStatus } from '../gateway/classify.ts'
+import { baseOf, serviceBase } from '../gateway/upstream-address.ts'
+import { buildUpstreamLook } from '../gateway/upstream-request.ts'
+import type { VideoJob } from './job-seal.ts'
+import { VideoFetch } from './video-fetch.ts'
+import type { FetchParts } from './video-fetch.ts'
+
+const MAX_ANSWER_BYTES = 262_144
+const FIRST_BYTE_MS = 30_000
+
+/** What a look at a job found: how it stands, or why that could not be seen this time. */
+export type Look =
+  | { readonly kind: 'seen'; readonly state: JobState; readonly source: string | null }
+  | { readonly kind: 'unseen'; readonly error: GatewayError }
+
+export interface JobState {
+  readonly status: VendorJob['status']
+  readonly progress: number | null
+  /** Set when it has failed. */
+  readonly error: GatewayError | null
+}
+
+/** Looks at jobs where they were begun, with the upstream key that began them. */
+export class JobReader {
+  readonly #upstream: UpstreamClient
+  readonly #tokens: GoogleTokens
+  readonly #reach: UpstreamReach
+  #places = new Map<string, { readonly provider: Provider; readonly key: UpstreamKey }>()
+
+  constructor(upstream: UpstreamClient, tokens: GoogleTokens, reach: UpstreamReach) {
+    this.#upstream = upstream
+    this.#tokens = tokens
+    this.#reach = reach
+  }
+
+  update(snapshot: Snapshot): void {
+    this.#places = new Map(
+      snapshot.providers.flatMap((provider) =>
+        provider.keys.map((key) => [placeOf(provider.id, key.id), { provider, key }] as const),
+      ),
+    )
+  }
+
+  async look(job: VideoJob): Promise<Look> {
+    const place = this.#placeOf(job)
+    if (place === undefined) {
+      return { kind: 'unseen', error: new GatewayError('UPSTREAM_NOT_FOUND', { detail: 'the key is gone' }) }
+    }
+    const { provider, origin, base, auth, codec } = place
+    const path = codec.lookPath(base, job.vendorId)
+    try {
+      const credential = await this.#credentialAt(place)
+      const request = buildUpstreamLook(provider, credential, { origin, path, auth }, ['accept', 'application/json'])
+      const timeouts = { ...request.timeouts, firstByteMs: Math.min(FIRST_BYTE_MS, request.timeouts.firstByteMs) }
+      return await new Promise((resolve) => {
+        const listener = new LookListener(provider, codec, resolve)
+        listener.call = this.#upstream.send({ ...request, timeouts }, listener)
+      })
+    } catch (cause) {
+      return { kind: 'unseen', error: GatewayError.from(cause) }
+    }
+  }
+
+  /** Fetches the video itself. Throws UPSTREAM_NOT_FOUND when the upstream key is gone. */
+  fetch(job: VideoJob, range: string | undefined, listener: UpstreamListener): UpstreamCall {
+    const place = this.#placeOf(job)
+    if (place === undefined) throw new GatewayError('UPSTREAM_NOT_FOUND', { detail: 'the key is gone' })
+    const { provider, origin, base, auth, codec } = place
+    let credential = ''
+    const headers = ['accept', 'video/*', ...(range === undefined ? [] : ['range', range])]
+    const known = codec.contentPath?.(base, job.vendorId)
+    const parts: FetchParts = {
+      origin,
+      reach: this.#reach,
+      find: async () => {
+        credential = await this.#credentialAt(place)
+        return known === undefined ? this.#sourceOf(job) : origin + known
+      },
+      send: (url, isProvider, hears) => {
+        const address = { origin: url.origin, path: url.pathname + url.search, auth: isProvider ? auth : null }
+        return this.#upstream.send(buildUpstreamLook(provider, credential, address, headers), hears)
+      },
+    }
+    return new VideoFetch(parts, listener)
+  }
+
+  /** Where the provider has the video. Rejects with VIDEO_NOT_FOUND when it has none. */
+  async #sourceOf(job: VideoJob): Promise<string> {
+    const look = await this.look(job)
+    if (look.kind === 'unseen') throw look.error
+    if (look.source === null) throw new GatewayError('VIDEO_NOT_FOUND')
+    return look.source
+  }
+
+  #credentialAt({ provider, key, auth }: JobPlace): string | Promise<string> {
+    return auth === 'google' ? this.#tokens.tokenFor(key.credential, provider) : key.credential
+  }
+
+  #placeOf(job: VideoJob): JobPlace | undefined {
+    const found = this.#places.get(placeOf(job.providerId, job.upstreamKeyId))
+    if (found === undefined) return undefined
+    const { provider, key } = found
+    const { origin, pathname } = baseOf(provider.baseUrl)
+    const service = provider.services?.videos?.find(({ protocol }) => protocol === job.protocol)
+    const auth = service?.auth ?? provider.auth
+    return { provider, key, origin, base: serviceBase(service, pathname), auth, codec: videoCodec(job.protocol) }
+  }
+}
+
+/** Where a job is, and who may look at it. */
+interface JobPlace {
+  readonly provider: Provider
+  readonly key: UpstreamKey
+  readonly origin: string
+  /** Path of the service's base URL. */
+  readonly base: string
+  readonly auth: AuthStyle
+  readonly codec: VideoCodec
+}
+
+class LookListener implements UpstreamListener {
+  call: UpstreamCall | null = null
+  readonly #provider: Provider
+  readonly #codec: VideoCodec
+  readonly #resolve: (look: Look) => void
+  readonly #body = new GrowingBody()
+  #status = 0
+  #headers: UpstreamHeaders = {}
+
+  constructor(provider: Provider, codec: VideoCodec, resolve: (look: Look) => void) {
+    this.#provider = provider
+    this.#codec = codec
+    this.#resolve = resolve
+  }
+
+  onHead(status: number, headers: UpstreamHeaders): void {
+    this.#status = status
+    this.#headers = headers
+  }
+
+  onData(chunk: Buffer): void {
+    this.#body.append(chunk)
+    if (this.#body.length <= MAX_ANSWER_BYTES) return
+    this.#body.clear()
+    this.call?.abort()
+    this.onError(new GatewayError('UPSTREAM_INVALID_ANSWER', { detail: 'too large' }))
+  }
+
+  onEnd(): void {
+    const body = this.#body.take()
+    // Some providers tell with the status whether a job is done.
+    if (this.#status !== 200 && this.#status !== 202) {
+      this.onError(classifyStatus(this.#status, this.#headers, readFailureBody(body), this.#redact))
+      return
+    }
+    try {
+      const job = this.#codec.parseLook(JSON.parse(body.toString('utf8')))
+      const { status, progress, failure, isRefused, source } = job
+      const message = this.#redact(failure?.message ?? '')
+      const code = isRefused ? 'VIDEO_REFUSED' : 'VIDEO_FAILED'
+      // Why a provider failed is its own affair; why it refuses is the client's.
+      const details = isRefused && message !== '' ? { message } : { detail: message }
+      this.#resolve({
+        kind: 'seen',
+        state: { status, progress, error: failure === null ? null : new GatewayError(code, details) },
+        source,
+      })
+    } catch (cause) {
+      this.onError(new GatewayError('UPSTREAM_INVALID_ANSWER', { cause }))
+    }
+  }
+
+  onError(error: GatewayError): void {
+    this.#resolve({ kind: 'unseen', error })
+  }
+
+  readonly #redact = (text: string): string => {
+    const { baseUrl, keys } = this.#provider
+    return redactUpstreamText(text, [new URL(baseUrl).host, ...keys.map(({ credential }) => credential)])
+  }
+}
+
+function placeOf(providerId: string, keyId: string): string {
+  return JSON.stringify([providerId, keyId])
+}

@@ -1,0 +1,88 @@
+import type { AnswerRequest, BufferedAnswer } from '../../shared/core/dialect.ts'
+import type { BodyDialectName, DialectName, EndpointName } from '../../shared/core/endpoint.ts'
+import type { ErrorCode } from '../../shared/core/errors.ts'
+import type { RequestBody } from '../../shared/core/request-body.ts'
+import type { ServiceCalls } from '../../dialects/services/calls.ts'
+import type { ServiceAsk, ServiceReading } from '../../dialects/services/codec.ts'
+import type {
+  AnswerTranslation,
+  Pair,
+  TargetEdits,
+  TranslatedAnswer,
+  TranslatedRequest,
+} from '../../dialects/translate.ts'
+
+/** What the pool can be asked for. Bytes in shared memory are read where they are; others are transferred. */
+export type Task =
+  | {
+      readonly kind: 'check-body'
+      readonly endpoint: EndpointName
+      readonly bytes: Uint8Array
+      readonly limits: BodyLimits
+    }
+  | {
+      readonly kind: 'translate-request'
+      readonly pair: Pair
+      readonly edits: TargetEdits
+      readonly bytes: Uint8Array
+    }
+  | { readonly kind: 'translate-answer'; readonly translation: AnswerTranslation; readonly bytes: Uint8Array }
+  | CountTask
+  | { readonly kind: 'build-calls'; readonly ask: ServiceAsk; readonly bytes: Uint8Array }
+  | { readonly kind: 'read-calls'; readonly reading: ServiceReading; readonly bytes: Uint8Array }
+  | {
+      readonly kind: 'read-answer'
+      readonly dialect: BodyDialectName
+      readonly request: AnswerRequest
+      readonly bytes: Uint8Array
+    }
+
+/** A request or an answer as clients of the dialect write and read it. */
+export interface CountTask {
+  readonly kind: 'count-prompt' | 'count-answer'
+  readonly dialect: DialectName
+  /** The upstream's name of it. */
+  readonly model: string
+  readonly bytes: Uint8Array
+}
+
+export interface BodyLimits {
+  readonly maxDepth: number
+  readonly maxElements: number
+}
+
+export type TaskResult =
+  | { readonly kind: 'body'; readonly body: Omit<RequestBody, 'bytes'> }
+  | {
+      readonly kind: 'answer'
+      readonly answer: Omit<BufferedAnswer, 'body'>
+      /** What the client gets in the place of what came; null: what came. */
+      readonly bytes: Uint8Array | null
+    }
+  | {
+      readonly kind: 'translated'
+      readonly request: Omit<TranslatedRequest, 'body'>
+      readonly bytes: Uint8Array
+    }
+  | {
+      readonly kind: 'translated-answer'
+      readonly answer: Omit<TranslatedAnswer, 'body'>
+      /** Null: what came. */
+      readonly bytes: Uint8Array | null
+    }
+  | {
+      readonly kind: 'calls'
+      readonly calls: Omit<ServiceCalls, 'bodies'>
+      /** Of the bodies, which `bytes` hold one after the other. */
+      readonly lengths: readonly number[]
+      readonly bytes: Uint8Array
+    }
+  | { readonly kind: 'counted'; readonly tokens: number }
+  | { readonly kind: 'refused'; readonly error: TransferredError }
+
+/** A GatewayError on its way between threads. */
+export interface TransferredError {
+  readonly code: ErrorCode
+  readonly message: string
+  readonly param: string | null
+}

@@ -1,7 +1,0 @@
-import { GatewayError } from '../core/errors.ts'
-
-/** Throws NOT_FOUND for null. */
-export function found<Thing>(thing: Thing | null): Thing {
-  if (thing === null) throw new GatewayError('NOT_FOUND')
-  return thing
-}

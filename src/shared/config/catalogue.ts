@@ -1,0 +1,145 @@
+import { fileURLToPath } from 'node:url'
+import { Type, type Static } from 'typebox'
+import { Value } from 'typebox/value'
+import { completedBy, ModelCatalogue } from '../core/model-facts.ts'
+import type { ModelFacts, ModelPrices, TokenPrices } from '../core/model-facts.ts'
+import { findProblem } from './check.ts'
+import { ConfigError, pathText, type Path } from './config-error.ts'
+import { readDocument } from './document.ts'
+import { quirksOf, quirksSchema } from './quirks.ts'
+import { deepFreeze } from './redact.ts'
+
+const FILE = fileURLToPath(new URL('../../../config/models.yaml', import.meta.url))
+
+const price = (description: string) => Type.Integer({ description, minimum: 0, maximum: 1_000_000_000_000 })
+
+const tokenPrices = {
+  input: price('Of tokens of the prompt.'),
+  output: price('Of tokens of the answer.'),
+  cached_input: Type.Optional(price('Of tokens read from the prompt cache. Default: as input.')),
+  cache_write: Type.Optional(price('Of tokens written to it. Default: as input.')),
+}
+
+const count = (description: string) => Type.Integer({ description, minimum: 1, maximum: Number.MAX_SAFE_INTEGER })
+
+/** A model of the catalogue, here or in the file of the operator. */
+export const modelEntry = Type.Object(
+  {
+    id: Type.String({
+      description: 'The model\'s name at its provider; a trailing "*" stands for any rest.',
+      minLength: 1,
+      maxLength: 256,
+    }),
+    provider: Type.Optional(
+      Type.String({ description: 'The only known provider that this is about. Default: any.', minLength: 1 }),
+    ),
+    context_tokens: Type.Optional(count('Most tokens of prompt and answer together.')),
+    max_output_tokens: Type.Optional(count('Most tokens of an answer.')),
+    images: Type.Optional(Type.Boolean({ description: 'Whether prompts may hold images.' })),
+    tools: Type.Optional(Type.Boolean({ description: 'Whether it calls tools.' })),
+    quirks: Type.Optional(quirksSchema),
+    prices: Type.Optional(
+      Type.Object(
+        {
+          ...tokenPrices,
+          long_prompts: Type.Optional(
+            Type.Array(
+              Type.Object({ above_tokens: count('Of the prompt.'), ...tokenPrices }, { additionalProperties: false }),
+              { description: 'Of all tokens, where the prompt is longer; the shortest first.' },
+            ),
+          ),
+        },
+        { description: 'In millionths of a dollar per million tokens: 2500000 is $2.50.', additionalProperties: false },
+      ),
+    ),
+    aliases: Type.Optional(
+      Type.Array(Type.String({ minLength: 1, maxLength: 256 }), {
+        description: 'Other ids that clients may ask for it by.',
+      }),
+    ),
+  },
+  { description: 'What is known of a model.', additionalProperties: false },
+)
+
+type ModelEntry = Static<typeof modelEntry>
+type PricesEntry = NonNullable<ModelEntry['prices']>
+type Fail = (path: Path, message: string) => never
+
+const shippedSchema = Type.Object(
+  { kinds: Type.Record(Type.String(), quirksSchema), models: Type.Array(modelEntry) },
+  { additionalProperties: false },
+)
+
+let shipped: readonly ModelFacts[] | null = null
+
+/** The catalogue that comes with the gateway; read once. Throws ConfigError when it is damaged. */
+export function shippedCatalogue(): readonly ModelFacts[] {
+  shipped ??= deepFreeze(readCatalogue(FILE))
+  return shipped
+}
+
+function readCatalogue(file: string): ModelFacts[] {
+  const document = readDocument(file, file)
+  const problem = findProblem(shippedSchema, document.value)
+  const fail = (path: Path, message: string): never => {
+    throw new ConfigError(message, document.locate(path, 'value') ?? { file }, path)
+  }
+  if (problem) return fail(problem.path, problem.message)
+  return modelFacts(Value.Parse(shippedSchema, document.value).models, ['models'], fail)
+}
+
+/** Entries in the form that is asked for them, checked beyond what their schema says. */
+export function modelFacts(entries: readonly ModelEntry[], path: Path, fail: Fail): ModelFacts[] {
+  return entries.map((entry, index) => factsOfEntry(entry, [...path, index], fail))
+}
+
+/** The same of one entry. */
+export function factsOfEntry(entry: ModelEntry, path: Path, fail: Fail): ModelFacts {
+  const isPattern = entry.id.endsWith('*')
+  if (/\*./.test(entry.id)) fail([...path, 'id'], 'a "*" may only be the last character of a model id')
+  if (isPattern && entry.aliases !== undefined) fail([...path, 'aliases'], 'a pattern cannot have other names')
+  if (entry.aliases?.some((alias) => alias.includes('*')))
+    fail([...path, 'aliases'], 'another name cannot be a pattern')
+  return {
+    id: entry.id,
+    provider: entry.provider ?? null,
+    contextTokens: entry.context_tokens ?? null,
+    takesImages: entry.images ?? null,
+    takesTools: entry.tools ?? null,
+    target: {
+      ...(entry.max_output_tokens === undefined ? {} : { maxOutputTokens: entry.max_output_tokens }),
+      ...quirksOf(entry.quirks),
+    },
+    prices: entry.prices === undefined ? null : modelPrices(entry.prices, [...path, 'prices'], fail),
+    aliases: entry.aliases ?? [],
+  }
+}
+
+function modelPrices(prices: PricesEntry, path: Path, fail: Fail): ModelPrices {
+  const longPrompts = (prices.long_prompts ?? []).map((tier) => ({ ...pricesOf(tier), aboveTokens: tier.above_tokens }))
+  if (longPrompts.some(({ aboveTokens }, index) => aboveTokens <= (longPrompts[index - 1]?.aboveTokens ?? 0))) {
+    fail([...path, 'long_prompts'], `${pathText([...path, 'long_prompts'])} must rise from one to the next`)
+  }
+  return { ...pricesOf(prices), longPrompts }
+}
+
+function pricesOf(prices: Omit<PricesEntry, 'long_prompts'>): TokenPrices {
+  const { input, output } = prices
+  return { input, output, cachedInput: prices.cached_input ?? input, cacheWrite: prices.cache_write ?? input }
+}
+
+/**
+ * The operator's entries before those that come with the gateway. What an entry of the operator's leaves out is taken from
+ * the one that it stands before.
+ */
+export function withOwnModels(own: readonly ModelFacts[], rest: readonly ModelFacts[]): readonly ModelFacts[] {
+  if (own.length === 0) return rest
+  const catalogue = new ModelCatalogue(rest)
+  const completed = own.map((entry) => {
+    const base = entry.id.endsWith('*')
+      ? rest.find(({ id, provider }) => id === entry.id && provider === entry.provider)
+      : catalogue.factsOf(entry.id, entry.provider)
+    return base === null || base === undefined ? entry : completedBy(entry, base)
+  })
+  return [...completed, ...rest]
+}

@@ -1,0 +1,285 @@
+import { chmodSync, rmSync } from 'node:fs'
+import { createServer } from 'node:net'
+import type { Server, Socket } from 'node:net'
+import type { LeaseRequest, LeaseResume } from '../core/allowance.ts'
+import { GrowingBody } from '../runtime/growing-body.ts'
+import type { CacheShare } from '../core/health.ts'
+import type { ClaimMessage, ClaimReply, JobOver } from '../core/job-claim.ts'
+import type { KeyNews } from '../core/key-news.ts'
+import type { MetricReport } from '../telemetry/metrics.ts'
+import { FrameDecoder, createFrameEncoder } from '../wire/link-frames.ts'
+import type { ControlToFront, FrontToControl, TunnelRequest } from './messages.ts'
+import { CREDIT_BYTES } from './messages.ts'
+
+/** A management request as the control process serves it. */
+export interface ManagementRequest extends Omit<TunnelRequest, 'type' | 'id'> {
+  readonly body: Buffer
+  /** Aborted when the client left. */
+  readonly signal: AbortSignal
+}
+
+export interface ManagementResponse {
+  readonly status: number
+  readonly headers: ReadonlyArray<readonly [string, string]>
+  readonly body: Buffer | AsyncIterable<Buffer>
+}
+
+export interface ControlLinkOptions {
+  readonly socketPath: string
+  readonly maxBodyBytes: number
+  /** What a front is told when it connects. */
+  readonly greet: () => readonly ControlToFront[]
+  /** Sends what the store has and the fronts have not; resolves when they were told all of it. */
+  readonly refreshSnapshot: () => Promise<void>
+  readonly serve: (request: ManagementRequest) => Promise<ManagementResponse>
+  readonly onUsage: (share: CacheShare) => void
+  /** A front has learned something about an upstream key; the other fronts have been told. */
+  readonly onKeyNews: (news: KeyNews) => void
+  /** The authority's side of the talk about leases; fronts are told apart by their connection. */
+  readonly leases: {
+    resume(front: string, message: LeaseResume): void
+    exchange(front: string, message: LeaseRequest): void
+    gone(front: string): void
+  }
+  /** What fronts say of jobs, and how to answer. */
+  readonly jobs?: {
+    receive(message: ClaimMessage, reply: (reply: ClaimReply) => void): void
+    over(message: JobOver): void
+  }
+  /** `front` is what the process calls itself, `connection` the same for all it has to say. */
+  readonly onMetrics?: (front: string, connection: string, report: MetricReport) => void
+  /** The connection is gone. */
+  readonly onGone?: (connection: string) => void
+  readonly onFault: (cause: unknown) => void
+}
+
+const FRAME_BYTES = 65_536
+
+/** The control process's end of the channel: greets fronts, tells them all news, serves their management requests. */
+export class ControlLink {
+  readonly #options: ControlLinkOptions
+  readonly #fronts = new Map<string, FrontConnection>()
+  #connections = 0
+  readonly #server: Server
+  readonly #encode = createFrameEncoder()
+
+  constructor(options: ControlLinkOptions) {
+    this.#options = options
+    this.#server = createServer((socket) => {
+      this.#connections += 1
+      const name = `front-connection-${this.#connections}`
+      const front = new FrontConnection(name, socket, options, (news) => {
+        options.onKeyNews(news)
+        for (const other of this.#fronts.values()) if (other !== front) other.send({ type: 'key-news', news })
+      })
+      this.#fronts.set(name, front)
+      socket.on('close', () => {
+        this.#fronts.delete(name)
+        options.leases.gone(name)
+        options.onGone?.(name)
+      })
+    })
+  }
+
+  /** Fronts that are connected. */
+  get fronts(): number {
+    return this.#fronts.size
+  }
+
+  listen(): Promise<void> {
+    const { socketPath, onFault } = this.#options
+    rmSync(socketPath, { force: true })
+    return new Promise((resolve, reject) => {
+      this.#server.once('error', reject)
+      this.#server.listen(socketPath, () => {
+        this.#server.off('error', reject)
+        this.#server.on('error', onFault)
+        chmodSync(socketPath, 0o600)
+        resolve()
+      })
+    })
+  }
+
+  /** Encoded once, sent to all. */
+  broadcast(message: ControlToFront): void {
+    const frame = this.#encode(message)
+    for (const front of this.#fronts.values()) front.sendFrame(frame)
+  }
+
+  /** To one front, named as in the messages about leases. Nothing happens when it is gone. */
+  send(front: string, message: ControlToFront): void {
+    this.#fronts.get(front)?.send(message)
+  }
+
+  close(): void {
+    this.#server.close()
+    for (const front of this.#fronts.values()) front.close()
+  }
+}
+
+interface Passage {
+  readonly abort: AbortController
+  readonly body: GrowingBody
+  credit: number
+  wake: (() => void) | null
+}
+
+class FrontConnection {
+  readonly #name: string
+  readonly #onKeyNews: (news: KeyNews) => void
+  /** What the process calls itself; null before it has said so. */
+  #front: string | null = null
+  readonly #socket: Socket
+  readonly #options: ControlLinkOptions
+  readonly #encode = createFrameEncoder()
+  readonly #decoder = new FrameDecoder()
+  readonly #passages = new Map<number, Passage & { readonly request: TunnelRequest }>()
+
+  constructor(name: string, socket: Socket, options: ControlLinkOptions, onKeyNews: (news: KeyNews) => void) {
+    this.#name = name
+    this.#onKeyNews = onKeyNews
+    this.#socket = socket
+    this.#options = options
+    socket.on('data', (chunk) => {
+      try {
+        this.#decoder.push(chunk, (value) => {
+          this.#receive(value as FrontToControl)
+        })
+      } catch (cause) {
+        socket.destroy(cause as Error)
+      }
+    })
+    socket.on('error', () => undefined)
+    socket.on('close', () => {
+      for (const passage of this.#passages.values()) abandon(passage)
+      this.#passages.clear()
+    })
+  }
+
+  sendFrame(frame: Buffer): void {
+    this.#socket.write(frame)
+  }
+
+  close(): void {
+    this.#socket.destroy()
+  }
+
+  send(message: ControlToFront): void {
+    this.#socket.write(this.#encode(message))
+  }
+
+  #receive(message: FrontToControl): void {
+    switch (message.type) {
+      case 'hello':
+        this.#front = message.front
+        for (const greeting of this.#options.greet()) this.send(greeting)
+        return
+      case 'key-news':
+        this.#onKeyNews(message.news)
+        return
+      case 'lease-resume':
+        this.#options.leases.resume(this.#name, message)
+        return
+      case 'lease-request':
+        this.#options.leases.exchange(this.#name, message)
+        return
+      case 'job-claim':
+        this.#options.jobs?.receive(message, (reply) => {
+          this.send(reply)
+        })
+        return
+      case 'job-over':
+        this.#options.jobs?.over(message)
+        return
+      case 'snapshot-inquiry':
+        void this.#refresh(message.id)
+        return
+      case 'usage':
+        this.#options.onUsage(message)
+        return
+      case 'metrics':
+        if (this.#front !== null) this.#options.onMetrics?.(this.#front, this.#name, message.report)
+        return
+      case 'request':
+        this.#passages.set(message.id, {
+          request: message,
+          abort: new AbortController(),
+          body: new GrowingBody(),
+          credit: CREDIT_BYTES,
+          wake: null,
+        })
+        return
+      case 'body':
+        this.#takeBody(message.id, message.bytes, message.last)
+        return
+      case 'credit': {
+        const passage = this.#passages.get(message.id)
+        if (passage === undefined) return
+        passage.credit += message.bytes
+        passage.wake?.()
+        return
+      }
+      case 'cancel': {
+        const passage = this.#passages.get(message.id)
+        if (passage === undefined) return
+        this.#passages.delete(message.id)
+        abandon(passage)
+      }
+    }
+  }
+
+  async #refresh(id: number): Promise<void> {
+    const isCurrent = await this.#options.refreshSnapshot().then(
+      () => true,
+      () => false,
+    )
+    this.send({ type: 'snapshot-inquiry-reply', id, isCurrent })
+  }
+
+  #takeBody(id: number, bytes: Uint8Array, last: boolean): void {
+    const passage = this.#passages.get(id)
+    if (passage === undefined) return
+    if (passage.body.length + bytes.byteLength > this.#options.maxBodyBytes) {
+      this.send({ type: 'cancel', id })
+      this.#passages.delete(id)
+      return
+    }
+    passage.body.append(bytes)
+    if (!last) {
+      this.send({ type: 'credit', id, bytes: bytes.byteLength })
+      return
+    }
+    const { type, id: passageId, ...request } = passage.request
+    this.#answer(id, passage, { ...request, body: passage.body.take(), signal: passage.abort.signal }).catch(
+      (cause: unknown) => {
+        this.#options.onFault(cause)
+        if (this.#passages.delete(id)) this.send({ type: 'cancel', id })
+      },
+    )
+  }
+
+  async #answer(id: number, passage: Passage, request: ManagementRequest): Promise<void> {
+    const response = await this.#options.serve(request)
+    if (!this.#passages.has(id)) return
+    this.send({ type: 'response', id, status: response.status, headers: response.headers })
+    const chunks = Buffer.isBuffer(response.body) ? [response.body] : response.body
+    for await (const chunk of chunks) {
+      for (let at = 0; at < chunk.length; at += FRAME_BYTES) {
+        const bytes = chunk.subarray(at, at + FRAME_BYTES)
+        while (passage.credit <= 0 && !passage.abort.signal.aborted) {
+          await new Promise<void>((resolve) => (passage.wake = resolve))
+        }
+        if (passage.abort.signal.aborted) return
+        passage.credit -= bytes.length
+        this.send({ type: 'body', id, bytes, last: false })
+      }
+    }
+    this.#passages.delete(id)
+    this.send({ type: 'body', id, bytes: new Uint8Array(0), last: true })
+  }
+}
+
+function abandon(passage: Passage): void {
+  passage.abort.abort()
+  passage.wake?.()
+}

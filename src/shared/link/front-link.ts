@@ -1,0 +1,169 @@
+import { connect } from 'node:net'
+import type { Socket } from 'node:net'
+import type { LeaseEpoch, LeaseReply, LeaseRequest, LeaseResume } from '../core/allowance.ts'
+import type { ClaimMessage, ClaimReply, JobOver } from '../core/job-claim.ts'
+import type { DeadlineClock } from '../runtime/deadlines.ts'
+import type { Snapshot } from '../core/snapshot.ts'
+import type { KeyNews } from '../core/key-news.ts'
+import type { CacheShare, StoreHealth } from '../core/health.ts'
+import type { MetricReport } from '../telemetry/metrics.ts'
+import { FrameDecoder, createFrameEncoder } from '../wire/link-frames.ts'
+import type { ControlToFront, FrontToControl } from './messages.ts'
+import { SnapshotInquiries } from './snapshot-inquiries.ts'
+import { Tunnel } from './tunnel.ts'
+
+export interface FrontLinkOptions {
+  readonly socketPath: string
+  readonly front: string
+  readonly deadlines: DeadlineClock
+  readonly onSnapshot: (snapshot: Snapshot) => void
+  readonly onHealth: (health: StoreHealth & { readonly cacheShare: CacheShare }) => void
+  /** What another front has learned about an upstream key. */
+  readonly onKeyNews: (news: KeyNews) => void
+  /** The front's side of the talk about leases. */
+  readonly leases: {
+    greeted(epoch: LeaseEpoch): void
+    receive(reply: LeaseReply): void
+    /** The control process is gone. */
+    unlinked(): void
+    /** It is there, the authority is not. */
+    lost(): void
+    setHolders(holders: number): void
+  }
+  /** The front's side of the talk about jobs. */
+  readonly jobs?: {
+    receive(reply: ClaimReply): void
+    lost(): void
+  }
+}
+
+const FIRST_RETRY_MS = 20
+const LAST_RETRY_MS = 500
+
+/** A front's end of the channel to the control process. Comes back by itself, for ever; the front lives without it. */
+export class FrontLink {
+  readonly tunnel: Tunnel
+  readonly inquiries: SnapshotInquiries
+  readonly #options: FrontLinkOptions
+  readonly #encode = createFrameEncoder()
+  #socket: Socket | null = null
+  #retryMs = FIRST_RETRY_MS
+  #retry: NodeJS.Timeout | null = null
+  #wasConnected = false
+  #stopped = false
+
+  constructor(options: FrontLinkOptions) {
+    this.#options = options
+    this.tunnel = new Tunnel((message) => this.#send(message), options.deadlines)
+    this.inquiries = new SnapshotInquiries((message) => this.#send(message), options.deadlines)
+  }
+
+  start(): void {
+    const socket = connect(this.#options.socketPath)
+    const decoder = new FrameDecoder()
+    socket.on('connect', () => {
+      this.#socket = socket
+      this.#wasConnected = true
+      this.#retryMs = FIRST_RETRY_MS
+      this.#send({ type: 'hello', front: this.#options.front, pid: process.pid })
+    })
+    socket.on('data', (chunk) => {
+      try {
+        decoder.push(chunk, (value) => {
+          this.#receive(value as ControlToFront)
+        })
+      } catch (cause) {
+        socket.destroy(cause as Error)
+      }
+    })
+    // 'close' follows and says all there is to say.
+    socket.on('error', () => undefined)
+    socket.on('close', () => {
+      this.#socket = null
+      this.tunnel.lost()
+      this.inquiries.lost()
+      this.#options.leases.unlinked()
+      this.#options.jobs?.lost()
+      if (this.#stopped) return
+      this.#retry = setTimeout(() => {
+        this.start()
+      }, this.#retryMs)
+      // Before the first time the control process is about to come.
+      if (this.#wasConnected) this.#retryMs = Math.min(this.#retryMs * 2, LAST_RETRY_MS)
+    })
+  }
+
+  /** False when there is no connection; the message is gone then. */
+  sendLease(message: LeaseRequest | LeaseResume): boolean {
+    return this.#send(message)
+  }
+
+  /** As above. */
+  sendJob(message: ClaimMessage | JobOver): boolean {
+    return this.#send(message)
+  }
+
+  /** Tells the other fronts. */
+  announce(news: KeyNews): void {
+    this.#send({ type: 'key-news', news })
+  }
+
+  reportUsage(share: CacheShare): void {
+    this.#send({ type: 'usage', ...share })
+  }
+
+  get connected(): boolean {
+    return this.#socket !== null
+  }
+
+  reportMetrics(report: MetricReport): void {
+    this.#send({ type: 'metrics', report })
+  }
+
+  stop(): void {
+    this.#stopped = true
+    if (this.#retry !== null) clearTimeout(this.#retry)
+    this.#socket?.destroy()
+  }
+
+  #receive(message: ControlToFront): void {
+    switch (message.type) {
+      case 'snapshot':
+        this.#options.onSnapshot(message.snapshot)
+        return
+      case 'health':
+        this.#options.onHealth(message)
+        return
+      case 'lease-epoch':
+        this.#options.leases.greeted(message)
+        return
+      case 'lease-away':
+        this.#options.leases.lost()
+        return
+      case 'lease-terms':
+        this.#options.leases.setHolders(message.holders)
+        return
+      case 'lease-reply':
+        this.#options.leases.receive(message)
+        return
+      case 'snapshot-inquiry-reply':
+        this.inquiries.receive(message)
+        return
+      case 'job-claim-reply':
+        this.#options.jobs?.receive(message)
+        return
+      case 'key-news':
+        this.#options.onKeyNews(message.news)
+        return
+      default:
+        this.tunnel.receive(message)
+    }
+  }
+
+  /** @returns false when there is no connection; the message is gone then */
+  #send(message: FrontToControl): boolean {
+    if (this.#socket === null) return false
+    this.#socket.write(this.#encode(message))
+    return true
+  }
+}

@@ -1,77 +1,110 @@
-// Who may import whom: the table of the style guide as rules. Types count as imports.
+// Who may import whom, a row for each room of src. Types count as imports.
 
-const PHASES = ['auth', 'limits', 'validation', 'scheduling', 'dialects', 'upstream', 'accounting']
+const PHASES = ['auth', 'limits', 'validation', 'scheduling', 'upstream', 'accounting'].map((room) => `front/${room}`)
 
-/** Folder (or file) → folders it may import besides itself. What is not listed here may import nothing of ours. */
+const BASE = ['shared/core', 'shared/runtime']
+
+/** Room → rooms it may import besides itself. What is not listed here may import nothing of ours. */
 const MAY_IMPORT = {
-  api: [],
-  // Types of core only, see below: a journal frame is made of core's records.
-  wire: ['core'],
-  core: ['api'],
-  config: ['core'],
-  telemetry: ['core'],
-  ...Object.fromEntries(PHASES.map((phase) => [phase, ['core', 'api', 'wire', 'telemetry']])),
+  // Of no process.
+  'shared/api': [],
+  // Types of api only, see below.
+  'shared/core': ['shared/api'],
+  'shared/runtime': ['shared/core'],
+  'shared/wire': [],
+  'shared/config': [...BASE],
+  'shared/telemetry': [...BASE],
+  'shared/link': [...BASE, 'shared/wire', 'shared/telemetry'],
+  dialects: [...BASE, 'shared/api', 'shared/wire', 'shared/telemetry'],
+  // Fronts write it, the settler reads it.
+  journal: [...BASE],
+
+  // Of a front process.
+  ...Object.fromEntries(PHASES.map((phase) => [phase, [...BASE, 'shared/api', 'shared/wire', 'shared/telemetry']])),
+  'front/accounting': [...BASE, 'journal'],
+  'front/server': [...BASE, 'shared/api', 'shared/wire', 'shared/telemetry'],
+  'front/overload': [...BASE, 'shared/telemetry'],
   // What tokens are made of: tables for the gateway, the tokenizer for the workers.
-  tokens: ['core'],
-  // The relay cuts streams into events itself.
-  overload: ['core', 'telemetry'],
-  gateway: [...PHASES, 'overload', 'tokens', 'core', 'api', 'wire', 'telemetry'],
-  server: ['core', 'api', 'wire', 'telemetry'],
-  link: ['core', 'api', 'wire', 'telemetry'],
+  'front/tokens': [...BASE],
   // The pool and its tasks are told apart below.
-  workers: ['core', 'wire', 'telemetry', 'api', 'validation', 'dialects', 'settlement', 'tokens'],
-  store: ['core', 'api', 'config', 'telemetry'],
-  leases: ['core', 'wire', 'telemetry', 'store', 'workers'],
+  'front/workers': [...BASE, 'shared/api', 'shared/telemetry', 'front/validation', 'front/tokens', 'dialects'],
+  // The relay cuts streams into events itself.
+  'front/gateway': [
+    ...BASE,
+    ...PHASES,
+    'front/overload',
+    'front/tokens',
+    'front/videos',
+    'dialects',
+    'journal',
+    'shared/api',
+    'shared/telemetry',
+    'shared/wire',
+  ],
+  // Of the gateway only what calls an upstream, see below.
+  'front/videos': [...BASE, 'front/gateway', 'front/upstream', 'dialects', 'shared/api'],
+
+  // Of the control process.
+  'control/store': [...BASE, 'shared/api', 'shared/config', 'shared/telemetry'],
+  'control/leases': [...BASE, 'shared/telemetry', 'control/store'],
   // Money: what moves it, and what proves it.
-  ledger: ['core', 'store'],
-  settlement: ['core', 'wire', 'telemetry', 'store', 'workers', 'ledger'],
-  management: ['core', 'api', 'config', 'telemetry', 'store', 'ledger', 'validation'],
-  mcp: ['core', 'api', 'config', 'telemetry', 'store'],
-  simulator: ['core', 'api', 'wire', 'server', 'dialects'],
-  client: ['api'],
-  console: ['api', 'client'],
-  supervisor: ['core', 'config', 'telemetry', 'store', 'server'],
+  'control/ledger': [...BASE, 'control/store'],
+  'control/settlement': [...BASE, 'shared/telemetry', 'journal', 'control/store', 'control/ledger'],
+  'control/management': [...BASE, 'shared/api', 'shared/config', 'shared/telemetry', 'control/store', 'control/ledger'],
+  // What it does for all fronts together.
+  'control/fronts': [...BASE, 'shared/api', 'shared/config', 'shared/telemetry', 'control/store'],
+  // The process itself: first run, listeners, state of the stores.
+  'control/lifecycle': [
+    ...BASE,
+    'shared/api',
+    'shared/config',
+    'shared/telemetry',
+    'control/store',
+    'control/management',
+    'supervisor',
+  ],
+
+  // What stands alone.
+  supervisor: [...BASE, 'shared/config', 'shared/telemetry', 'front/server'],
+  simulator: [...BASE, 'shared/wire'],
+  client: ['shared/api'],
   // Commands: each is a composition of its own.
   cli: [
-    'api',
+    ...BASE,
+    'shared/api',
+    'shared/config',
+    'shared/telemetry',
     'client',
-    'config',
-    'core',
-    'dialects',
-    'gateway',
-    'ledger',
-    'management',
-    'store',
+    'control/ledger',
+    'control/management',
+    'control/store',
+    'front/gateway',
     'supervisor',
-    'telemetry',
-    'validation',
   ],
-  // Parts of the control process that belong to no plane: the first run, the snapshot, the state of the stores.
-  control: ['core', 'api', 'config', 'telemetry', 'store', 'management', 'supervisor'],
 }
 
-/** Programs: they may import everything, nobody imports them. */
-const ROOTS = '^src/(main|front|control|cli/sluice)[.]ts$'
+/** Programs: they may import everything but what runs in another process, nobody imports them. */
+const ROOTS = '^src/(main|front/main|control/main|cli/sluice)[.]ts$'
 
 /** Third-party library → the one place that may import it. */
 const DOORS = {
-  'uws-20.51': '^src/server/uws[.]ts$',
-  'uws-20.69': '^src/server/uws[.]ts$',
-  '@uwsjs': '^src/server/uws[.]ts$',
-  piscina: '^src/workers/',
-  pg: '^src/store/',
-  '@electric-sql/pglite': '^src/store/',
-  ioredis: '^src/store/',
-  ajv: '^src/validation/(schema|operation-validator)[.]ts$',
-  aws4: '^src/upstream/aws-signature[.]ts$',
-  'gpt-tokenizer': '^src/tokens/tokenizer[.]ts$',
-  hono: '^src/management/',
-  jose: '^src/(management/tokens|upstream/google-tokens)[.]ts$',
-  pino: '^src/telemetry/',
-  msgpackr: '^src/wire/',
-  nodemailer: '^src/management/mailer[.]ts$',
-  yaml: '^src/config/',
-  typebox: '^src/(api|config)/',
+  'uws-20.51': '^src/front/server/uws[.]ts$',
+  'uws-20.69': '^src/front/server/uws[.]ts$',
+  '@uwsjs': '^src/front/server/uws[.]ts$',
+  piscina: '^src/front/workers/',
+  pg: '^src/control/store/',
+  '@electric-sql/pglite': '^src/control/store/',
+  ioredis: '^src/control/store/',
+  ajv: '^src/(front/validation/schema|control/management/operation-validator)[.]ts$',
+  aws4: '^src/front/upstream/aws-signature[.]ts$',
+  'gpt-tokenizer': '^src/front/tokens/tokenizer[.]ts$',
+  hono: '^src/control/management/',
+  jose: '^src/(control/management/tokens|front/upstream/google-tokens)[.]ts$',
+  pino: '^src/shared/telemetry/',
+  msgpackr: '^src/(journal|shared/wire)/',
+  nodemailer: '^src/control/management/mailer[.]ts$',
+  yaml: '^src/shared/config/',
+  typebox: '^src/shared/(api|config)/',
   commander: '^src/cli/',
   'cli-progress': '^src/cli/progress[.]ts$',
 }
@@ -82,12 +115,12 @@ const escape = (text) => text.replace(/[.*+?^${}()|[\]\\/]/g, '\\$&')
 
 const packagePath = (name) => `(^|/)node_modules/(@types/)?${escape(name)}(/|$)|^${escape(name)}(/|$)`
 
-const folderRules = Object.entries(MAY_IMPORT).map(([folder, allowed]) => ({
-  name: `${folder}-imports`,
-  comment: `src/${folder} may import ${allowed.length > 0 ? allowed.join(', ') : 'nothing of ours'}.`,
+const roomRules = Object.entries(MAY_IMPORT).map(([room, allowed]) => ({
+  name: `${room}-imports`,
+  comment: `src/${room} may import ${allowed.length > 0 ? allowed.join(', ') : 'nothing of ours'}.`,
   severity: 'error',
-  from: { path: `^src/${folder}/` },
-  to: { path: '^src/', pathNot: `^src/(${[folder, ...allowed].join('|')})/` },
+  from: { path: `^src/${room}/` },
+  to: { path: '^src/', pathNot: `^src/(${[room, ...allowed].join('|')})/` },
 }))
 
 const doorRules = Object.entries(DOORS).map(([name, door]) => ({
@@ -101,11 +134,11 @@ const doorRules = Object.entries(DOORS).map(([name, door]) => ({
 
 module.exports = {
   forbidden: [
-    ...folderRules,
+    ...roomRules,
     ...doorRules,
     {
-      name: 'known-folders',
-      comment: 'A new folder must be given its row in MAY_IMPORT.',
+      name: 'known-rooms',
+      comment: 'A new room must be given its row in MAY_IMPORT.',
       severity: 'error',
       from: { path: '^src/', pathNot: [`^src/(${Object.keys(MAY_IMPORT).join('|')})/`, ROOTS] },
       to: {},
@@ -118,50 +151,71 @@ module.exports = {
       to: { path: ROOTS },
     },
     {
-      name: 'core-takes-only-types-of-api',
+      name: 'fronts-take-nothing-of-control',
+      comment:
+        'A front serves without the control process: what both need is in shared/, what one asks the other is in shared/link/.',
       severity: 'error',
-      from: { path: '^src/core/' },
-      to: { path: '^src/api/', dependencyTypesNot: ['type-only'] },
+      from: { path: '^src/front/' },
+      to: { path: '^src/control/' },
     },
     {
-      name: 'wire-takes-only-types-of-core',
+      name: 'control-tries-upstreams-only',
+      comment: 'A test call to an upstream is made by the code that serves; all else of fronts is theirs.',
       severity: 'error',
-      from: { path: '^src/wire/' },
-      to: { path: '^src/core/', dependencyTypesNot: ['type-only'] },
+      from: { path: '^src/control/' },
+      to: { path: '^src/front/', pathNot: '^src/front/(gateway/upstream-trials|server/client-address)[.]ts$' },
+    },
+    {
+      name: 'supervisor-takes-only-the-binding',
+      comment: 'It claims ports with the library that will listen on them.',
+      severity: 'error',
+      from: { path: '^src/supervisor/' },
+      to: { path: '^src/front/server/', pathNot: '^src/front/server/uws[.]ts$' },
+    },
+    {
+      name: 'videos-take-only-calls-of-the-gateway',
+      comment: 'Gateway and videos know each other: only files that know nothing of videos may be asked for calls.',
+      severity: 'error',
+      from: { path: '^src/front/videos/' },
+      to: {
+        path: '^src/front/gateway/',
+        pathNot: '^src/front/gateway/(answer-headers|classify|upstream-address|upstream-request)[.]ts$',
+      },
+    },
+    {
+      name: 'core-takes-only-types-of-api',
+      comment: 'Schemas cost time to load, and core is loaded everywhere.',
+      severity: 'error',
+      from: { path: '^src/shared/core/' },
+      to: { path: '^src/shared/api/', dependencyTypesNot: ['type-only'] },
+    },
+    {
+      name: 'journal-format-takes-only-types-of-core',
+      comment: 'The format of a journal depends on what a record is, not on code elsewhere.',
+      severity: 'error',
+      from: { path: '^src/journal/(frames|record|msgpack-writer|crc32c)[.]ts$' },
+      to: { path: '^src/shared/', dependencyTypesNot: ['type-only'] },
     },
     {
       name: 'workers-pool-imports',
-      comment: 'The pool knows no task: only worker.ts and files of tasks/ may import phases.',
+      comment: 'The pool knows no task: only worker.ts and tasks may import phases.',
       severity: 'error',
-      from: { path: '^src/workers/', pathNot: '^src/workers/(tasks/|worker[.]ts$|[^/]*-tasks?[.]ts$)' },
-      to: { path: '^src/(api|validation|dialects|settlement)/', dependencyTypesNot: ['type-only'] },
+      from: { path: '^src/front/workers/', pathNot: '^src/front/workers/(worker|[^/]*-tasks?)[.]ts$' },
+      to: { path: '^src/(shared/api|front/validation|front/tokens|dialects)/', dependencyTypesNot: ['type-only'] },
     },
     {
       name: 'tokenizer-in-workers-only',
       comment: 'It takes 70 MB and a tenth of a second to load.',
       severity: 'error',
-      from: { path: '^src/', pathNot: '^src/workers/count-task[.]ts$' },
-      to: { path: '^src/tokens/tokenizer[.]ts$' },
-    },
-    {
-      name: 'workers-take-only-pricing-of-settlement',
-      severity: 'error',
-      from: { path: '^src/workers/' },
-      to: { path: '^src/settlement/', pathNot: '^src/settlement/(pricing|price)' },
-    },
-    {
-      name: 'settlement-and-leases-take-only-the-pool',
-      comment: 'Tasks run in worker threads; who needs one asks the pool.',
-      severity: 'error',
-      from: { path: '^src/(settlement|leases)/' },
-      to: { path: '^src/workers/(tasks/|worker[.]ts$|[^/]*-tasks?[.]ts$)' },
+      from: { path: '^src/', pathNot: '^src/front/workers/count-task[.]ts$' },
+      to: { path: '^src/front/tokens/tokenizer[.]ts$' },
     },
     {
       name: 'client-takes-only-types-of-api',
       comment: 'It runs in browsers, without any library.',
       severity: 'error',
       from: { path: '^src/client/' },
-      to: { path: '^(src/api/|node_modules/)', dependencyTypesNot: ['type-only'] },
+      to: { path: '^(src/shared/api/|node_modules/)', dependencyTypesNot: ['type-only'] },
     },
     {
       name: 'no-cycles',
@@ -173,7 +227,11 @@ module.exports = {
       name: 'no-orphans',
       comment: 'A file that neither imports nor is imported by anything of ours.',
       severity: 'error',
-      from: { orphan: true, path: '^src/', pathNot: [ROOTS, '^src/simulator/main[.]ts$', '^src/workers/worker[.]ts$'] },
+      from: {
+        orphan: true,
+        path: '^src/',
+        pathNot: [ROOTS, '^src/simulator/main[.]ts$', '^src/front/workers/worker[.]ts$'],
+      },
       to: {},
     },
     {

@@ -1,10 +1,11 @@
-import { existsSync, readFileSync } from 'node:fs'
+import { existsSync, readFileSync, readdirSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
 import { ERROR_CODES } from '../../../src/shared/core/errors.ts'
 
 const page = readSource('README.md')
 const pipeline = readSource('front/gateway/pipeline.ts')
-const drawing = /```\n([\s\S]*?)```/.exec(page)?.[1] ?? ''
+const tree = /```\n( main\.ts [\s\S]*?)```/.exec(page)?.[1] ?? ''
+const drawing = /```\n( client\n[\s\S]*?)```/.exec(page)?.[1] ?? ''
 
 /** Codes of other planes: the page is about AI requests. */
 const ELSEWHERE = new Set([
@@ -28,7 +29,19 @@ function readSource(path: string): string {
   return readFileSync(new URL(`../../../src/${path}`, import.meta.url), 'utf8')
 }
 
+/** Files and folders as the pages name them: folders end with a slash. */
+function entriesOf(folder: string): string[] {
+  return readdirSync(new URL(`../../../src/${folder}`, import.meta.url), { withFileTypes: true })
+    .map((entry) => (entry.isDirectory() ? `${entry.name}/` : entry.name))
+    .filter((name) => name !== 'README.md')
+}
+
 describe('src/README.md', () => {
+  it('names every file and folder of src in its tree, and no other', () => {
+    const named = [...tree.matchAll(/^ (\S+)/gm)].map((match) => match[1])
+    expect(named.sort()).toEqual(entriesOf('').sort())
+  })
+
   it('draws the steps of the pipeline in their order', () => {
     const handle = /export async function handle\([\s\S]*?\n\}/.exec(pipeline)?.[0] ?? ''
     const called = [...handle.matchAll(/phases\.(\w+)\(/g)].map((match) => match[1])
@@ -68,3 +81,23 @@ describe('src/README.md', () => {
     }
   })
 })
+
+describe('the page of a group', () => {
+  it.each(['front', 'control', 'shared'])('src/%s/README.md names every room in its table, and no other', (group) => {
+    const named = [...readSource(`${group}/README.md`).matchAll(/^\| `(\S+\/)`/gm)].map((match) => match[1])
+    expect(named.sort()).toEqual(
+      entriesOf(group)
+        .filter((name) => name.endsWith('/'))
+        .sort(),
+    )
+  })
+
+  it('is there for every folder of src', () => {
+    const folders = entriesOf('').filter((name) => name.endsWith('/'))
+    expect(folders.filter((name) => !hasPage(name))).toEqual([])
+  })
+})
+
+function hasPage(folder: string): boolean {
+  return existsSync(new URL(`../../../src/${folder}README.md`, import.meta.url))
+}

@@ -30,8 +30,13 @@ const STAMP = 'build.json'
 const TEMPLATE = 'control/store/pglite-template.tar.gz'
 /** What besides src/ decides what a build is like. */
 const SETTINGS = ['package-lock.json', 'tsconfig.json', 'tsconfig.build.json', 'src/build.mjs']
-/** Packages of hundreds of modules, which each process would look up and read one by one: a start takes a second of the processor longer. */
-const BUNDLED = { typebox: 'typebox', 'typebox-value': 'typebox/value' }
+/** Packages of many modules, which each process would look up and read one by one: a start takes a second of the processor longer. */
+const BUNDLED = {
+  jose: 'jose',
+  'libphonenumber-min': 'libphonenumber-js/min',
+  typebox: 'typebox',
+  'typebox-value': 'typebox/value',
+}
 const BUNDLES = 'bundled'
 const TEMPLATE_SOURCE = /^control\/store\/(migrations\/|migrate[.]ts|pglite-)/
 const SPECIFIER = /(\bfrom\s*|\bimport\s*\(?\s*)(['"])([.]{1,2}\/[^'"\n]+)[.]ts\2/g

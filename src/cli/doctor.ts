@@ -20,7 +20,6 @@ import {
   checkSecrets,
 } from './doctor/machine.ts'
 import { checkDatabase, checkRedis } from './doctor/stores.ts'
-import { upstreamChecks } from './doctor/upstreams.ts'
 import type { Output } from './output.ts'
 import { Progress } from './progress.ts'
 
@@ -57,6 +56,8 @@ async function examine(options: CommonOptions, spend: boolean, output: Output): 
     if (cause instanceof UsageError) throw cause
     return [failed('configuration', reasonOf(cause), 'correct that place; config/sluice.example.yaml has every key')]
   }
+  // Every dialect comes with it: no other command waits for that.
+  const { upstreamChecks } = await import('./doctor/upstreams.ts')
   const findings = [ok('configuration', config.file ?? 'defaults and the environment')]
   const clocks: ClockReading[] = []
   const holder = await lockHolder(config.dataDir)

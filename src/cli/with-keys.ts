@@ -4,7 +4,6 @@ import { secretsOf } from '../control/store/secrets-check.ts'
 import { ClientKeys } from './client-keys.ts'
 import { configOf } from './command.ts'
 import type { CommonOptions } from './command.ts'
-import { DatabaseKeys } from './database-keys.ts'
 import type { KeysDoor, WhoseKeys } from './keys-door.ts'
 import type { Output } from './output.ts'
 import { requireSchema, withDatabase } from './with-database.ts'
@@ -26,6 +25,7 @@ export async function withKeys<T>(
   const config = configOf(options)
   return withDatabase(config, output, async (database) => {
     await requireSchema(database)
+    const { DatabaseKeys } = await import('./database-keys.ts')
     const { keyHash } = await secretsOf(database, config.dataDir, process.env)
     return work(await DatabaseKeys.of(database, { user, enterprise }, keyHash))
   })

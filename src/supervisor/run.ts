@@ -10,6 +10,7 @@ import { readFailure } from '../shared/config/read-failure.ts'
 import { loadSecrets } from '../shared/config/secrets.ts'
 import type { Config } from '../shared/config/shape.ts'
 import { lockDataDirectory } from '../shared/runtime/data-directory.ts'
+import { exampleModel } from './example-model.ts'
 import { claimPort } from './listen-port.ts'
 import { HandOver, freeIndices, predecessors } from './hand-over.ts'
 import { forgetState, sayLeaving, sayState } from './succession.ts'
@@ -197,15 +198,9 @@ function urlOf(config: Config, port: number): string {
   return `${tls === null ? 'http' : 'https'}://${name}:${port}`
 }
 
-/** One that can be asked for as it stands there: of an upstream that holds conversations and has a key, and no pattern. */
-function namedModel({ upstreams }: Config): string | undefined {
-  const able = upstreams.filter(({ converses = true, keys }) => converses && keys.some(({ enabled }) => enabled))
-  return able.flatMap(({ models }) => models).find(({ id }) => !id.endsWith('*'))?.id
-}
-
 function readyText(ready: string, url: string, firstRun: FirstRun | null, config: Config): string {
   if (firstRun === null) return ready
-  const model = config.simulator.enabled ? 'sim-gpt' : (namedModel(config) ?? 'MODEL')
+  const model = config.simulator.enabled ? 'sim-gpt' : (exampleModel(config) ?? 'MODEL')
   const body = JSON.stringify({ model, stream: true, messages: [{ role: 'user', content: 'Say hello' }] })
   return `${ready}
 

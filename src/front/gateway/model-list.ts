@@ -1,4 +1,4 @@
-import { ModelCatalogue } from '../../shared/core/model-facts.ts'
+import { factsUnder, ModelCatalogue } from '../../shared/core/model-facts.ts'
 import type { ModelFacts } from '../../shared/core/model-facts.ts'
 import type { Model, ModelTarget, Snapshot } from '../../shared/core/snapshot.ts'
 
@@ -59,15 +59,9 @@ export class ModelIndex {
     return { id, ownedBy, created: created > 0 ? created : (dateOf(id) ?? CATALOGUE_TIME), facts }
   }
 
-  /** A provider that serves any name is not known to serve the models of others. */
   #idsOf({ id }: Model, { providerId, upstreamModel }: ModelTarget, facts: readonly ModelFacts[]): string[] {
-    if (!upstreamModel.endsWith('*')) return []
-    const served = prefixOf(upstreamModel)
-    const profile = this.#profiles.get(providerId)
-    return facts
-      .filter((fact) => !isPattern(fact) && fact.id.startsWith(served))
-      .filter(({ provider }) => (provider === null ? served !== '' : provider === profile))
-      .map((fact) => prefixOf(id) + fact.id.slice(served.length))
+    const known = factsUnder(upstreamModel, this.#profiles.get(providerId) ?? null, facts)
+    return known.map((fact) => prefixOf(id) + fact.id.slice(prefixOf(upstreamModel).length))
   }
 }
 

@@ -118,6 +118,27 @@ class FactsIndex {
   }
 }
 
+/**
+ * What is known of the models that a provider serves under a pattern. A provider that serves any name is not known to serve the
+ * models of others.
+ * @param pattern the provider's own names; a trailing `*` stands for any rest
+ * @param provider the known provider that it is; null: none that is known
+ */
+export function factsUnder(
+  pattern: string,
+  provider: string | null,
+  facts: readonly ModelFacts[],
+): readonly ModelFacts[] {
+  if (!pattern.endsWith('*')) return []
+  const prefix = pattern.slice(0, -1)
+  return facts.filter(
+    (fact) =>
+      !fact.id.endsWith('*') &&
+      fact.id.startsWith(prefix) &&
+      (fact.provider === null ? prefix !== '' : fact.provider === provider),
+  )
+}
+
 /** The entry, with what it leaves out as `base` has it. */
 export function completedBy(entry: ModelFacts, base: ModelFacts): ModelFacts {
   return {

@@ -172,11 +172,7 @@ it('makes upstreams of the credentials in the environment, and says none of them
   const cwd = newDirectory()
   const simulator = await startSimulator()
   const credentials = { OPENAI_API_KEY: 'sk-proj-canary-openai', ANTHROPIC_API_KEY: 'sk-ant-canary-anthropic' }
-  const key = generateApiKey()
-  writeFileSync(
-    join(cwd, 'sluice.yaml'),
-    `log: {level: debug, file: all.log}\nserver: {drain_announce_ms: 0}\nkeys: [{name: mine, key: ${key}}]\n`,
-  )
+  writeFileSync(join(cwd, 'sluice.yaml'), 'log: {level: debug, file: all.log}\nserver: {drain_announce_ms: 0}\n')
   copyMadeDatabase(join(cwd, 'data'))
   const program = runProgram(cwd, {
     ...credentials,
@@ -187,7 +183,15 @@ it('makes upstreams of the credentials in the environment, and says none of them
   })
   try {
     const url = await program.ready()
+    const { api_key: key } = JSON.parse(readFileSync(join(cwd, 'data', 'first-run.json'), 'utf8')) as {
+      api_key: string
+    }
     expect((await askChat(url, key, 'gpt-4o-mini')).status).toBe(200)
+    // The request to try names a model that answers, though both upstreams have patterns alone.
+    await eventually(() => expect(program.stdout()).toContain('curl -N'))
+    const [, example = ''] = /"model":"(.*?)"/.exec(program.stdout()) ?? []
+    expect(example).not.toBe('MODEL')
+    expect((await askChat(url, key, example)).status).toBe(200)
     const message = await fetch(`${url}/v1/messages`, {
       method: 'POST',
       headers: { 'x-api-key': key, 'content-type': 'application/json', 'anthropic-version': '2023-06-01' },

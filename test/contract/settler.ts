@@ -450,6 +450,32 @@ export function settlerContract(open: () => Promise<Database>, records: number):
       await expect.poll(() => settler.measure(), { interval: 5 }).toEqual({ bytes: 0, records: 0, ageMs: 0 })
     })
 
+    it('leaves the batch under way to the next one when it is stopped', async () => {
+      const writer = journal.writer('front-1')
+      writer.write(anEnd('a'), anEnd('b'))
+      let stopping: Promise<void> | null = null
+      await restart({
+        ...database,
+        transaction: (work) =>
+          database.transaction((tx) => {
+            const script = (sql: string): Promise<void> => {
+              stopping ??= settler.stop()
+              return tx.script(sql)
+            }
+            return work({ ...tx, script })
+          }),
+      })
+      settler.start()
+      await expect.poll(() => stopping, { interval: 5 }).not.toBeNull()
+      await stopping
+      expect(await ids()).toEqual([])
+      expect(await count('journal_offsets')).toBe(0)
+      await restart()
+      await settler.drain()
+      expect(await ids()).toEqual(['a', 'b'])
+      await expectRollupsToMatch(database)
+    })
+
     it('refuses to settle beside another settler of the node', async () => {
       const writer = journal.writer('front-1')
       writer.write(anEnd('a'))

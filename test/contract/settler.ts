@@ -453,21 +453,21 @@ export function settlerContract(open: () => Promise<Database>, records: number):
     it('leaves the batch under way to the next one when it is stopped', async () => {
       const writer = journal.writer('front-1')
       writer.write(anEnd('a'), anEnd('b'))
-      let stopping: Promise<void> | null = null
+      const stops: Array<Promise<void>> = []
       await restart({
         ...database,
         transaction: (work) =>
           database.transaction((tx) => {
             const script = (sql: string): Promise<void> => {
-              stopping ??= settler.stop()
+              if (stops.length === 0) stops.push(settler.stop())
               return tx.script(sql)
             }
             return work({ ...tx, script })
           }),
       })
       settler.start()
-      await expect.poll(() => stopping, { interval: 5 }).not.toBeNull()
-      await stopping
+      await expect.poll(() => stops.length, { interval: 5 }).toBe(1)
+      await Promise.all(stops)
       expect(await ids()).toEqual([])
       expect(await count('journal_offsets')).toBe(0)
       await restart()

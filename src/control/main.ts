@@ -17,6 +17,7 @@ import { KeyNewsBoard } from './fronts/key-news-board.ts'
 import { ManagementListener } from './lifecycle/management-listener.ts'
 import { MetricsListener } from './lifecycle/metrics-listener.ts'
 import { RelayWatch } from './fronts/relay-watch.ts'
+import { SnapshotGate } from './fronts/snapshot-gate.ts'
 import { SnapshotPublisher } from './fronts/snapshot-publisher.ts'
 import { becomeSoleControl } from './lifecycle/sole-control.ts'
 import { StoreMonitor } from './lifecycle/store-monitor.ts'
@@ -56,6 +57,7 @@ import { UPSTREAM_SEAL } from './store/upstreams.ts'
 import { drainOnRequest, receiveSetup, reportFatal, tellSupervisor } from '../supervisor/child.ts'
 import type { ControlSetup } from '../supervisor/messages.ts'
 import { nodeName } from '../supervisor/node-name.ts'
+import { leavingFronts } from '../supervisor/succession.ts'
 import { createLogger } from '../shared/telemetry/logger.ts'
 import type { Logger } from '../shared/telemetry/logger.ts'
 import { MetricRegistry } from '../shared/telemetry/metric-registry.ts'
@@ -69,6 +71,9 @@ const RETRY_MS = 1_000
 const SOLE_CONTROL_MS = 15_000
 /** How long the fronts may take to tell what they hold, after a restart. */
 const RESUME_GRACE_MS = 2_000
+/** The same while a gateway hands over: its fronts serve meanwhile, and what one of them holds must not be granted again. */
+const HAND_OVER_GRACE_MS = 5_000
+const RESUME_LOOK_MS = 50
 
 /** The control process: everything that waits, at low priority. Fronts go on without it. */
 async function runControl(setup: ControlSetup): Promise<void> {
@@ -84,8 +89,13 @@ async function runControl(setup: ControlSetup): Promise<void> {
   }
   log('the control process has its modules and its setup')
   const adminPhone = firstAdminPhone(config)
-  const handOverMs = setup.handedOverFronts > 0 ? config.server.drainTimeoutMs : 0
-  const lock = await becomeSoleControl(config.dataDir, SOLE_CONTROL_MS + handOverMs)
+  const isHandOver = setup.handedOverFronts > 0
+  const handOverMs = isHandOver ? config.server.drainTimeoutMs : 0
+  const lock = await becomeSoleControl(config.dataDir, SOLE_CONTROL_MS + handOverMs, () => {
+    tellSupervisor({ type: 'waiting' })
+  })
+  tellSupervisor({ type: 'sole' })
+  log('no other control process works on the data directory')
   const { database, prepared } = await openStore(setup, logger, async (opened) => {
     log('the database is open')
     await migrate(opened)
@@ -144,7 +154,7 @@ async function runControl(setup: ControlSetup): Promise<void> {
   const drained = new Promise<void>((resolve) => (onDrained = resolve))
   const budgets = new BudgetTruth({ database, node, drained, onFault })
   // Fronts that were there before this process hold leases of an earlier one.
-  const goesOn = setup.isRestart || setup.handedOverFronts > 0
+  const goesOn = setup.isRestart || isHandOver
   let expectedFronts = config.server.fronts + setup.handedOverFronts
   const holders = (): number => Math.max(expectedFronts, link.fronts)
   const leaseOptions = {
@@ -192,6 +202,9 @@ async function runControl(setup: ControlSetup): Promise<void> {
           ...leaseOptions,
           holders,
           closed: goesOn,
+          onOpen: () => {
+            gate.open()
+          },
           budgets,
         })
       : null
@@ -264,7 +277,7 @@ async function runControl(setup: ControlSetup): Promise<void> {
     socketPath: setup.socketPath,
     maxBodyBytes: MAX_MANAGEMENT_BODY_BYTES,
     greet: () => {
-      const { current } = publisher
+      const { current } = gate
       const snapshot: ControlToFront[] = current === null ? [] : [{ type: 'snapshot', snapshot: current }]
       tellHolders()
       const news = keyNews.current().map((one): ControlToFront => ({ type: 'key-news', news: one }))
@@ -276,7 +289,10 @@ async function runControl(setup: ControlSetup): Promise<void> {
       keyNews.add(news)
       sharedLeases?.news.tell(news)
     },
-    refreshSnapshot: () => publisher.refresh(),
+    refreshSnapshot: async () => {
+      await publisher.refresh()
+      await gate.opened
+    },
     serve: (request) => router.serve(request),
     onUsage: (share) => {
       monitor.addUsage(share)
@@ -291,6 +307,10 @@ async function runControl(setup: ControlSetup): Promise<void> {
     },
     onFault,
   })
+  const gate = new SnapshotGate((snapshot) => {
+    link.broadcast({ type: 'snapshot', snapshot })
+  })
+  if (!isHandOver) gate.open()
   const snapshotFile = new SnapshotFile(setup.socketPath, secrets.keyHash)
   const publisher = new SnapshotPublisher({
     database,
@@ -301,7 +321,7 @@ async function runControl(setup: ControlSetup): Promise<void> {
     },
     publish: (snapshot) => {
       prices.update(snapshot)
-      link.broadcast({ type: 'snapshot', snapshot })
+      gate.publish(snapshot)
       snapshotFile.keep(snapshot, onFault)
     },
     onFault,
@@ -327,13 +347,28 @@ async function runControl(setup: ControlSetup): Promise<void> {
   log('the control process is made')
   await publisher.start()
   await link.listen()
-  setTimeout(() => {
-    inProcess?.open()
-    expectedFronts = config.server.fronts
-    tellHolders()
-  }, RESUME_GRACE_MS).unref()
+  const look = repeat(
+    RESUME_LOOK_MS,
+    () => {
+      expectedFronts = config.server.fronts + leavingFronts(config.dataDir)
+      inProcess?.openOnceResumed()
+    },
+    onFault,
+  )
+  setTimeout(
+    () => {
+      clearInterval(look)
+      inProcess?.open()
+      expectedFronts = config.server.fronts
+      tellHolders()
+    },
+    isHandOver ? HAND_OVER_GRACE_MS : RESUME_GRACE_MS,
+  ).unref()
   log('fronts can connect')
-  await sharedLeases?.ready()
+  if (sharedLeases !== null) {
+    await sharedLeases.ready()
+    gate.open()
+  }
   await metricsListener?.listen()
   await managementListener?.listen()
   settler.start()
@@ -361,10 +396,18 @@ async function runControl(setup: ControlSetup): Promise<void> {
     checkHealth().catch(onFault)
   }
   const healthTimer = repeat(HEALTH_EVERY_MS, tellHealth, onFault)
+  // The fronts of the gateway before end after this: what they hold has been told by then.
+  await gate.opened
   lowerPriority(logger)
+  log('limits can be had')
   tellSupervisor({ type: 'ready', ...(made === null ? {} : { firstRun: made }) })
 
   drainOnRequest(async (reason) => {
+    const beganMs = performance.now()
+    const logEnd = (step: string): void => {
+      logger.debug({ sinceEndMs: Math.round(performance.now() - beganMs) }, step)
+    }
+    logEnd('the control process ends')
     clearInterval(healthTimer)
     jobClaims.stop()
     link.close()
@@ -375,11 +418,14 @@ async function runControl(setup: ControlSetup): Promise<void> {
     // The fronts have ended before: what they wrote is settled, so that the next start has nothing to catch up with.
     if (reason === 'stop') await Promise.race([settler.drain(), elapsed(config.server.drainTimeoutMs)])
     await settler.stop()
+    logEnd('settling has ended')
     await logKeeper.stop()
     await publisher.stop()
     // Fronts that another gateway's control process is about to hear go on with what they hold.
     await sharedLeases?.close(reason !== 'hand-over')
+    logEnd('nothing uses the database any more')
     await database.close()
+    logEnd('the database is closed')
     await lock.release()
     logger.flush()
   })

@@ -11,8 +11,8 @@ export interface LeaveOptions {
   readonly announceMs: number
   /** How long one that has appeared may take to serve. */
   readonly patienceMs: number
-  /** Another gateway waits for what only one control process can have. */
-  readonly onSuccessor: () => void
+  /** Another gateway needs what only one control process can have. May be called again. */
+  readonly onControlNeeded: () => void
 }
 
 /**
@@ -40,7 +40,7 @@ export class HandOver {
     for (;;) {
       const successor = await this.#look()
       if (successor === 'serving') return 'hand-over'
-      const untilMs = successor === 'starting' ? lastMs : announcedMs
+      const untilMs = successor === null ? announcedMs : lastMs
       if (Date.now() >= untilMs) break
       await elapsed(LOOK_EVERY_MS)
     }
@@ -53,19 +53,18 @@ export class HandOver {
   }
 
   async #lookOn(): Promise<void> {
-    while (!this.#watch.signal.aborted && !this.#isTaken) {
+    let successor: GatewayState | null = null
+    while (!this.#watch.signal.aborted && successor !== 'serving') {
       await elapsed(LOOK_EVERY_MS)
-      await this.#look()
+      successor = await this.#look()
     }
   }
 
   async #look(): Promise<GatewayState | null> {
     // No gateway can go on from a directory that cannot be read.
     const successor = await findGateway(this.#options.dataDir).catch(() => null)
-    if (successor !== null && !this.#isTaken) {
-      this.#isTaken = true
-      this.#options.onSuccessor()
-    }
+    if (successor !== null) this.#isTaken = true
+    if (successor === 'waiting' || successor === 'serving') this.#options.onControlNeeded()
     return successor
   }
 }

@@ -18,7 +18,7 @@ export interface FrontSetup extends Setup {
 }
 
 export interface ControlSetup extends Setup {
-  /** Fronts of gateways that are about to end and hand over to this one. */
+  /** How many fronts of gateways there are that are about to end and hand over to this one. */
   readonly handedOverFronts: number
   /** Null: the simulator is off. */
   readonly simulatorPort: number | null
@@ -36,6 +36,8 @@ export type ToChild =
   | { readonly type: 'leave' }
   | { readonly type: 'drain'; readonly reason: EndReason }
 
+export type ControlNews = 'waiting' | 'sole'
+
 export type FromChild =
   | {
       readonly type: 'ready'
@@ -44,6 +46,10 @@ export type FromChild =
       /** Name and version of the HTTP server that a front runs on. */
       readonly httpServer?: string
     }
+  /** The control process is loaded and waits for that of another gateway to end. */
+  | { readonly type: 'waiting' }
+  /** There is no other control process. */
+  | { readonly type: 'sole' }
   /** The child ends, and starting it again cannot help. */
   | { readonly type: 'fatal'; readonly message: string }
 

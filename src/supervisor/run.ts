@@ -13,7 +13,7 @@ import { lockDataDirectory } from '../shared/runtime/data-directory.ts'
 import { exampleModel } from './example-model.ts'
 import { claimPort } from './listen-port.ts'
 import { HandOver, freeIndices, predecessors } from './hand-over.ts'
-import { forgetState, sayLeaving, sayState } from './succession.ts'
+import { forgetState, leavingFronts, sayLeaving, sayState } from './succession.ts'
 import type { EndReason, FirstRun } from './messages.ts'
 import { SupervisedChild } from './supervisor.ts'
 import type { ChildKind, ChildPlan, Ready } from './supervisor.ts'
@@ -63,10 +63,12 @@ export async function runSupervisor(argv: readonly string[]): Promise<void> {
   const stopAll = async (kind: ChildKind, reason: EndReason): Promise<void> => {
     await Promise.all(ofKind(kind).map((child) => child.stop(timeoutMs, reason)))
   }
+  const sayFrontsLeaving = (fronts: readonly number[]): (() => void) =>
+    sayLeaving(dataDir, { version, port, socketPath, indices: fronts })
   /** Gives up the directory for another gateway; returns how to take back the offer, or null where the directory cannot be written. */
   const offerDirectory = async (): Promise<(() => void) | null> => {
     try {
-      const takeBack = sayLeaving(dataDir, { version, port, socketPath, indices })
+      const takeBack = sayFrontsLeaving(indices)
       await giveUpDirectory()
       return takeBack
     } catch (cause) {
@@ -87,9 +89,21 @@ export async function runSupervisor(argv: readonly string[]): Promise<void> {
       dataDir,
       announceMs: config.server.drainAnnounceMs,
       patienceMs: config.server.drainTimeoutMs,
-      onSuccessor: () => void stopAll('control', 'hand-over'),
+      onControlNeeded: () => void stopAll('control', 'hand-over'),
     })
-    await stopAll('front', await handOver.wait())
+    const reason = await handOver.wait()
+    const left = new Set(indices)
+    const stopFront = async (front: SupervisedChild): Promise<void> => {
+      await front.stop(timeoutMs, reason)
+      left.delete(front.index)
+      // Another gateway counts them in its limits.
+      try {
+        sayFrontsLeaving([...left])
+      } catch (cause) {
+        logger.warn({ err: cause }, 'the data directory cannot be written')
+      }
+    }
+    await Promise.all(ofKind('front').map(stopFront))
     handOver.stop()
     takeBackOffer()
     return handOver.isTaken ? 'hand-over' : 'stop'
@@ -128,6 +142,9 @@ export async function runSupervisor(argv: readonly string[]): Promise<void> {
   let onSecrets = (): void => undefined
   // The control process makes them once it has seen that no key in the database was made with others.
   const secretsMade = hasSecrets ? Promise.resolve() : new Promise<void>((resolve) => (onSecrets = resolve))
+  let onSole = (): void => undefined
+  // Before that the fronts would find the control process of the gateway that hands over, which knows another configuration.
+  const isSole = leaving.length === 0 ? Promise.resolve() : new Promise<void>((resolve) => (onSole = resolve))
   // All load their modules at once; each is told the rest as soon as it is known.
   let simulatorPort: number | null = null
   const simulator = config.simulator.enabled
@@ -143,7 +160,7 @@ export async function runSupervisor(argv: readonly string[]): Promise<void> {
       kind: 'front',
       index,
       setup: async () => {
-        await secretsMade
+        await Promise.all([secretsMade, isSole])
         return { config, socketPath, index, port }
       },
       env: () => env,
@@ -154,10 +171,13 @@ export async function runSupervisor(argv: readonly string[]): Promise<void> {
     index: 0,
     setup: async () => {
       await simulator
-      const handedOverFronts = leaving.flatMap((one) => one.indices).length
-      return { config, socketPath, simulatorPort, displayUrl, handedOverFronts }
+      return { config, socketPath, simulatorPort, displayUrl, handedOverFronts: leavingFronts(dataDir) }
     },
     env: () => env,
+    onNews: (news) => {
+      if (news === 'sole') onSole()
+      else if (stopping === null && !isServing) sayState(dataDir, 'waiting')
+    },
   })
   void control.then(onSecrets)
   await Promise.race(fronts)

@@ -14,13 +14,16 @@ export interface Leaving {
   readonly indices: readonly number[]
 }
 
-/** How far a gateway is that has the lock of its data directory. `serving`: its fronts listen. */
-export type GatewayState = 'starting' | 'serving'
+/**
+ * How far a gateway is that has the lock of its data directory. `waiting`: its control process needs that of the gateway before to
+ * end. `serving`: its fronts listen.
+ */
+export type GatewayState = 'starting' | 'waiting' | 'serving'
 
 const LEAVING = /^leaving-\d+$/
 const GATEWAY = 'gateway'
 
-/** Says that this gateway is about to end; returns how to take it back. To be called before the lock is given up. */
+/** Says, or says anew, that this gateway is about to end; returns how to take it back. To be called before the lock is given up. */
 export function sayLeaving(dataDir: string, leaving: Leaving): () => void {
   const path = join(dataDir, `leaving-${process.pid}`)
   writeWhole(path, { ...processIdentity(), ...leaving })
@@ -40,6 +43,11 @@ export function findLeaving(dataDir: string): ReadonlyArray<Leaving & ProcessIde
       rmSync(path, { force: true })
       return []
     })
+}
+
+/** How many fronts those gateways have. */
+export function leavingFronts(dataDir: string): number {
+  return findLeaving(dataDir).flatMap(({ indices }) => indices).length
 }
 
 /** Says what this gateway, which has the lock, is about. */

@@ -3,7 +3,7 @@ import type { ChildProcess } from 'node:child_process'
 import { availableParallelism } from 'node:os'
 import { fileURLToPath } from 'node:url'
 import type { Logger } from '../shared/telemetry/logger.ts'
-import type { ControlSetup, EndReason, FirstRun, FromChild, FrontSetup, ToChild } from './messages.ts'
+import type { ControlNews, ControlSetup, EndReason, FirstRun, FromChild, FrontSetup, ToChild } from './messages.ts'
 
 export type ChildKind = 'control' | 'front' | 'simulator'
 
@@ -16,6 +16,8 @@ export interface ChildPlan {
   readonly setup: (() => SetupPlan | Promise<SetupPlan>) | null
   /** Asked for at each start. */
   readonly env: () => Readonly<Record<string, string>>
+  /** Of the control process. */
+  readonly onNews?: (news: ControlNews) => void
 }
 
 export interface Ready {
@@ -69,6 +71,10 @@ export class SupervisedChild {
 
   get kind(): ChildKind {
     return this.#plan.kind
+  }
+
+  get index(): number {
+    return this.#plan.index
   }
 
   get pid(): number | null {
@@ -164,7 +170,8 @@ export class SupervisedChild {
           port: message.port ?? null,
           httpServer: message.httpServer ?? null,
         })
-      } else if (message.type === 'fatal' && this.#starts === 1) {
+      } else if (message.type === 'waiting' || message.type === 'sole') this.#plan.onNews?.(message.type)
+      else if (message.type === 'fatal' && this.#starts === 1) {
         this.#stopping = true
         this.#onFatal(message.message)
       } else this.#logger.error({ child: name }, message.message)

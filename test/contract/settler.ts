@@ -453,6 +453,32 @@ export function settlerContract(open: () => Promise<Database>, records: number):
       await expect.poll(() => settler.measure(), { interval: 5 }).toEqual({ bytes: 0, records: 0, ageMs: 0 })
     })
 
+    it('leaves the batch under way to the next one when it is stopped', async () => {
+      const writer = journal.writer('front-1')
+      writer.write(anEnd('a'), anEnd('b'))
+      const stops: Array<Promise<void>> = []
+      await restart({
+        ...database,
+        transaction: (work) =>
+          database.transaction((tx) => {
+            const script = (sql: string): Promise<void> => {
+              if (stops.length === 0) stops.push(settler.stop())
+              return tx.script(sql)
+            }
+            return work({ ...tx, script })
+          }),
+      })
+      settler.start()
+      await expect.poll(() => stops.length, { interval: 5 }).toBe(1)
+      await Promise.all(stops)
+      expect(await ids()).toEqual([])
+      expect(await count('journal_offsets')).toBe(0)
+      await restart()
+      await settler.drain()
+      expect(await ids()).toEqual(['a', 'b'])
+      await expectRollupsToMatch(database)
+    })
+
     it('refuses to settle beside another settler of the node', async () => {
       const writer = journal.writer('front-1')
       writer.write(anEnd('a'))

@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import { request } from 'node:http'
 import type { IncomingMessage } from 'node:http'
-import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdirSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { generateApiKey } from '../../src/shared/core/api-key.ts'
@@ -9,95 +9,65 @@ import type { Simulator } from '../../src/simulator/simulator.ts'
 import { startSimulator } from '../../src/simulator/simulator.ts'
 import { dose } from '../support/dose.ts'
 import { eventually } from '../support/eventually.ts'
-import type { GatewayOptions, TestGateway } from '../support/gateway.ts'
-import { startGateway } from '../support/gateway.ts'
-import { NewConnections } from '../support/new-connections.ts'
 import { ScriptedServer } from '../support/scripted-server.ts'
 import type { Scene } from '../support/scripted-server.ts'
-import { readStoredLog } from '../support/stored-log.ts'
+import { ANNOUNCE_MS, SuccessiveGateways, migrateRequests } from '../support/successive-gateways.ts'
+import type { SuccessiveOptions } from '../support/successive-gateways.ts'
 
 const CONNECTIONS = dose('SLUICE_TEST_RESTART_CONNECTIONS', { short: 300, long: 5_000 })
 const RATE = dose('SLUICE_TEST_RESTART_RATE', { short: 50, long: 500 })
 const RESTARTS = dose('SLUICE_TEST_RESTARTS', { short: 1, long: 3 })
+
 /** Of a key: requests per minute, and how many of them are left when one gateway replaces another. */
 const SCARCE = 30
 const LEFT = 10
-/** Until the next one has begun; on a busy machine that takes its time. */
-const ANNOUNCE_MS = 30_000
-
-/** Linux then gives connections that nobody has accepted yet to the next listener: docs/operation.md, "Restart". */
-const MIGRATE_REQUESTS = '/proc/sys/net/ipv4/tcp_migrate_req'
-let migratesBefore: string | null = null
+let setBack = (): void => undefined
 
 beforeAll(() => {
-  try {
-    const before = readFileSync(MIGRATE_REQUESTS, 'utf8')
-    writeFileSync(MIGRATE_REQUESTS, '1')
-    migratesBefore = before
-  } catch {
-    console.log(`${MIGRATE_REQUESTS} cannot be set: one of 250 restarts may reset a connection`)
-  }
+  setBack = migrateRequests()
 })
 
 afterAll(() => {
-  if (migratesBefore !== null) writeFileSync(MIGRATE_REQUESTS, migratesBefore)
+  setBack()
 })
 
 let simulator: Simulator | null = null
-let gateway: TestGateway | null = null
+let gateways: SuccessiveGateways | null = null
 
 afterEach(async () => {
-  await gateway?.stop()
-  if (gateway !== null) rmSync(gateway.dataDir, { recursive: true, force: true })
+  await gateways?.current.stop()
+  if (gateways !== null) rmSync(gateways.current.dataDir, { recursive: true, force: true })
   await simulator?.close()
-  gateway = null
+  gateways = null
   simulator = null
 })
 
 it('loses no connection when gateways replace each other on one port and data directory', async () => {
-  const options = await optionsOf()
-  let serving = (gateway = await startGateway(options(ANNOUNCE_MS)))
-  const { url, apiKey } = serving
-  const load = new NewConnections({ url, apiKey, rate: RATE, name: 'connection' })
-  for (let restart = 1; restart <= RESTARTS; restart++) {
-    const leaving = serving
-    serving = gateway = await replace(leaving, options(restart < RESTARTS ? ANNOUNCE_MS : 0))
-    expect(await leaving.over()).toBe(0)
-    const goal = (CONNECTIONS / RESTARTS) * restart
-    await eventually(() => expect(load.over).toBeGreaterThanOrEqual(goal), { timeoutMs: 300_000 })
-  }
-  await load.stop()
-  console.log(`${load.over} connections, ${RESTARTS} restarts, longest pause ${load.longestPauseMs} ms`)
-
-  expect(load.failures).toEqual([])
-  expect(await serving.end('SIGTERM')).toBe(0)
-  const { rows, open, segments } = await readStoredLog(serving.dataDir, serving.databaseUrl)
-  expect(rows.map(({ client_request_id }) => client_request_id).sort()).toEqual(load.answered.sort())
-  expect(rows.filter(({ settlement }) => settlement === 'interrupted')).toEqual([])
-  expect({ open, segments }).toEqual({ open: 0, segments: [] })
+  gateways = await SuccessiveGateways.start(await simulated())
+  await gateways.expectNoneLost({ connections: CONNECTIONS, rate: RATE, restarts: RESTARTS })
 }, 900_000)
 
 it('counts what the gateway before has let in', async () => {
-  const options = await optionsOf()
   const [single, scarce] = [generateApiKey(), generateApiKey()]
   const keys = [
     { name: 'single', key: single, max_concurrency: 1 },
     { name: 'scarce', key: scarce, rpm: SCARCE },
   ]
-  const leaving = (gateway = await startGateway({ ...options(ANNOUNCE_MS), keys }))
-  const stream = await ask(leaving.url, single, true, '[[sim {"tokens":100000,"eventsPerSecond":10}]]')
+  gateways = await SuccessiveGateways.start({ ...(await simulated()), keys })
+  const { url } = gateways.current
+  const stream = await ask(url, single, true, '[[sim {"tokens":100000,"eventsPerSecond":10}]]')
   expect(stream.statusCode).toBe(200)
   const before = SCARCE - LEFT
-  for (let n = 0; n < before; n++) expect(await statusOf(leaving.url, scarce)).toBe(200)
+  for (let n = 0; n < before; n++) expect(await statusOf(url, scarce)).toBe(200)
 
-  const serving = (gateway = await replace(leaving, { ...options(0), keys }))
+  const leaving = await gateways.replace({ isLast: true })
   // A front of the gateway before may hold some of what is left: it counts as used.
   let served = 0
-  for (let n = 0; n < 2 * LEFT; n++) if ((await statusOf(serving.url, scarce)) === 200) served += 1
+  for (let n = 0; n < 2 * LEFT; n++) if ((await statusOf(url, scarce)) === 200) served += 1
   expect(served).toBeLessThanOrEqual(LEFT)
-  expect(await statusOf(serving.url, single)).toBe(429)
+  expect(await statusOf(url, single)).toBe(429)
   stream.destroy()
-  await eventually(async () => expect(await statusOf(serving.url, single)).toBe(200))
+  await eventually(async () => expect(await statusOf(url, single)).toBe(200))
   expect(await leaving.over()).toBe(0)
 }, 300_000)
 
@@ -124,27 +94,28 @@ describe('a stream that is under way', () => {
   })
   afterEach(() => upstream.close())
 
-  const streaming = async (announceMs: number) => {
+  const streaming = async ({ announceMs = ANNOUNCE_MS } = {}) => {
     const { scene, finish } = heldStream()
     upstream.script(scene)
-    const options = (drain_announce_ms: number): GatewayOptions => ({
-      config: { server: { fronts: 1, drain_announce_ms, drain_timeout_ms: 120_000 } },
+    gateways = await SuccessiveGateways.start({
       upstreams: [{ dialect: 'openai-chat', baseUrl: upstream.url, models: ['m'] }],
+      announceMs,
     })
-    const leaving = (gateway = await startGateway(options(announceMs)))
-    return { leaving, options, finish, stream: await ask(leaving.url, leaving.apiKey, true, 'hi') }
+    const { current } = gateways
+    return { gateways, finish, stream: await ask(current.url, current.apiKey, true, 'hi') }
   }
 
   it('comes to its end after another gateway has taken over', { timeout: 300_000 }, async () => {
-    const { leaving, options, stream, finish } = await streaming(ANNOUNCE_MS)
-    gateway = await replace(leaving, options(0))
+    const { gateways, stream, finish } = await streaming()
+    const leaving = await gateways.replace({ isLast: true })
     finish()
     expect(await textOf(stream)).toContain('[DONE]')
     expect(await leaving.over()).toBe(0)
   })
 
   it('comes to its end when the data directory cannot be written', { timeout: 300_000 }, async () => {
-    const { leaving, stream, finish } = await streaming(0)
+    const { gateways, stream, finish } = await streaming({ announceMs: 0 })
+    const leaving = gateways.current
     // The offer to other gateways is written to a file of this name first.
     mkdirSync(join(leaving.dataDir, `leaving-${leaving.pid}.new`))
     leaving.signal('SIGTERM')
@@ -161,25 +132,9 @@ async function textOf(stream: IncomingMessage): Promise<string> {
   return text
 }
 
-async function optionsOf(): Promise<(announceMs: number) => GatewayOptions> {
+async function simulated(): Promise<SuccessiveOptions> {
   const { origin } = (simulator = await startSimulator())
-  return (announceMs) => ({
-    config: { server: { fronts: 1, drain_announce_ms: announceMs, drain_timeout_ms: 120_000 } },
-    upstreams: [{ dialect: 'openai-chat', baseUrl: `${origin}/v1`, models: ['m'] }],
-  })
-}
-
-/** Tells one gateway to end, and starts the next in its place at once. */
-function replace(leaving: TestGateway, options: GatewayOptions): Promise<TestGateway> {
-  const { dataDir, apiKey, port, databaseUrl } = leaving
-  leaving.signal('SIGTERM')
-  return startGateway({
-    ...options,
-    dataDir,
-    apiKey,
-    env: { PORT: String(port) },
-    ...(databaseUrl === null ? {} : { database: { url: databaseUrl } }),
-  })
+  return { upstreams: [{ dialect: 'openai-chat', baseUrl: `${origin}/v1`, models: ['m'] }] }
 }
 
 async function ask(url: string, key: string, stream: boolean, content: string): Promise<IncomingMessage> {

@@ -15,7 +15,23 @@ export interface NewConnectionsOptions {
 /** One in so many asks a model, the others for the list of models. */
 const EVERY_CHAT = 10
 const TICK_MS = 5
+const MAX_TICK_MS = 4 * TICK_MS
 const PATIENCE_MS = 60_000
+
+/** The time since the last answer, and the longest there was. */
+class Pause {
+  longestMs = 0
+  #ms = 0
+
+  lasts(ms: number): void {
+    this.#ms += ms
+    this.longestMs = Math.max(this.longestMs, this.#ms)
+  }
+
+  end(): void {
+    this.#ms = 0
+  }
+}
 
 /** Clients that connect, ask once and leave, at an even pace: what became of each. */
 export class NewConnections {
@@ -23,18 +39,23 @@ export class NewConnections {
   readonly failures: string[] = []
   /** Ids of the requests that were. */
   readonly answered: string[] = []
-  /** When answers had come whole, Unix milliseconds. */
-  readonly #answeredMs: number[] = []
   readonly #options: NewConnectionsOptions
   readonly #timer: NodeJS.Timeout
   readonly #startMs = performance.now()
+  readonly #pauses = { all: new Pause(), chats: new Pause() }
+  #tickedMs = performance.now()
   #begun = 0
   #over = 0
 
   constructor(options: NewConnectionsOptions) {
     this.#options = options
     this.#timer = setInterval(() => {
-      const due = ((performance.now() - this.#startMs) / 1000) * options.rate
+      const nowMs = performance.now()
+      const due = ((nowMs - this.#startMs) / 1000) * options.rate
+      // While this process was held up nobody could see an answer.
+      const awakeMs = Math.min(nowMs - this.#tickedMs, MAX_TICK_MS)
+      this.#tickedMs = nowMs
+      for (const pause of Object.values(this.#pauses)) pause.lasts(awakeMs)
       while (this.#begun < due) void this.#connect(this.#begun++)
     }, TICK_MS)
   }
@@ -44,10 +65,10 @@ export class NewConnections {
     return this.#over
   }
 
-  /** The longest time in which no answer came. */
-  get longestPauseMs(): number {
-    const sorted = [...this.#answeredMs].sort((a, b) => a - b)
-    return sorted.reduce((longest, atMs, index) => Math.max(longest, atMs - (sorted[index - 1] ?? atMs)), 0)
+  /** The longest times in which no answer came: to anything, and to those that ask a model. */
+  get longestPausesMs(): { readonly all: number; readonly chats: number } {
+    const { all, chats } = this.#pauses
+    return { all: Math.round(all.longestMs), chats: Math.round(chats.longestMs) }
   }
 
   /** Begins no more; resolves when all have come to their end. */
@@ -67,7 +88,8 @@ export class NewConnections {
     try {
       const status = await statusOf(isChat ? this.#chat(id) : this.#request(id, 'GET', '/v1/models', {}).end())
       if (status === 200) {
-        this.#answeredMs.push(Date.now())
+        this.#pauses.all.end()
+        if (isChat) this.#pauses.chats.end()
         this.answered.push(id)
       } else this.failures.push(`${id}: ${status}`)
     } catch (cause) {

@@ -12,6 +12,8 @@ export interface InProcessAuthorityOptions extends AuthorityOptions {
   readonly holders: () => number
   /** Asks wait until `open` is called: another authority may have handed out what this one does not know of. */
   readonly closed: boolean
+  /** It grants from now on. */
+  readonly onOpen?: () => void
   readonly budgets: BudgetTruth
 }
 
@@ -66,7 +68,12 @@ export class InProcessAuthority implements Authority {
       else for (const [cell, amount] of used) account.charge(writer, cell, amount, nowMs)
     }
     this.#resumed.add(holder)
-    if (!this.#open && this.#resumed.size >= this.#options.holders()) this.open()
+    this.openOnceResumed()
+  }
+
+  /** Opens when as many holders have resumed as there are to be: fewer may be expected now than before. */
+  openOnceResumed(): void {
+    if (this.#resumed.size >= this.#options.holders()) this.open()
   }
 
   /** Serves the asks that have waited for the holders to resume. */
@@ -77,6 +84,7 @@ export class InProcessAuthority implements Authority {
     for (const account of this.#accounts.values()) this.#serve(account, nowMs)
     for (const account of this.#unread) this.#read(account)
     this.#flush()
+    this.#options.onOpen?.()
   }
 
   exchange(holder: string, request: LeaseRequest): void {
@@ -130,6 +138,7 @@ export class InProcessAuthority implements Authority {
     const nowMs = this.#options.clock.now()
     const writer = this.#writer(holder)
     this.#writerOf.delete(holder)
+    this.#resumed.delete(holder)
     this.#outboxes.delete(holder)
     for (const account of this.#accounts.values()) {
       account.forget(holder, this.#living.has(writer) ? writer : null, nowMs)

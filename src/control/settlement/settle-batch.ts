@@ -29,6 +29,8 @@ export interface SettleTarget {
   readonly tenants: () => Tenants
   /** Called after each commit. */
   readonly onCommitted: (rows: number, deadLetters: number) => void
+  /** Rolls back the batch under way once it is aborted. */
+  readonly signal: AbortSignal
 }
 
 /** What a batch does to the tables. */
@@ -182,10 +184,11 @@ async function commitEntries(
   changes: Changes,
   offsets: KnownOffsets,
 ): Promise<void> {
-  const { database, node, partitions } = target
+  const { database, node, partitions, signal } = target
   await partitions.ensure(changes.rows.days)
   const moves = offsetMoves(entries, offsets)
-  await database.transaction(async (tx) => {
+  await database.transaction(async (connection) => {
+    const tx = untilAborted(connection, signal)
     await makeDurable(tx)
     // First, so that a second settler of this node stops here and does no work.
     if (!(await moveOffsets(tx, node, moves))) throw new OffsetConflict(node)
@@ -206,9 +209,10 @@ async function commitEntries(
 }
 
 async function commitInterrupted(target: SettleTarget, open: readonly OpenRequest[], changes: Changes): Promise<void> {
-  const { database, node, partitions } = target
+  const { database, node, partitions, signal } = target
   await partitions.ensure(changes.rows.days)
-  await database.transaction(async (tx) => {
+  await database.transaction(async (connection) => {
+    const tx = untilAborted(connection, signal)
     await makeDurable(tx)
     const removed = await removeOpenRequests(
       tx,
@@ -219,6 +223,17 @@ async function commitInterrupted(target: SettleTarget, open: readonly OpenReques
     await insertRows(tx, node, changes)
   })
   target.onCommitted(changes.rows.count, changes.deadLetters.length)
+}
+
+/** Begins no further statement once the signal is aborted. */
+function untilAborted(connection: Queryable, signal: AbortSignal): Queryable {
+  const unlessAborted = <T>(run: () => Promise<T>): Promise<T> =>
+    signal.aborted ? Promise.reject(signal.reason as Error) : run()
+  return {
+    query: (statement, parameters) => unlessAborted(() => connection.query(statement, parameters)),
+    script: (sql) => unlessAborted(() => connection.script(sql)),
+    copyIn: (table, columns, rows) => unlessAborted(() => connection.copyIn(table, columns, rows)),
+  }
 }
 
 /** Segments are deleted after these commits: they must not be asynchronous, whatever the server is set to. */

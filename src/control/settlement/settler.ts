@@ -69,7 +69,7 @@ export interface Settler {
   drain(): Promise<void>
   /** Resolves when what was in the journal at the time of the call is committed, however much is written meanwhile. */
   catchUp(): Promise<void>
-  /** Resolves when the transaction under way has ended. Pending `drain` calls reject. */
+  /** Rolls back the transaction under way, or lets it commit when all was said. Pending `drain` calls reject. */
   stop(): Promise<void>
   lag(): SettlerLag
   /** The lag as the journal is now: also when the database says nothing, and settling with it. */
@@ -118,6 +118,7 @@ class JournalSettler implements Settler {
       priceOf,
       tenants,
       onCommitted,
+      signal: this.#stopping.signal,
     }
     this.#reader = new JournalReader({
       directory: options.journalDirectory,
@@ -200,6 +201,7 @@ class JournalSettler implements Settler {
       try {
         return await this.#exclusively(() => this.#round())
       } catch (cause) {
+        this.#stopping.signal.throwIfAborted()
         // It may be that the transaction was committed and only the answer lost: ask the database where we are.
         this.#offsets = null
         this.#options.logger.error({ err: cause, retryInMs: delayMs }, 'journal not settled')

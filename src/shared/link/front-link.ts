@@ -38,7 +38,8 @@ export interface FrontLinkOptions {
 }
 
 const FIRST_RETRY_MS = 20
-const LAST_RETRY_MS = 500
+/** While a gateway hands over, limits wait for all fronts to be connected again. */
+const LAST_RETRY_MS = 100
 
 /** A front's end of the channel to the control process. Comes back by itself, for ever; the front lives without it. */
 export class FrontLink {

@@ -1,0 +1,42 @@
+import { expect, it } from 'vitest'
+import type { LeaseResume } from '../../../src/shared/core/allowance.ts'
+import { InProcessAuthority } from '../../../src/control/leases/in-process-authority.ts'
+
+const resumed = (writer: string): LeaseResume => ({ type: 'lease-resume', writer, holdings: [] })
+
+function closedAuthority(expected: { fronts: number }): { authority: InProcessAuthority; isOpen: () => boolean } {
+  let isOpen = false
+  const authority = new InProcessAuthority({
+    clock: { now: () => 1_700_000_000_000, monotonicUs: () => 0 },
+    holders: () => expected.fronts,
+    closed: true,
+    onOpen: () => (isOpen = true),
+    budgets: { read: () => Promise.resolve(new Map()) },
+    reply: () => undefined,
+  })
+  return { authority, isOpen: () => isOpen }
+}
+
+it('grants nothing before every front that is still there has told what it holds', () => {
+  const expected = { fronts: 3 }
+  const { authority, isOpen } = closedAuthority(expected)
+  authority.resume('a', resumed('front-a'))
+  authority.gone('a')
+  expected.fronts = 2
+  authority.resume('b', resumed('front-b'))
+  authority.openOnceResumed()
+  expect(isOpen()).toBe(false)
+  authority.resume('c', resumed('front-c'))
+  expect(isOpen()).toBe(true)
+})
+
+it('waits no longer for a front that has ended', () => {
+  const expected = { fronts: 2 }
+  const { authority, isOpen } = closedAuthority(expected)
+  authority.resume('a', resumed('front-a'))
+  authority.openOnceResumed()
+  expect(isOpen()).toBe(false)
+  expected.fronts = 1
+  authority.openOnceResumed()
+  expect(isOpen()).toBe(true)
+})

@@ -28,6 +28,7 @@ import { Seal } from '../shared/runtime/seal.ts'
 import { UpstreamReach } from '../shared/core/upstream-reach.ts'
 import { UpstreamTrials } from '../front/gateway/upstream-trials.ts'
 import type { Authority } from './leases/authority.ts'
+import { readDepartedUse, writeDepartedUse } from './leases/departed-use.ts'
 import { InProcessAuthority } from './leases/in-process-authority.ts'
 import type { StoreHealth } from '../shared/core/health.ts'
 import { ControlLink } from '../shared/link/control-link.ts'
@@ -206,6 +207,10 @@ async function runControl(setup: ControlSetup): Promise<void> {
             gate.open()
           },
           budgets,
+          departed: await readDepartedUse(config.dataDir).catch((cause: unknown) => {
+            logger.warn({ err: cause }, 'what the gateway before used of limits cannot be read: it is not counted')
+            return []
+          }),
         })
       : null
   const holdersEverywhere = (): number => sharedLeases?.authority.holders ?? holders()
@@ -419,6 +424,7 @@ async function runControl(setup: ControlSetup): Promise<void> {
     if (reason === 'stop') await Promise.race([settler.drain(), elapsed(config.server.drainTimeoutMs)])
     await settler.stop()
     logEnd('settling has ended')
+    if (inProcess !== null) await writeDepartedUse(config.dataDir, inProcess.departed()).catch(onFault)
     await logKeeper.stop()
     await publisher.stop()
     // Fronts that another gateway's control process is about to hear go on with what they hold.

@@ -410,6 +410,7 @@ async function runFront(setup: FrontSetup): Promise<void> {
     loopSampler.stop()
     resources.stop()
     jobWatch.stop()
+    leases.farewell()
     link.stop()
     server.close()
     await upstream.close()

@@ -52,39 +52,43 @@ it.each(kinds)('loses no connection between gateways with $name', { timeout: 900
   await gateways.expectNoneLost({ connections: 2_000, rate: 100, restarts: 2 })
 })
 
-it('gives no key more than its limits in Redis while fronts of two gateways serve', { timeout: 300_000 }, async () => {
-  const [few, scarce] = [generateApiKey(), generateApiKey()]
-  const keys = [
-    { name: 'few', key: few, max_concurrency: PLACES },
-    { name: 'scarce', key: scarce, rpm: REQUESTS },
-  ]
-  gateways = await SuccessiveGateways.start({ ...optionsOf(redis.url), keys })
-  const { url } = gateways.current
-  const loads = [load(url, few, 'few'), load(url, scarce, 'scarce')] as const
-  const [byPlaces, byWindow] = loads.map(({ outcome }) => outcome) as [LimitedOutcome, LimitedOutcome]
-  const isServed = async (): Promise<void> => {
-    const goal = byPlaces.admitted.length + 5 * PLACES
-    await eventually(() => expect(byPlaces.admitted.length).toBeGreaterThanOrEqual(goal), { timeoutMs: 60_000 })
-  }
-  await isServed()
-  for (let restart = 0; restart < 3; restart++) {
-    const leaving = await gateways.replace({ isLast: restart === 2 })
+it.each(kinds)(
+  'gives no key more than its limits while fronts of two gateways serve, with $name',
+  { timeout: 300_000 },
+  async ({ redisUrl }) => {
+    const [few, scarce] = [generateApiKey(), generateApiKey()]
+    const keys = [
+      { name: 'few', key: few, max_concurrency: PLACES },
+      { name: 'scarce', key: scarce, rpm: REQUESTS },
+    ]
+    gateways = await SuccessiveGateways.start({ ...optionsOf(redisUrl()), keys })
+    const { url } = gateways.current
+    const loads = [load(url, few, 'few'), load(url, scarce, 'scarce')] as const
+    const [byPlaces, byWindow] = loads.map(({ outcome }) => outcome) as [LimitedOutcome, LimitedOutcome]
+    const isServed = async (): Promise<void> => {
+      const goal = byPlaces.admitted.length + 5 * PLACES
+      await eventually(() => expect(byPlaces.admitted.length).toBeGreaterThanOrEqual(goal), { timeoutMs: 60_000 })
+    }
     await isServed()
-    expect(await leaving.over()).toBe(0)
-  }
-  await isServed()
-  await Promise.all(loads.map(({ stop }) => stop()))
+    for (let restart = 0; restart < 3; restart++) {
+      const leaving = await gateways.replace({ isLast: restart === 2 })
+      await isServed()
+      expect(await leaving.over()).toBe(0)
+    }
+    await isServed()
+    await Promise.all(loads.map(({ stop }) => stop()))
 
-  expect([...byPlaces.others, ...byWindow.others]).toEqual([])
-  const records = simulator.ledger.records().filter(({ user }) => user === 'few')
-  // From when a request was read to its first byte its place was surely taken.
-  const surely = records.map((record) => ({ ...record, endedAt: record.firstByteAt ?? record.startedAt }))
-  expect(mostAtATime(surely, 0, new Set()).length).toBe(PLACES)
-  const charges = await chargesOf(gateways, byWindow.admitted)
-  expect(mostSurelyInAWindow(charges)).toBeLessThanOrEqual(REQUESTS)
-  expect(charges.length).toBeGreaterThanOrEqual(REQUESTS / 2)
-  simulator.reset()
-})
+    expect([...byPlaces.others, ...byWindow.others]).toEqual([])
+    const records = simulator.ledger.records().filter(({ user }) => user === 'few')
+    // From when a request was read to its first byte its place was surely taken.
+    const surely = records.map((record) => ({ ...record, endedAt: record.firstByteAt ?? record.startedAt }))
+    expect(mostAtATime(surely, 0, new Set()).length).toBe(PLACES)
+    const charges = await chargesOf(gateways, byWindow.admitted)
+    expect(mostSurelyInAWindow(charges)).toBeLessThanOrEqual(REQUESTS)
+    expect(charges.length).toBeGreaterThanOrEqual(REQUESTS / 2)
+    simulator.reset()
+  },
+)
 
 function optionsOf(redisUrl: string | null): SuccessiveOptions {
   return {

@@ -71,6 +71,17 @@ it('counts what the gateway before has let in', async () => {
   expect(await leaving.over()).toBe(0)
 }, 300_000)
 
+it('counts what was let in before a stop and a start', async () => {
+  const scarce = generateApiKey()
+  const keys = [{ name: 'scarce', key: scarce, rpm: SCARCE }]
+  gateways = await SuccessiveGateways.start({ ...(await simulated()), announceMs: 0, keys })
+  for (let n = 0; n < SCARCE - LEFT; n++) expect(await statusOf(gateways.current.url, scarce)).toBe(200)
+  await gateways.restart()
+  let served = 0
+  for (let n = 0; n < SCARCE; n++) if ((await statusOf(gateways.current.url, scarce)) === 200) served += 1
+  expect(served).toBe(LEFT)
+}, 300_000)
+
 /** Writes the beginning of a stream, and the rest when `finish` is called. */
 function heldStream(): { readonly scene: Scene; readonly finish: () => void } {
   let finish = (): void => undefined

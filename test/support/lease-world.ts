@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import type { LeaseReply, LeaseRequest, LeaseResume } from '../../src/shared/core/allowance.ts'
+import type { LeaseFarewell, LeaseReply, LeaseRequest, LeaseResume } from '../../src/shared/core/allowance.ts'
 import type { Authority, BudgetTruth } from '../../src/control/leases/authority.ts'
 import { InProcessAuthority } from '../../src/control/leases/in-process-authority.ts'
 import { RedisAuthority } from '../../src/control/leases/redis-authority.ts'
@@ -339,13 +339,14 @@ export class LeaseWorld {
       processes: this.#size,
       writer: writerOf(front),
       leaseKeepMs: this.#options.lane === undefined ? null : LEASE_KEEP_MS,
-      send: (message: LeaseRequest | LeaseResume) => {
+      send: (message: LeaseRequest | LeaseResume | LeaseFarewell) => {
         const line = this.#lineOf(front)
         const { authority } = front.node
         const copy = structuredClone(message)
         this.#carry(`up ${line}`, () => {
           if (authority === null || authority !== front.node.authority || this.#lineOf(front) !== line) return
           if (copy.type === 'lease-resume') authority.resume(line, copy)
+          else if (copy.type === 'lease-farewell') authority.farewell(copy)
           else authority.exchange(line, copy)
         })
         return true

@@ -57,8 +57,12 @@ export class SuccessiveGateways {
   /** Tells the one that serves to end, starts the next in its place at once, and returns the one before. */
   async replace({ isLast = false } = {}): Promise<TestGateway> {
     const leaving = this.current
-    const { dataDir, apiKey, port, databaseUrl } = leaving
     leaving.signal('SIGTERM')
+    await this.#startNext(leaving, isLast)
+    return leaving
+  }
+
+  async #startNext({ dataDir, apiKey, port, databaseUrl }: TestGateway, isLast: boolean): Promise<void> {
     const options = withTimes(this.#options, isLast ? 0 : ANNOUNCE_MS)
     this.current = await startGateway({
       ...options,
@@ -67,7 +71,12 @@ export class SuccessiveGateways {
       env: { ...options.env, PORT: String(port) },
       ...(databaseUrl === null ? {} : { database: { url: databaseUrl } }),
     })
-    return leaving
+  }
+
+  /** Ends the one that serves, and starts the next when it is gone. */
+  async restart(): Promise<void> {
+    expect(await this.current.end('SIGTERM')).toBe(0)
+    await this.#startNext(this.current, true)
   }
 
   /** New connections all the while: each is answered, and has its row in the log. */

@@ -1,4 +1,4 @@
-import type { LeaseReply, LeaseRequest, LeaseResume } from '../../shared/core/allowance.ts'
+import type { LeaseFarewell, LeaseReply, LeaseRequest, LeaseResume } from '../../shared/core/allowance.ts'
 
 /**
  * Hands slices of allowances out to holders, and never more than what is left. What a holder holds counts as used until the
@@ -11,6 +11,8 @@ export interface Authority {
   resume(holder: string, state: LeaseResume): void
   /** Books charges, takes back returns, then serves the asks; every reply goes through {@link AuthorityOptions.reply}. */
   exchange(holder: string, request: LeaseRequest): void
+  /** A holder is about to end. */
+  farewell(farewell: LeaseFarewell): void
   /** A holder is gone: its places are free, what it held of windows counts as used at this moment. */
   gone(holder: string): void
   /** A journal is closed: all that its writer used of budgets is in the database, and it will use no more. */

@@ -1,8 +1,16 @@
 import { randomUUID } from 'node:crypto'
-import type { LeaseGrant, LeaseReply, LeaseRequest, LeaseResume } from '../../shared/core/allowance.ts'
+import type {
+  LeaseFarewell,
+  LeaseGrant,
+  LeaseReply,
+  LeaseRequest,
+  LeaseResume,
+  WindowCharges,
+} from '../../shared/core/allowance.ts'
 import type { Clock } from '../../shared/runtime/clock.ts'
 import { Account } from './account.ts'
 import type { PendingAsk } from './account.ts'
+import { DepartedUse } from './departed-use.ts'
 import type { BudgetCount } from './budget-count.ts'
 import type { Authority, AuthorityOptions, BudgetTruth } from './authority.ts'
 
@@ -15,6 +23,8 @@ export interface InProcessAuthorityOptions extends AuthorityOptions {
   /** It grants from now on. */
   readonly onOpen?: () => void
   readonly budgets: BudgetTruth
+  /** What fronts used that ended before this authority began. */
+  readonly departed?: readonly WindowCharges[]
 }
 
 /** What one holder is told at the end of a call. */
@@ -48,12 +58,19 @@ export class InProcessAuthority implements Authority {
   #reading = false
   /** Raised when a writer comes or goes: what was read before cannot be trusted. */
   #generation = 0
+  readonly #departed = new DepartedUse()
   #open: boolean
   #sweptMs = 0
 
   constructor(options: InProcessAuthorityOptions) {
     this.#options = options
     this.#open = !options.closed
+    const nowMs = options.clock.now()
+    this.#departed.add(options.departed ?? [], nowMs)
+    for (const { allowance, limit, used } of this.departed()) {
+      const account = this.#account(allowance, 'window', limit)
+      for (const [cell, amount] of used) account.charge('', cell, amount, nowMs)
+    }
   }
 
   resume(holder: string, { writer, holdings }: LeaseResume): void {
@@ -132,6 +149,16 @@ export class InProcessAuthority implements Authority {
     }
     this.#sweep(nowMs)
     this.#flush()
+  }
+
+  /** What it used is booked already; the next authority has to be told. */
+  farewell({ windows }: LeaseFarewell): void {
+    this.#departed.add(windows, this.#options.clock.now())
+  }
+
+  /** What fronts that have ended used of windows that still see it. */
+  departed(): readonly WindowCharges[] {
+    return this.#departed.current(this.#options.clock.now())
   }
 
   gone(holder: string): void {

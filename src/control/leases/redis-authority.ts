@@ -184,6 +184,9 @@ export class RedisAuthority implements Authority {
     this.#flushSoon()
   }
 
+  /** Redis remembers what was used. */
+  farewell(): void {}
+
   gone(name: string): void {
     const holder = this.#holders.get(name)
     if (holder === undefined) return

@@ -5,6 +5,7 @@ import type {
   HoldingState,
   LeaseAsk,
   LeaseGrant,
+  WindowCharges,
 } from '../../shared/core/allowance.ts'
 import { cellOf, WINDOW_SECONDS } from '../../shared/core/allowance.ts'
 import type { Clock } from '../../shared/runtime/clock.ts'
@@ -381,6 +382,12 @@ export class Holding {
       held: this.held,
       used: this.#use?.resume(remembers, nowMs) ?? [],
     }
+  }
+
+  /** What was used in the last minute, of a window; nothing when nothing was. */
+  windowCharges(nowMs: number): WindowCharges[] {
+    const used = this.#use instanceof WindowUse ? this.#use.charges(nowMs) : []
+    return used.length === 0 ? [] : [{ allowance: this.id, limit: this.limit, used }]
   }
 
   /** Nothing is held, used or awaited. */

@@ -3,6 +3,7 @@ import type {
   DegradedMode,
   LeaseAsk,
   LeaseEpoch,
+  LeaseFarewell,
   LeaseReply,
   LeaseRequest,
   LeaseResume,
@@ -21,7 +22,7 @@ export interface LeaseBookOptions {
   /** By default shares. */
   readonly degradedOf?: (allowance: string) => DegradedMode
   /** False when there is no connection. */
-  readonly send: (message: LeaseRequest | LeaseResume) => boolean
+  readonly send: (message: LeaseRequest | LeaseResume | LeaseFarewell) => boolean
   /** Runs `flush` when the present turn is over, so that all its asks leave in one message. */
   readonly soon: (flush: () => void) => void
 }
@@ -179,6 +180,14 @@ export class LeaseBook implements Desk {
     this.#options.send({ type: 'lease-resume', writer: this.#options.writer, holdings, crowded })
     for (const holding of this.#holdings.values()) holding.resumed()
     for (const listener of this.#onConnected) listener()
+  }
+
+  /** This process is about to end, and takes nothing more. Whoever shares limits through Redis is remembered there. */
+  farewell(): void {
+    if (!this.#connected || this.isShared) return
+    const nowMs = this.clock.now()
+    const windows = [...this.#holdings.values()].flatMap((holding) => holding.windowCharges(nowMs))
+    if (windows.length > 0) this.#options.send({ type: 'lease-farewell', windows })
   }
 
   /** Called when the authority is there and has been told what is held. */

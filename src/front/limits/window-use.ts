@@ -170,6 +170,10 @@ export class WindowUse {
     this.#footprint = this.#window.used(nowMs) - this.#ofPart.used(nowMs) + free
   }
 
+  charges(nowMs: number): HoldingState['used'] {
+    return this.#window.charges(nowMs)
+  }
+
   /**
    * What an authority must be told anew. One that remembers has booked, when the connection broke, all that was leased as used:
    * to it the draws are no news.

@@ -109,6 +109,18 @@ export interface LeaseResume {
   readonly crowded?: readonly string[]
 }
 
+/** The last word of a front that ends: what it used in the last minute, which nobody could tell the next authority. */
+export interface LeaseFarewell {
+  readonly type: 'lease-farewell'
+  readonly windows: readonly WindowCharges[]
+}
+
+export interface WindowCharges {
+  readonly allowance: string
+  readonly limit: number
+  readonly used: ReadonlyArray<readonly [cell: number, amount: number]>
+}
+
 export interface HoldingState {
   readonly allowance: string
   readonly kind: AllowanceKind

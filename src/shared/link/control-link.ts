@@ -1,7 +1,7 @@
 import { chmodSync, rmSync } from 'node:fs'
 import { createServer } from 'node:net'
 import type { Server, Socket } from 'node:net'
-import type { LeaseRequest, LeaseResume } from '../core/allowance.ts'
+import type { LeaseFarewell, LeaseRequest, LeaseResume } from '../core/allowance.ts'
 import { GrowingBody } from '../runtime/growing-body.ts'
 import type { CacheShare } from '../core/health.ts'
 import type { ClaimMessage, ClaimReply, JobOver } from '../core/job-claim.ts'
@@ -38,6 +38,7 @@ export interface ControlLinkOptions {
   /** The authority's side of the talk about leases; fronts are told apart by their connection. */
   readonly leases: {
     resume(front: string, message: LeaseResume): void
+    farewell(message: LeaseFarewell): void
     exchange(front: string, message: LeaseRequest): void
     gone(front: string): void
   }
@@ -179,6 +180,9 @@ class FrontConnection {
         return
       case 'lease-resume':
         this.#options.leases.resume(this.#name, message)
+        return
+      case 'lease-farewell':
+        this.#options.leases.farewell(message)
         return
       case 'lease-request':
         this.#options.leases.exchange(this.#name, message)

@@ -1,6 +1,6 @@
 import { connect } from 'node:net'
 import type { Socket } from 'node:net'
-import type { LeaseEpoch, LeaseReply, LeaseRequest, LeaseResume } from '../core/allowance.ts'
+import type { LeaseEpoch, LeaseFarewell, LeaseReply, LeaseRequest, LeaseResume } from '../core/allowance.ts'
 import type { ClaimMessage, ClaimReply, JobOver } from '../core/job-claim.ts'
 import type { DeadlineClock } from '../runtime/deadlines.ts'
 import type { Snapshot } from '../core/snapshot.ts'
@@ -95,7 +95,7 @@ export class FrontLink {
   }
 
   /** False when there is no connection; the message is gone then. */
-  sendLease(message: LeaseRequest | LeaseResume): boolean {
+  sendLease(message: LeaseRequest | LeaseResume | LeaseFarewell): boolean {
     return this.#send(message)
   }
 
@@ -121,10 +121,11 @@ export class FrontLink {
     this.#send({ type: 'metrics', report })
   }
 
+  /** What was sent is still written. */
   stop(): void {
     this.#stopped = true
     if (this.#retry !== null) clearTimeout(this.#retry)
-    this.#socket?.destroy()
+    this.#socket?.destroySoon()
   }
 
   #receive(message: ControlToFront): void {

@@ -1,4 +1,12 @@
-import type { LeaseAway, LeaseEpoch, LeaseReply, LeaseRequest, LeaseResume, LeaseTerms } from '../core/allowance.ts'
+import type {
+  LeaseAway,
+  LeaseEpoch,
+  LeaseFarewell,
+  LeaseReply,
+  LeaseRequest,
+  LeaseResume,
+  LeaseTerms,
+} from '../core/allowance.ts'
 import type { CacheShare, StoreHealth } from '../core/health.ts'
 import type { KeyNews } from '../core/key-news.ts'
 import type { ClaimMessage, ClaimReply, JobOver } from '../core/job-claim.ts'
@@ -12,6 +20,7 @@ export type FrontToControl =
   | { readonly type: 'hello'; readonly front: string; readonly pid: number }
   | ({ readonly type: 'usage' } & CacheShare)
   | LeaseResume
+  | LeaseFarewell
   | LeaseRequest
   | { readonly type: 'key-news'; readonly news: KeyNews }
   | SnapshotInquiry

@@ -150,7 +150,7 @@ export class LinkPair {
       },
       onUsage: () => undefined,
       onKeyNews: () => undefined,
-      leases: { resume: () => undefined, exchange: () => undefined, gone: () => undefined },
+      leases: { resume: () => undefined, farewell: () => undefined, exchange: () => undefined, gone: () => undefined },
       onFault: (cause) => this.faults.push(cause),
     })
   }

@@ -1,0 +1,48 @@
+import { readFile, rename, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { cellOf, WINDOW_CELLS } from '../../shared/core/allowance.ts'
+import type { WindowCharges } from '../../shared/core/allowance.ts'
+
+const NAME = 'departed-use.json'
+
+/**
+ * What fronts that have ended used of windows in the last minute. The authority of the next gateway on the data directory is told:
+ * nobody else is left to tell it.
+ */
+export class DepartedUse {
+  #told: WindowCharges[] = []
+
+  add(used: readonly WindowCharges[], nowMs: number): void {
+    this.#told = [...this.current(nowMs), ...used]
+  }
+
+  /** Without what has left the window. */
+  current(nowMs: number): WindowCharges[] {
+    return this.#told.flatMap(({ allowance, limit, used }) => {
+      const inWindow = used.filter(([cell]) => isInWindow(cell, nowMs))
+      return inWindow.length === 0 ? [] : [{ allowance, limit, used: inWindow }]
+    })
+  }
+}
+
+function isInWindow(cell: number, nowMs: number): boolean {
+  const age = cellOf(nowMs) - cell
+  return age >= 0 && age <= WINDOW_CELLS
+}
+
+/** Takes the place of what the gateway before has written. */
+export async function writeDepartedUse(dataDir: string, used: readonly WindowCharges[]): Promise<void> {
+  const path = join(dataDir, NAME)
+  await writeFile(`${path}.new`, JSON.stringify(used), { mode: 0o600 })
+  await rename(`${path}.new`, path)
+}
+
+/** Nothing where no gateway has ended in order. Rejects where the file is damaged or cannot be read. */
+export async function readDepartedUse(dataDir: string): Promise<readonly WindowCharges[]> {
+  try {
+    return JSON.parse(await readFile(join(dataDir, NAME), 'utf8')) as readonly WindowCharges[]
+  } catch (cause) {
+    if ((cause as NodeJS.ErrnoException).code === 'ENOENT') return []
+    throw cause
+  }
+}

@@ -1,0 +1,57 @@
+import { expect, it } from 'vitest'
+import { InProcessAuthority } from '../../../src/control/leases/in-process-authority.ts'
+import { cellOf } from '../../../src/shared/core/allowance.ts'
+import type { LeaseReply, WindowCharges } from '../../../src/shared/core/allowance.ts'
+
+const START_MS = 1_700_000_000_000
+
+function authorityAt(clock: { nowMs: number }, departed: readonly WindowCharges[] = []) {
+  const replies: LeaseReply[] = []
+  const authority = new InProcessAuthority({
+    clock: { now: () => clock.nowMs, monotonicUs: () => 0 },
+    holders: () => 1,
+    closed: false,
+    budgets: { read: () => Promise.resolve(new Map()) },
+    reply: (_, reply) => replies.push(reply),
+    departed,
+  })
+  /** How many of so many there are to be had. */
+  const granted = (limit: number): number => {
+    let count = 0
+    for (let sequence = 0; sequence < limit; sequence++) {
+      authority.exchange('front', {
+        type: 'lease-request',
+        sequence,
+        charges: [],
+        returns: [],
+        recalled: [],
+        cancels: [],
+        asks: [{ allowance: 'key', kind: 'window', limit, need: 1, wanted: 1, patient: false }],
+      })
+      count += replies.at(-1)?.grants[0]?.amount ?? 0
+    }
+    return count
+  }
+  return { authority, granted }
+}
+
+it('the next authority counts what fronts used that have ended, and passes it on while windows see it', () => {
+  const clock = { nowMs: START_MS }
+  const windows = [{ allowance: 'key', limit: 10, used: [[cellOf(START_MS), 7]] as const }]
+  const first = authorityAt(clock)
+  first.authority.farewell({ type: 'lease-farewell', windows })
+  clock.nowMs += 20_000
+  const second = authorityAt(clock, first.authority.departed())
+  clock.nowMs += 20_000
+  const third = authorityAt(clock, second.authority.departed())
+  expect(third.granted(10)).toBe(3)
+  clock.nowMs += 21_000
+  expect(third.authority.departed()).toEqual([])
+  expect(authorityAt(clock, windows).granted(10)).toBe(10)
+})
+
+it('no use is counted that a clock which was set back has not seen yet', () => {
+  const clock = { nowMs: START_MS }
+  const used = [[cellOf(START_MS + 3_600_000), 10]] as const
+  expect(authorityAt(clock, [{ allowance: 'key', limit: 10, used }]).granted(10)).toBe(10)
+})

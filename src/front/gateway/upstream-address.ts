@@ -32,7 +32,7 @@ export function addressOf(
   if (service !== undefined) {
     return { origin, path: serviceCodec(service.protocol).path(serviceBase(service, pathname), upstreamModel) }
   }
-  if (endpoint.servedBy !== 'any') return { origin, path: pathname + COUNT_PATH }
+  if (endpoint.countsTokens) return { origin, path: pathname + COUNT_PATH }
   switch (provider.dialect) {
     case 'openai-chat':
       return { origin, path: pathname + CHAT_PATH }

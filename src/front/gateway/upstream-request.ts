@@ -80,7 +80,7 @@ export function buildUpstreamRequest(parts: UpstreamRequestParts): UpstreamReque
     body,
     timeouts: parts.timeouts ?? provider.timeouts,
     ...(provider.publicOnly === true ? { publicOnly: true } : {}),
-    ...(parts.endpoint.name === 'video.generations' ? { once: true } : {}),
+    ...(parts.endpoint.beginsJob ? { once: true } : {}),
   }
 }
 

@@ -1,6 +1,6 @@
 import { Compile } from 'typebox/compile'
 import { describe, expect, it } from 'vitest'
-import { Embeddings } from '../../../src/shared/api/embeddings.ts'
+import { Embeddings } from '../../../src/shared/endpoints/embeddings.ts'
 import type { AnswerRequest } from '../../../src/shared/core/dialect.ts'
 import { dialectOf } from '../../../src/dialects/index.ts'
 import { createValidator } from '../../../src/front/validation/validate.ts'

@@ -1,6 +1,6 @@
 import { Compile } from 'typebox/compile'
 import { describe, expect, it } from 'vitest'
-import { Ranking } from '../../../src/shared/api/rerank.ts'
+import { Ranking } from '../../../src/shared/endpoints/rerank.ts'
 import type { AnswerRequest } from '../../../src/shared/core/dialect.ts'
 import { dialectOf } from '../../../src/dialects/index.ts'
 import { createValidator } from '../../../src/front/validation/validate.ts'

@@ -10,6 +10,8 @@ const MAY_IMPORT = {
   'shared/api': [],
   // Types of api only, see below.
   'shared/core': ['shared/api'],
+  // The endpoints of the data plane: each is declared once, schema included.
+  'shared/endpoints': ['shared/core', 'shared/api'],
   'shared/runtime': ['shared/core'],
   'shared/wire': [],
   'shared/config': [...BASE],
@@ -21,6 +23,7 @@ const MAY_IMPORT = {
 
   // Of a front process.
   ...Object.fromEntries(PHASES.map((phase) => [phase, [...BASE, 'shared/api', 'shared/wire', 'shared/telemetry']])),
+  'front/validation': [...BASE, 'shared/endpoints'],
   'front/accounting': [...BASE, 'journal'],
   'front/server': [...BASE, 'shared/api', 'shared/wire', 'shared/telemetry'],
   'front/overload': [...BASE, 'shared/telemetry'],
@@ -37,12 +40,12 @@ const MAY_IMPORT = {
     'front/videos',
     'dialects',
     'journal',
-    'shared/api',
+    'shared/endpoints',
     'shared/telemetry',
     'shared/wire',
   ],
   // Of the gateway only what calls an upstream, see below.
-  'front/videos': [...BASE, 'front/gateway', 'front/upstream', 'dialects', 'shared/api'],
+  'front/videos': [...BASE, 'front/gateway', 'front/upstream', 'dialects', 'shared/endpoints'],
 
   // Of the control process.
   'control/store': [...BASE, 'shared/api', 'shared/config', 'shared/telemetry'],
@@ -50,7 +53,15 @@ const MAY_IMPORT = {
   // Money: what moves it, and what proves it.
   'control/ledger': [...BASE, 'control/store'],
   'control/settlement': [...BASE, 'shared/telemetry', 'journal', 'control/store', 'control/ledger'],
-  'control/management': [...BASE, 'shared/api', 'shared/config', 'shared/telemetry', 'control/store', 'control/ledger'],
+  'control/management': [
+    ...BASE,
+    'shared/api',
+    'shared/endpoints',
+    'shared/config',
+    'shared/telemetry',
+    'control/store',
+    'control/ledger',
+  ],
   // What it does for all fronts together.
   'control/fronts': [...BASE, 'shared/api', 'shared/config', 'shared/telemetry', 'control/store'],
   // The process itself: first run, listeners, state of the stores.
@@ -67,7 +78,7 @@ const MAY_IMPORT = {
   // What stands alone.
   supervisor: [...BASE, 'shared/config', 'shared/telemetry', 'front/server'],
   simulator: [...BASE, 'shared/wire'],
-  client: ['shared/api'],
+  client: ['shared/api', 'shared/endpoints'],
   // Commands: each is a composition of its own.
   cli: [
     ...BASE,
@@ -104,7 +115,7 @@ const DOORS = {
   msgpackr: '^src/(journal|shared/wire)/',
   nodemailer: '^src/control/management/mailer[.]ts$',
   yaml: '^src/shared/config/',
-  typebox: '^src/shared/(api|config)/',
+  typebox: '^src/shared/(api|endpoints|config)/',
   commander: '^src/cli/',
   'cli-progress': '^src/cli/progress[.]ts$',
 }
@@ -201,7 +212,10 @@ module.exports = {
       comment: 'The pool knows no task: only worker.ts and tasks may import phases.',
       severity: 'error',
       from: { path: '^src/front/workers/', pathNot: '^src/front/workers/(worker|[^/]*-tasks?)[.]ts$' },
-      to: { path: '^src/(shared/api|front/validation|front/tokens|dialects)/', dependencyTypesNot: ['type-only'] },
+      to: {
+        path: '^src/(shared/api|shared/endpoints|front/validation|front/tokens|dialects)/',
+        dependencyTypesNot: ['type-only'],
+      },
     },
     {
       name: 'tokenizer-in-workers-only',
@@ -215,7 +229,7 @@ module.exports = {
       comment: 'It runs in browsers, without any library.',
       severity: 'error',
       from: { path: '^src/client/' },
-      to: { path: '^(src/shared/api/|node_modules/)', dependencyTypesNot: ['type-only'] },
+      to: { path: '^(src/shared/(api|endpoints)/|node_modules/)', dependencyTypesNot: ['type-only'] },
     },
     {
       name: 'no-cycles',

@@ -1,3 +1,4 @@
+import type { DeclaredEndpoint } from '../shared/endpoints/index.ts'
 import { SluiceError } from './errors.ts'
 import { EventStream } from './event-stream.ts'
 import type { StreamEnd } from './event-stream.ts'
@@ -11,10 +12,7 @@ const MESSAGES_VERSION = '2023-06-01'
 /** Fields that this client does not know; they pass through. */
 export type Unknown = Readonly<Record<string, unknown>>
 
-interface AiRoute {
-  readonly method: 'GET' | 'POST'
-  readonly path: string
-}
+type PathOf<Method> = Extract<DeclaredEndpoint, { readonly method: Method }>['path']
 
 /** Calls of the AI endpoints. Nothing in them is kept, so that all may be made again; of a stream, until it begins. */
 export class AiCalls {
@@ -29,21 +27,30 @@ export class AiCalls {
     this.#version = { [`${vendor}-version`]: MESSAGES_VERSION }
   }
 
-  get<Answer>(route: AiRoute, params: Readonly<Record<string, string>>, options: CallOptions = {}): Promise<Answer> {
-    return this.#transport.send(this.#outgoing(route, params), options, readJson<Answer>)
+  get<Answer>(
+    path: PathOf<'GET'>,
+    params: Readonly<Record<string, string>>,
+    options: CallOptions = {},
+  ): Promise<Answer> {
+    return this.#transport.send(this.#outgoing('GET', path, params), options, readJson<Answer>)
   }
 
-  post<Answer>(route: AiRoute, body: Unknown, options: CallOptions = {}): Promise<Answer> {
-    return this.#transport.send(this.#outgoing(route, {}, body), options, readJson<Answer>)
+  post<Answer>(path: PathOf<'POST'>, body: Unknown, options: CallOptions = {}): Promise<Answer> {
+    return this.#transport.send(this.#outgoing('POST', path, {}, body), options, readJson<Answer>)
   }
 
   /** What is made is made once, however often it is asked for. */
-  create<Answer>(route: AiRoute, body: Unknown, options: CallOptions = {}): Promise<Answer> {
-    return this.post(route, body, { ...options, idempotencyKey: options.idempotencyKey ?? crypto.randomUUID() })
+  create<Answer>(path: PathOf<'POST'>, body: Unknown, options: CallOptions = {}): Promise<Answer> {
+    return this.post(path, body, { ...options, idempotencyKey: options.idempotencyKey ?? crypto.randomUUID() })
   }
 
-  stream<Event>(route: AiRoute, body: Unknown, end: StreamEnd, options: CallOptions = {}): Promise<EventStream<Event>> {
-    const outgoing = this.#outgoing(route, {}, body)
+  stream<Event>(
+    path: PathOf<'POST'>,
+    body: Unknown,
+    end: StreamEnd,
+    options: CallOptions = {},
+  ): Promise<EventStream<Event>> {
+    const outgoing = this.#outgoing('POST', path, {}, body)
     const headers = { ...outgoing.headers, accept: 'text/event-stream' }
     return this.#transport.send({ ...outgoing, headers }, options, async (response, attempt) => {
       const contentType = response.headers.get('content-type') ?? 'nothing'
@@ -54,7 +61,7 @@ export class AiCalls {
     })
   }
 
-  #outgoing({ method, path }: AiRoute, params: Readonly<Record<string, string>>, body?: Unknown): Outgoing {
+  #outgoing(method: 'GET' | 'POST', path: string, params: Readonly<Record<string, string>>, body?: Unknown): Outgoing {
     const headers = body === undefined ? this.#headers : { ...this.#version, ...this.#headers }
     return { method, path: addressOf(path, params, {}), headers, body, repeats: 'always' }
   }

@@ -1,13 +1,17 @@
-import type { ChatCompletion, ChatCompletionChunk, ChatCompletionRequest } from '../shared/api/chat-completions.ts'
-import type { CountTokensRequest, CountTokensResponse } from '../shared/api/count-tokens.ts'
-import type { Embeddings, EmbeddingsRequest } from '../shared/api/embeddings.ts'
-import type { Health, Liveness, Readiness } from '../shared/api/health.ts'
-import type { Images, ImagesRequest } from '../shared/api/images.ts'
-import type { Message, MessagesRequest, MessageStreamEvent } from '../shared/api/messages.ts'
-import type { ModelEntry, ModelList } from '../shared/api/models.ts'
-import type { Ranking, RerankRequest } from '../shared/api/rerank.ts'
-import type { ResponsesRequest } from '../shared/api/responses.ts'
-import type { Video, VideoRequest } from '../shared/api/video.ts'
+import type {
+  ChatCompletion,
+  ChatCompletionChunk,
+  ChatCompletionRequest,
+} from '../shared/endpoints/chat-completions.ts'
+import type { CountTokensRequest, CountTokensResponse } from '../shared/endpoints/count-tokens.ts'
+import type { Embeddings, EmbeddingsRequest } from '../shared/endpoints/embeddings.ts'
+import type { Health, Liveness, Readiness } from '../shared/endpoints/health.ts'
+import type { Images, ImagesRequest } from '../shared/endpoints/images.ts'
+import type { Message, MessagesRequest, MessageStreamEvent } from '../shared/endpoints/messages.ts'
+import type { ModelEntry, ModelList } from '../shared/endpoints/models.ts'
+import type { Ranking, RerankRequest } from '../shared/endpoints/rerank.ts'
+import type { ResponsesRequest } from '../shared/endpoints/responses.ts'
+import type { Video, VideoRequest } from '../shared/endpoints/video.ts'
 import { AiCalls } from './ai-calls.ts'
 import type { Unknown } from './ai-calls.ts'
 import { CHAT_END, MESSAGES_END, RESPONSES_END } from './event-stream.ts'
@@ -17,7 +21,6 @@ import { management, OperationCalls } from './operation-calls.ts'
 import type { AnswerWithHeaders } from './operation-calls.ts'
 import type { CallArguments, ClientOperation, ItemOf, ListOperation, Management, ResultOf } from './operations.ts'
 import type { CallOptions, ClientOptions } from './options.ts'
-import { AI_ROUTES } from './routes.ts'
 import { Transport } from './transport.ts'
 import { waitForVideo } from './wait-for-video.ts'
 import type { WaitOptions } from './wait-for-video.ts'
@@ -81,62 +84,63 @@ export class SluiceClient {
 
   readonly chat = {
     create: (body: ChatCompletionRequest & Unknown, options?: CallOptions): Promise<ChatCompletion> =>
-      this.#ai.post(AI_ROUTES.chatCompletion, { ...body, stream: false }, options),
+      this.#ai.post('/v1/chat/completions', { ...body, stream: false }, options),
     /** With `stream_options: { include_usage: true }` the last chunk holds the usage. */
     stream: (body: ChatCompletionRequest & Unknown, options?: CallOptions): Promise<EventStream<ChatCompletionChunk>> =>
-      this.#ai.stream(AI_ROUTES.chatCompletion, { ...body, stream: true }, CHAT_END, options),
+      this.#ai.stream('/v1/chat/completions', { ...body, stream: true }, CHAT_END, options),
   }
 
   readonly messages = {
     create: (body: MessagesRequest & Unknown, options?: CallOptions): Promise<Message> =>
-      this.#ai.post(AI_ROUTES.message, { ...body, stream: false }, options),
+      this.#ai.post('/v1/messages', { ...body, stream: false }, options),
     stream: (body: MessagesRequest & Unknown, options?: CallOptions): Promise<EventStream<MessageStreamEvent>> =>
-      this.#ai.stream(AI_ROUTES.message, { ...body, stream: true }, MESSAGES_END, options),
+      this.#ai.stream('/v1/messages', { ...body, stream: true }, MESSAGES_END, options),
     countTokens: (body: CountTokensRequest & Unknown, options?: CallOptions): Promise<CountTokensResponse> =>
-      this.#ai.post(AI_ROUTES.countTokens, body, options),
+      this.#ai.post('/v1/messages/count_tokens', body, options),
   }
 
   readonly responses = {
     create: (body: ResponsesRequest & Unknown, options?: CallOptions): Promise<Unknown> =>
-      this.#ai.post(AI_ROUTES.response, { ...body, stream: false }, options),
+      this.#ai.post('/v1/responses', { ...body, stream: false }, options),
     stream: (body: ResponsesRequest & Unknown, options?: CallOptions): Promise<EventStream<Unknown>> =>
-      this.#ai.stream(AI_ROUTES.response, { ...body, stream: true }, RESPONSES_END, options),
+      this.#ai.stream('/v1/responses', { ...body, stream: true }, RESPONSES_END, options),
   }
 
   readonly embeddings = {
     create: (body: EmbeddingsRequest & Unknown, options?: CallOptions): Promise<Embeddings> =>
-      this.#ai.post(AI_ROUTES.embed, body, options),
+      this.#ai.post('/v1/embeddings', body, options),
   }
 
   readonly rerank = {
     create: (body: RerankRequest & Unknown, options?: CallOptions): Promise<Ranking> =>
-      this.#ai.post(AI_ROUTES.rerank, body, options),
+      this.#ai.post('/v1/rerank', body, options),
   }
 
   readonly images = {
     generate: (body: ImagesRequest & Unknown, options?: CallOptions): Promise<Images> =>
-      this.#ai.post(AI_ROUTES.generateImages, body, options),
+      this.#ai.post('/v1/images/generations', body, options),
   }
 
   readonly videos = {
     /** The job that makes a video, as soon as it has begun; however often it is tried, one video is made. */
     create: (body: VideoRequest & Unknown, options?: CallOptions): Promise<Video> =>
-      this.#ai.create(AI_ROUTES.generateVideo, { ...body, async: true }, options),
-    get: (id: string, options?: CallOptions): Promise<Video> => this.#ai.get(AI_ROUTES.video, { id }, options),
+      this.#ai.create('/v1/video/generations', { ...body, async: true }, options),
+    get: (id: string, options?: CallOptions): Promise<Video> =>
+      this.#ai.get('/v1/video/generations/{id}', { id }, options),
     /** Asks until the job is `completed` or `failed`. Rejects with TimeoutError. */
     wait: (id: string, options: WaitOptions = {}): Promise<Video> =>
       waitForVideo((signal) => this.videos.get(id, { signal }), options),
   }
 
   readonly models = {
-    list: (options?: CallOptions): Promise<ModelList> => this.#ai.get(AI_ROUTES.models, {}, options),
-    get: (id: string, options?: CallOptions): Promise<ModelEntry> => this.#ai.get(AI_ROUTES.model, { id }, options),
+    list: (options?: CallOptions): Promise<ModelList> => this.#ai.get('/v1/models', {}, options),
+    get: (id: string, options?: CallOptions): Promise<ModelEntry> => this.#ai.get('/v1/models/{id}', { id }, options),
   }
 
   readonly health = {
-    get: (options?: CallOptions): Promise<Health> => this.#ai.get(AI_ROUTES.health, {}, options),
-    live: (options?: CallOptions): Promise<Liveness> => this.#ai.get(AI_ROUTES.liveness, {}, options),
+    get: (options?: CallOptions): Promise<Health> => this.#ai.get('/health', {}, options),
+    live: (options?: CallOptions): Promise<Liveness> => this.#ai.get('/health/live', {}, options),
     /** Rejects with an ApiError of 503 while it is not. */
-    ready: (options?: CallOptions): Promise<Readiness> => this.#ai.get(AI_ROUTES.readiness, {}, options),
+    ready: (options?: CallOptions): Promise<Readiness> => this.#ai.get('/health/ready', {}, options),
   }
 }

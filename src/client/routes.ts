@@ -213,22 +213,3 @@ export const ROUTES = {
   adminUpdateModel: { group: 'catalogue', method: 'PUT', path: '/v1/admin/models/{id}', answer: 'json' },
   adminDeleteModel: { group: 'catalogue', method: 'DELETE', path: '/v1/admin/models/{id}', answer: 'nothing' },
 } as const satisfies Record<string, Route>
-
-/** The endpoints of the data plane. */
-export const AI_ROUTES = {
-  chatCompletion: { method: 'POST', path: '/v1/chat/completions' },
-  message: { method: 'POST', path: '/v1/messages' },
-  response: { method: 'POST', path: '/v1/responses' },
-  countTokens: { method: 'POST', path: '/v1/messages/count_tokens' },
-  embed: { method: 'POST', path: '/v1/embeddings' },
-  rerank: { method: 'POST', path: '/v1/rerank' },
-  generateImages: { method: 'POST', path: '/v1/images/generations' },
-  generateVideo: { method: 'POST', path: '/v1/video/generations' },
-  video: { method: 'GET', path: '/v1/video/generations/{id}' },
-  videoContent: { method: 'GET', path: '/v1/video/generations/{id}/content' },
-  models: { method: 'GET', path: '/v1/models' },
-  model: { method: 'GET', path: '/v1/models/{id}' },
-  health: { method: 'GET', path: '/health' },
-  liveness: { method: 'GET', path: '/health/live' },
-  readiness: { method: 'GET', path: '/health/ready' },
-} as const

@@ -1,4 +1,4 @@
-import type { Video } from '../shared/api/video.ts'
+import type { Video } from '../shared/endpoints/video.ts'
 import { TimeoutError } from './errors.ts'
 import { pause } from './retry.ts'
 

@@ -186,14 +186,14 @@ function characters(text: string | null): number {
   return text === null ? 0 : text.length
 }
 
-// The unions below (endpoint, settlement, …) are not checked against their members: a newer front may know more of them.
+// The unions below (settlement, …) are not checked against their members: a newer front may know more of them.
 
 function decodeBegin(fields: readonly unknown[]): BeginRecord {
   return {
     kind: 'begin',
     id: text(fields[1]),
     atMs: number(fields[2]),
-    endpoint: text(fields[3]) as RequestIdentity['endpoint'],
+    endpoint: text(fields[3]),
     dialect: text(fields[4]) as RequestIdentity['dialect'],
     keyId: textOrNull(fields[5]),
     keyMasked: textOrNull(fields[6]),
@@ -216,7 +216,7 @@ function decodeEnd(fields: readonly unknown[]): EndRecord {
     kind: 'end',
     id: text(fields[1]),
     atMs: number(fields[2]),
-    endpoint: text(fields[3]) as RequestIdentity['endpoint'],
+    endpoint: text(fields[3]),
     dialect: text(fields[4]) as RequestIdentity['dialect'],
     keyId: textOrNull(fields[5]),
     keyMasked: textOrNull(fields[6]),

@@ -27,8 +27,6 @@ export interface PlainAnswer {
   readonly completionTokens: number
 }
 
-export type PlainKind = 'embeddings' | 'rerank' | 'images' | 'videos'
-
 const DEFAULT_DIMENSIONS = 8
 const TOKENS_OF_A_PICTURE = 272
 /** One transparent pixel. */
@@ -39,10 +37,10 @@ export function jsonAnswer(body: string, promptTokens = 0, completionTokens = 0)
 }
 
 /** Throws BadRequest with the provider's own wording. */
-export function readPlainRequest(kind: PlainKind, body: JsonObject): PlainRequest {
+export function readPlainRequest(textsOf: (body: JsonObject) => readonly string[], body: JsonObject): PlainRequest {
   const model = body['model']
   if (typeof model !== 'string' || model === '') throw new BadRequest('you must provide a model parameter')
-  const texts = textsOf(kind, body)
+  const texts = textsOf(body)
   return {
     model,
     user: typeof body['user'] === 'string' ? body['user'] : null,
@@ -109,25 +107,29 @@ function withUsage(text: string, { usage = 'normal' }: Behaviour, promptTokens: 
   return `${text.slice(0, -1)},"usage":{"prompt_tokens":${tokens},"total_tokens":${tokens}}}`
 }
 
-function textsOf(kind: PlainKind, body: JsonObject): string[] {
-  if (kind === 'embeddings') {
-    const { input } = body
-    if (input === undefined || input === null || input === '') {
-      throw new BadRequest("'input' cannot be an empty string", 'input')
-    }
-    return inputsOf(input).filter((one): one is string => typeof one === 'string')
-  }
-  const name = kind === 'rerank' ? 'query' : 'prompt'
-  const text = body[name]
-  if (typeof text !== 'string' || text === '') {
+/** Texts of a field that must hold a text. */
+export function textOf(name: string): (body: JsonObject) => string[] {
+  return (body) => {
+    const text = body[name]
+    if (typeof text === 'string' && text !== '') return [text]
     throw new BadRequest(`Missing required parameter: '${name}'.`, name, 'missing_required_parameter')
   }
-  if (kind !== 'rerank') return [text]
+}
+
+export function textsOfInput({ input }: JsonObject): string[] {
+  if (input === undefined || input === null || input === '') {
+    throw new BadRequest("'input' cannot be an empty string", 'input')
+  }
+  return inputsOf(input).filter((one): one is string => typeof one === 'string')
+}
+
+export function textsOfRanking(body: JsonObject): string[] {
+  const query = textOf('query')(body)
   const { documents } = body
   if (!Array.isArray(documents) || documents.length === 0) {
     throw new BadRequest('"documents" must be a non-empty string array', 'documents')
   }
-  return [text, ...documents.map(documentText)]
+  return [...query, ...documents.map(documentText)]
 }
 
 /** A text, one array of tokens, or an array of either. */

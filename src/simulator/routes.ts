@@ -1,5 +1,7 @@
+import type { ServiceName } from '../shared/core/service.ts'
 import type { RequestHead } from './http-head.ts'
 import { foreignLook, foreignService } from './services/foreign.ts'
+import { ownService } from './services/own.ts'
 import type { ForeignLook, ForeignService } from './services/service.ts'
 
 export type Route =
@@ -8,7 +10,7 @@ export type Route =
   | { readonly kind: 'converse' | 'invoke'; readonly model: string; readonly stream: boolean }
   | { readonly kind: 'vertex-messages'; readonly model: string; readonly stream: boolean }
   | { readonly kind: 'gemini' | 'gemini-tokens'; readonly model: string; readonly stream: boolean }
-  | { readonly kind: 'embeddings' | 'rerank' | 'images' | 'videos' }
+  | { readonly kind: 'own'; readonly service: ServiceName }
   | { readonly kind: 'service'; readonly service: ForeignService }
   | { readonly kind: 'look'; readonly look: ForeignLook }
   | { readonly kind: 'model' | 'video' | 'video-content'; readonly id: string }
@@ -56,10 +58,8 @@ export function routeOf(head: RequestHead): Route {
     if (gemini !== null) return gemini
     if (path.endsWith('/messages')) return MESSAGES
     if (path.endsWith('/messages/count_tokens')) return COUNT_TOKENS
-    if (path.endsWith('/embeddings')) return { kind: 'embeddings' }
-    if (path.endsWith('/rerank')) return { kind: 'rerank' }
-    if (path.endsWith('/images/generations')) return { kind: 'images' }
-    return path.endsWith('/videos') ? { kind: 'videos' } : UNKNOWN
+    const own = ownService(path)
+    return own === null ? UNKNOWN : { kind: 'own', service: own }
   }
   if (method !== 'GET' && method !== 'HEAD') return UNKNOWN
   const look = foreignLook(head)

@@ -13,21 +13,14 @@ import { isRecord, type JsonObject } from './json.ts'
 import type { OpenRequest } from './ledger.ts'
 import { modelBody, modelsBody } from './models.ts'
 import { openaiChat } from './openai-chat.ts'
-import {
-  embeddingsAnswer,
-  imagesAnswer,
-  jsonAnswer,
-  readPlainRequest,
-  rerankAnswer,
-  type PlainAnswer,
-  type PlainRequest,
-} from './plain-request.ts'
+import { jsonAnswer, readPlainRequest, type PlainAnswer, type PlainRequest } from './plain-request.ts'
 import { BadRequest, readChatPrompt, readMessagesPrompt, type Prompt } from './prompt.ts'
 import type { RecordedAnswer } from './recorded.ts'
 import type { Refusal, ReplySubject } from './reply.ts'
 import type { Route } from './routes.ts'
 import { readVertexPrompt, vertexMessages } from './vertex-messages.ts'
 import { inItsWords, picturesOfGemini, placeOf } from './services/foreign.ts'
+import { OWN_SERVICES } from './services/own.ts'
 import type { VideoJobs } from './video-jobs.ts'
 import type { Wire } from './wire.ts'
 
@@ -175,13 +168,13 @@ function readPlain({ route, head, body }: SubjectParts): PlainRequest | null {
     case 'service': {
       const { service } = route
       const asked = readJson(body, false)
-      return readPlainRequest(service.kind, service.read(asked, placeOf(head, service.path, asked)))
+      return readPlainRequest(
+        OWN_SERVICES[service.kind].textsOf,
+        service.read(asked, placeOf(head, service.path, asked)),
+      )
     }
-    case 'embeddings':
-    case 'rerank':
-    case 'images':
-    case 'videos':
-      return readPlainRequest(route.kind, readJson(body, true))
+    case 'own':
+      return readPlainRequest(OWN_SERVICES[route.service].textsOf, readJson(body, true))
     default:
       return null
   }
@@ -254,28 +247,8 @@ function plainAnswer(parts: SubjectParts, asked: Asked): PlainAnswer {
   if (request === null) return jsonAnswer('{}')
   if (route.kind === 'service') {
     const { service } = route
-    const plain = ownAnswer(service.kind, request, parts, behaviour)
+    const plain = OWN_SERVICES[service.kind].answer(request, behaviour, parts)
     return inItsWords(service, plain, placeOf(head, service.path, readJson(parts.body, false)))
   }
-  return ownAnswer(route.kind, request, parts, behaviour)
-}
-
-function ownAnswer(
-  kind: Route['kind'],
-  request: PlainRequest,
-  { videos, id, record }: SubjectParts,
-  behaviour: Behaviour,
-): PlainAnswer {
-  switch (kind) {
-    case 'embeddings':
-      return embeddingsAnswer(request, behaviour)
-    case 'rerank':
-      return rerankAnswer(request, behaviour)
-    case 'images':
-      return imagesAnswer(request, behaviour, id)
-    case 'videos':
-      return videos.create(request, record.credential, behaviour, id)
-    default:
-      return jsonAnswer('{}')
-  }
+  return route.kind === 'own' ? OWN_SERVICES[route.service].answer(request, behaviour, parts) : jsonAnswer('{}')
 }

@@ -2,6 +2,7 @@ import { readFile } from 'node:fs/promises'
 import { createRequire } from 'node:module'
 import { openApiDocument } from '../../shared/api/openapi.ts'
 import type { DOCUMENTATION } from '../../shared/api/operations/documentation.ts'
+import { describedEndpoints } from '../../shared/endpoints/index.ts'
 import { GatewayError } from '../../shared/core/errors.ts'
 import { Download } from './call.ts'
 import type { Handlers } from './call.ts'
@@ -45,7 +46,7 @@ export function documentationHandlers(version: string, vendor: string): Handlers
   let text: string | null = null
   return {
     openApi: () => {
-      text ??= JSON.stringify(openApiDocument(version, vendor))
+      text ??= JSON.stringify(openApiDocument(version, describedEndpoints(vendor)))
       return Promise.resolve(new Download('application/json', text))
     },
 

@@ -1,6 +1,6 @@
 import { Hono } from 'hono'
 import type { Context } from 'hono'
-import { AI_ENDPOINTS } from '../../shared/api/ai-endpoints.ts'
+import { ALL_ENDPOINTS } from '../../shared/endpoints/index.ts'
 import { isChange } from '../../shared/api/operation.ts'
 import type { OperationSpec } from '../../shared/api/operation.ts'
 import { OPERATIONS } from '../../shared/api/operations/index.ts'
@@ -64,7 +64,7 @@ export class ManagementRouter {
         throw new GatewayError('METHOD_NOT_ALLOWED', { message: `This path takes ${allow.join(', ')}.`, allow })
       })
     }
-    const aiPaths = AI_ENDPOINTS.map(({ path }) => path.replace(/\{(\w+)\}/g, ':$1'))
+    const aiPaths = ALL_ENDPOINTS.map(({ path }) => path.replace(/\{(\w+)\}/g, ':$1'))
     const unknownPath = createUnknownPath([...methods.keys(), ...aiPaths])
     this.#app.notFound((context) => {
       throw unknownPath(context.env.request.path)

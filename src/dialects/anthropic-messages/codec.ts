@@ -7,11 +7,25 @@ import { MessagesDecoder } from './stream-decoder.ts'
 import { MessagesEncoder } from './stream-encoder.ts'
 import { MESSAGES_TARGET } from './target.ts'
 
+/** For clients that speak another dialect. */
+const VERSION = '2023-06-01'
+
 /** Messages, both ways. */
 export const messagesCodec: Codec = {
   name: 'anthropic-messages',
   defaultTarget: MESSAGES_TARGET,
   framing: 'sse',
+  path: (base) => `${base}/messages`,
+  addHeaders(headers, { dialect, headers: sent, vendor }) {
+    if (dialect !== 'anthropic-messages') {
+      headers.push('anthropic-version', VERSION)
+      return
+    }
+    const version = sent[`${vendor}-version`]
+    const beta = sent[`${vendor}-beta`]
+    if (version !== undefined) headers.push('anthropic-version', version)
+    if (beta !== undefined) headers.push('anthropic-beta', beta)
+  },
   parseRequest,
   buildRequest,
   parseAnswer,

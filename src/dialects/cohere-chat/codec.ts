@@ -1,4 +1,5 @@
 import type { UpstreamCodec } from '../../shared/core/codec.ts'
+import { COHERE_CHAT_PATH } from './address.ts'
 import { buildRequest } from './build-request.ts'
 import { CohereDecoder } from './decoder.ts'
 import { parseAnswer } from './parse-answer.ts'
@@ -9,6 +10,7 @@ export const cohereCodec: UpstreamCodec = {
   name: 'cohere-chat',
   defaultTarget: COHERE_TARGET,
   framing: 'sse',
+  path: (base) => base + COHERE_CHAT_PATH,
   buildRequest,
   parseAnswer,
   createDecoder: () => new CohereDecoder(),

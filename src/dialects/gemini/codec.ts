@@ -1,4 +1,5 @@
 import type { UpstreamCodec } from '../../shared/core/codec.ts'
+import { googlePath } from './address.ts'
 import { buildRequest } from './build-request.ts'
 import { parseAnswer } from './parse-answer.ts'
 import { GeminiStreamDecoder } from './stream-decoder.ts'
@@ -9,6 +10,7 @@ export const geminiCodec: UpstreamCodec = {
   name: 'gemini',
   defaultTarget: GEMINI_TARGET,
   framing: 'sse',
+  path: (base, model, stream) => googlePath(base, model, stream ? 'streamGenerateContent' : 'generateContent'),
   buildRequest,
   parseAnswer,
   createDecoder,

@@ -7,11 +7,19 @@ import { ChatDecoder } from './stream-decoder.ts'
 import { ChatEncoder } from './stream-encoder.ts'
 import { CHAT_TARGET } from './target.ts'
 
+/** Behind the base URL of OpenAI's kind. */
+export const CHAT_PATH = '/chat/completions'
+
 /** Chat completions, both ways. */
 export const chatCodec: Codec = {
   name: 'openai-chat',
   defaultTarget: CHAT_TARGET,
   framing: 'sse',
+  path: (base) => base + CHAT_PATH,
+  addHeaders(headers, { dialect, headers: sent }) {
+    const beta = dialect === 'openai-chat' ? sent['openai-beta'] : undefined
+    if (beta !== undefined) headers.push('openai-beta', beta)
+  },
   parseRequest,
   buildRequest,
   parseAnswer,

@@ -4,9 +4,9 @@ import { openaiChat } from '../openai-chat/index.ts'
 import { readAnswer } from './answer.ts'
 
 /** The bodies of POST /v1/embeddings; its errors are those of chat. */
-export const openaiEmbeddings: Dialect = {
+export const openaiEmbeddings = {
   ...openaiChat,
   name: 'openai-embeddings',
   prepareBody: routeBody,
   readAnswer,
-}
+} as const satisfies Dialect

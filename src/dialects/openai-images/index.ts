@@ -4,9 +4,9 @@ import { openaiChat } from '../openai-chat/index.ts'
 import { readAnswer } from './answer.ts'
 
 /** The bodies of POST /v1/images/generations; its errors are those of chat. */
-export const openaiImages: Dialect = {
+export const openaiImages = {
   ...openaiChat,
   name: 'openai-images',
   prepareBody: routeBody,
   readAnswer,
-}
+} as const satisfies Dialect

@@ -4,9 +4,9 @@ import { readAnswer } from './answer.ts'
 import { prepareBody } from './request.ts'
 
 /** The body that begins a video job at POST /videos, and its answer; see `videos/` for what is read later. */
-export const openaiVideos: Dialect = {
+export const openaiVideos = {
   ...openaiChat,
   name: 'openai-videos',
   prepareBody,
   readAnswer,
-}
+} as const satisfies Dialect

@@ -4,9 +4,9 @@ import { readAnswer } from './answer.ts'
 import { prepareBody } from './request.ts'
 
 /** The bodies of POST /v1/rerank, which many services speak with small differences; its errors are those of chat. */
-export const rerank: Dialect = {
+export const rerank = {
   ...openaiChat,
   name: 'rerank',
   prepareBody,
   readAnswer,
-}
+} as const satisfies Dialect

@@ -192,7 +192,7 @@ export class Attempt implements UpstreamListener, AttemptControl {
       redact: (text, reader) =>
         redactUpstreamText(text, secretsOf(deployment.provider), reader === 'client' ? this.#body.bytes : null),
     }
-    const accepted = status === 200 || (this.#beginsJob && (status === 201 || status === 202))
+    const accepted = status === 200 || (this.#ctx.endpoint.beginsJob && (status === 201 || status === 202))
     if (!accepted) this.#receiver = new FailureReader(answer, this)
     else if (stream && isEvents) {
       this.#ctx.exchange.response.onDrain(() => {
@@ -263,7 +263,7 @@ export class Attempt implements UpstreamListener, AttemptControl {
     if (this.#ctx.status === 0) this.#ctx.status = 499
     this.#receiver?.clientLeft()
     // What has been begun has to be known, or the client's next try would begin it again.
-    const readsOn = this.#slot.deployment.provider.billsAfterDisconnect || this.#beginsJob
+    const readsOn = this.#slot.deployment.provider.billsAfterDisconnect || this.#ctx.endpoint.beginsJob
     if (readsOn && this.#call !== null) {
       if (this.#receiver !== null) this.#call.resume()
       this.#watch(DRAIN_MS)
@@ -287,10 +287,6 @@ export class Attempt implements UpstreamListener, AttemptControl {
     this.#receiver?.settle?.(false)
     const mayServe = this.#status === 0 || this.#status === 200
     if (this.#call !== null && mayServe) settleUnseen(this.#ctx)
-  }
-
-  get #beginsJob(): boolean {
-    return this.#ctx.endpoint.name === 'video.generations'
   }
 
   #settle(result: AttemptResult, error: GatewayError | null): void {

@@ -1,4 +1,4 @@
-import type { Health as HealthBody, Liveness, Readiness, ReadinessCheck } from '../../shared/api/health.ts'
+import type { Health as HealthBody, Liveness, Readiness, ReadinessCheck } from '../../shared/endpoints/health.ts'
 import type { Clock } from '../../shared/runtime/clock.ts'
 import type { Exchange } from '../../shared/core/exchange.ts'
 import type { CacheShare, Check, JournalHealth, StoreHealth } from '../../shared/core/health.ts'

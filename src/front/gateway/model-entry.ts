@@ -1,4 +1,4 @@
-import type { MessagesModel, ModelEntry } from '../../shared/api/models.ts'
+import type { MessagesModel, ModelEntry } from '../../shared/endpoints/models.ts'
 import type { ListedModel } from './model-list.ts'
 
 /** As chat clients know models. What a pattern alone stands for is known as little as its family. */

@@ -1,4 +1,4 @@
-import type { MessagesModelList, ModelList } from '../../shared/api/models.ts'
+import type { MessagesModelList, ModelList } from '../../shared/endpoints/models.ts'
 import type { Clock } from '../../shared/runtime/clock.ts'
 import { GatewayError } from '../../shared/core/errors.ts'
 import type { Principal } from '../../shared/core/principal.ts'
@@ -11,7 +11,7 @@ import { ModelIndex } from './model-list.ts'
 import type { ListedModel } from './model-list.ts'
 
 /** Where single models are told of; the rest of the path is the id. */
-export const MODEL_PATH = '/v1/models/'
+const MODEL_PATH = '/v1/models/'
 /** Of a page, in the protocol of messages. */
 const DEFAULT_LIMIT = 20
 const MAX_LIMIT = 1000

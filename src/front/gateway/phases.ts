@@ -2,7 +2,6 @@ import type { Accountant } from '../accounting/account.ts'
 import type { Journal } from '../../journal/journal.ts'
 import type { Authenticator } from '../auth/authenticator.ts'
 import type { Newcomers } from '../auth/newcomers.ts'
-import type { EndpointName } from '../../shared/core/endpoint.ts'
 import { GatewayError } from '../../shared/core/errors.ts'
 import type { PriceBook } from '../../shared/core/price-book.ts'
 import type { Principal } from '../../shared/core/principal.ts'
@@ -43,7 +42,7 @@ export interface PhaseParts extends ServeParts {
   readonly journal: Journal
   readonly accountant: Accountant
   /** Small bodies are checked here and now, large ones in the pool. */
-  readonly checkBody: (endpoint: EndpointName, bytes: Buffer) => RequestBody | Promise<RequestBody>
+  readonly checkBody: (endpoint: string, bytes: Buffer) => RequestBody | Promise<RequestBody>
   /** Null until the first snapshot has come. */
   readonly isReady: () => boolean
   readonly defaultOutputTokens: number
@@ -133,7 +132,7 @@ export function createPhases(parts: PhaseParts): Phases {
 
     reserve(ctx) {
       const { body, reservation } = ctx
-      if (body === null || ctx.endpoint.name === 'messages.count_tokens') return undefined
+      if (body === null || ctx.endpoint.countsTokens) return undefined
       const output = (body.maxOutputTokens ?? parts.defaultOutputTokens) * body.choices
       const costMicro = reservation?.countsMoney === true ? worstCost(ctx, body, parts) : 0
       return reservation?.reserve(body.estimatedPromptTokens + output, clock.now(), costMicro)
@@ -142,14 +141,9 @@ export function createPhases(parts: PhaseParts): Phases {
     begin: (ctx) => accountant.begin(ctx),
 
     attempt(ctx) {
-      switch (ctx.endpoint.name) {
-        case 'video.generations':
-          return parts.videos.create(ctx, () => serve(ctx, parts))
-        case 'messages.count_tokens':
-          return parts.tokenCounts.answer(ctx, () => serve(ctx, parts))
-        default:
-          return serve(ctx, parts)
-      }
+      const { beginsJob, countsTokens } = ctx.endpoint
+      if (beginsJob) return parts.videos.create(ctx, () => serve(ctx, parts))
+      return countsTokens ? parts.tokenCounts.answer(ctx, () => serve(ctx, parts)) : serve(ctx, parts)
     },
 
     count: (ctx) => parts.tokenCounts.countUnreported(ctx),

@@ -1,6 +1,5 @@
 import type { Clock } from '../../shared/runtime/clock.ts'
 import type { Dialect } from '../../shared/core/dialect.ts'
-import { ENDPOINTS } from '../../shared/core/endpoint.ts'
 import type { DialectName, Endpoint } from '../../shared/core/endpoint.ts'
 import { errorFields } from '../../shared/core/errors.ts'
 import type { GatewayError } from '../../shared/core/errors.ts'
@@ -9,14 +8,14 @@ import { RequestContext } from '../../shared/core/request-context.ts'
 import { traceOf } from '../../shared/core/trace-context.ts'
 import { newRequestId } from '../../shared/core/request-id.ts'
 import { createUnknownPath, segmentsOf } from '../../shared/core/unknown-path.ts'
+import { ALL_ENDPOINTS } from '../../shared/endpoints/index.ts'
+import type { DeclaredEndpoint } from '../../shared/endpoints/index.ts'
 import { requestIdFields } from './answer-headers.ts'
 import type { Health } from './health.ts'
-import { MODEL_PATH } from './models.ts'
 import type { ModelDirectory } from './models.ts'
 import type { Phases } from './phases.ts'
 import type { RequestMetrics } from './request-metrics.ts'
 import type { VideoContent } from '../videos/video-content.ts'
-import { VIDEO_PATH } from '../videos/videos.ts'
 import type { Videos } from '../videos/videos.ts'
 import { handle, handleLocally } from './pipeline.ts'
 import type { Shedding } from './shedding.ts'
@@ -56,6 +55,20 @@ const MANAGEMENT = [
   '/v1/admin/*',
   '/v1/enterprise/*',
 ] as const
+
+type OperationOf<Kind extends DeclaredEndpoint['kind']> = Extract<DeclaredEndpoint, { kind: Kind }>['operation']
+
+/** What a front answers by itself. */
+type LocalAnswers = Readonly<Record<OperationOf<'local'>, (ctx: RequestContext) => void | Promise<void>>>
+
+type Probes = Readonly<Record<OperationOf<'open'>, (exchange: Exchange) => void>>
+
+/** The path in the words of the server's router. */
+function patternOf(endpoint: DeclaredEndpoint): string {
+  const last =
+    endpoint.kind === 'local' && endpoint.takesSlashes ? endpoint.path.replace(/\{\w+\}$/, '*') : endpoint.path
+  return last.replace(/\{(\w+)\}/g, ':$1')
+}
 
 /** Every public route of a front. */
 export function createRoutes(parts: RouteParts): readonly GatewayRoute[] {
@@ -117,32 +130,28 @@ export function createRoutes(parts: RouteParts): readonly GatewayRoute[] {
     refuse,
   })
 
-  return [
-    ai('/v1/chat/completions', ENDPOINTS.chat),
-    ai('/v1/responses', ENDPOINTS.responses),
-    ai('/v1/messages', ENDPOINTS.messages),
-    ai(`/${vendor}/v1/messages`, ENDPOINTS.messages),
-    ai('/v1/messages/count_tokens', ENDPOINTS.countTokens),
-    ai(`/${vendor}/v1/messages/count_tokens`, ENDPOINTS.countTokens),
-    ai('/v1/embeddings', ENDPOINTS.embeddings),
-    ai('/v1/rerank', ENDPOINTS.rerank),
-    ai('/v1/images/generations', ENDPOINTS.images),
-    ai('/v1/video/generations', ENDPOINTS.video),
-    local(`${VIDEO_PATH}:id`, ENDPOINTS.videoJob, parts.videos.get),
-    probe(`${VIDEO_PATH}:id/content`, (exchange) => {
+  const answers: LocalAnswers = { video: parts.videos.get, models: models.list, model: models.get }
+  const probes: Probes = {
+    videoContent: (exchange) => {
       const refuseIt = (error: GatewayError): void => {
         refuse(exchange, error)
       }
       parts.videoContent.serve(exchange, refuseIt)
-    }),
-    local('/v1/models', ENDPOINTS.modelList, models.list),
-    // Ids may hold slashes, which not every client encodes.
-    local(`${MODEL_PATH}*`, ENDPOINTS.model, models.get),
-    local(`/${vendor}/v1/models`, ENDPOINTS.modelList, models.list),
-    local(`/${vendor}${MODEL_PATH}*`, ENDPOINTS.model, models.get),
-    probe('/health', health.overall),
-    probe('/health/live', health.live),
-    probe('/health/ready', health.ready),
+    },
+    health: health.overall,
+    liveness: health.live,
+    readiness: health.ready,
+  }
+  const declared = (endpoint: DeclaredEndpoint): readonly GatewayRoute[] => {
+    if (endpoint.kind === 'open') return [probe(patternOf(endpoint), probes[endpoint.operation])]
+    const path = patternOf(endpoint)
+    return (endpoint.isAliased ? [path, `/${vendor}${path}`] : [path]).map((one) =>
+      endpoint.kind === 'local' ? local(one, endpoint, answers[endpoint.operation]) : ai(one, endpoint),
+    )
+  }
+
+  return [
+    ...ALL_ENDPOINTS.flatMap(declared),
     // Coding agents look here whether the gateway is up.
     probe('/', health.live),
     probe('/api/hello', health.live),

@@ -178,7 +178,7 @@ class Serving {
 
   /** Throws what another key cannot mend. */
   #learn(failure: GatewayError, { deployment }: Slot): void {
-    const error = this.#ctx.endpoint.name === 'video.generations' ? creationError(this.#ctx, failure) : failure
+    const error = this.#ctx.endpoint.beginsJob ? creationError(this.#ctx, failure) : failure
     this.#last = error
     if (!error.retryable) throw error
     this.#hasGivenUp = isTimeSpent(this.#ctx, deployment.provider, this.#parts.clock)

@@ -15,7 +15,7 @@ export interface Observation {
 
 /** Books the tokens of an answer: the provider's own count, else what was seen to pass and an estimate of the prompt. */
 export function settleUsage(ctx: RequestContext, seen: Observation): void {
-  if (ctx.endpoint.name === 'messages.count_tokens') return
+  if (ctx.endpoint.countsTokens) return
   if (seen.usage !== null && seen.complete) {
     ctx.usage = seen.usage
     ctx.settlement = ctx.aborted ? 'after_disconnect' : 'exact'
@@ -39,7 +39,7 @@ export function settleUsage(ctx: RequestContext, seen: Observation): void {
  * when something was booked already.
  */
 export function settleUnseen(ctx: RequestContext): void {
-  if (ctx.settlement !== 'none' || ctx.endpoint.name === 'messages.count_tokens') return
+  if (ctx.settlement !== 'none' || ctx.endpoint.countsTokens) return
   ctx.usage = { ...emptyUsage(), promptTokens: ctx.body?.estimatedPromptTokens ?? 0 }
   ctx.settlement = 'estimated'
 }

@@ -3,18 +3,14 @@ import type { Deployment } from '../../shared/core/deployment.ts'
 import { isServiceAccount } from '../../shared/core/service-account.ts'
 import type { Service } from '../../shared/core/service.ts'
 import type { AuthStyle } from '../../shared/core/snapshot.ts'
-import { vertexMessagesPath } from '../../dialects/anthropic-vertex/address.ts'
 import { azureApi, azurePath } from '../../dialects/azure-openai/address.ts'
-import { bedrockPath } from '../../dialects/bedrock-converse/address.ts'
-import { COHERE_CHAT_PATH } from '../../dialects/cohere-chat/address.ts'
+import { upstreamCodec } from '../../dialects/codecs.ts'
 import { bearer } from '../../dialects/credential-header.ts'
 import type { CredentialHeader } from '../../dialects/credential-header.ts'
-import { googlePath, vertexPlace } from '../../dialects/gemini/address.ts'
+import { CHAT_PATH } from '../../dialects/openai-chat/codec.ts'
 import { serviceCodec } from '../../dialects/services/codecs.ts'
 
-/** Behind the base URL of OpenAI's kind. */
-const CHAT_PATH = '/chat/completions'
-/** Behind that of the messages protocol. */
+/** Behind the base URL of the messages protocol. */
 const COUNT_PATH = '/messages/count_tokens'
 
 /** Origin and path of a call; query included. */
@@ -32,29 +28,8 @@ export function addressOf(
   if (service !== undefined) {
     return { origin, path: serviceCodec(service.protocol).path(serviceBase(service, pathname), upstreamModel) }
   }
-  if (endpoint.servedBy !== 'any') return { origin, path: pathname + COUNT_PATH }
-  switch (provider.dialect) {
-    case 'openai-chat':
-      return { origin, path: pathname + CHAT_PATH }
-    case 'anthropic-messages':
-      return { origin, path: `${pathname}/messages` }
-    case 'gemini':
-      return { origin, path: googlePath(pathname, upstreamModel, stream ? 'streamGenerateContent' : 'generateContent') }
-    case 'anthropic-vertex': {
-      const place = vertexPlace(pathname)
-      // The configuration was checked to name a place.
-      return { origin, path: place === null ? pathname : vertexMessagesPath(upstreamModel, stream, place) }
-    }
-    case 'bedrock-invoke':
-      return {
-        origin,
-        path: pathname + bedrockPath(upstreamModel, stream ? 'invoke-with-response-stream' : 'invoke'),
-      }
-    case 'bedrock-converse':
-      return { origin, path: pathname + bedrockPath(upstreamModel, stream ? 'converse-stream' : 'converse') }
-    case 'cohere-chat':
-      return { origin, path: pathname + COHERE_CHAT_PATH }
-  }
+  if (endpoint.countsTokens) return { origin, path: pathname + COUNT_PATH }
+  return { origin, path: upstreamCodec(provider.dialect).path(pathname, upstreamModel, stream) }
 }
 
 /** Without a trailing slash. */

@@ -1,33 +1,22 @@
 import type { Deployment } from '../../shared/core/deployment.ts'
-import type { Endpoint, UpstreamDialectName } from '../../shared/core/endpoint.ts'
+import type { Endpoint } from '../../shared/core/endpoint.ts'
 import type { IncomingRequest } from '../../shared/core/exchange.ts'
 import { traceparentOf } from '../../shared/core/trace-context.ts'
 import type { TraceContext } from '../../shared/core/trace-context.ts'
 import type { AuthStyle, Provider, UpstreamTimeouts } from '../../shared/core/snapshot.ts'
-import { cloudBetas, readBetas } from '../../dialects/anthropic-messages/cloud-betas.ts'
+import { readBetas } from '../../dialects/anthropic-messages/cloud-betas.ts'
 import { BEDROCK_SERVICE } from '../../dialects/bedrock-converse/address.ts'
+import { upstreamCodec } from '../../dialects/codecs.ts'
 import { serviceCodec } from '../../dialects/services/codecs.ts'
 import { signAwsRequest } from '../upstream/aws-signature.ts'
 import type { AwsRequest } from '../upstream/aws-signature.ts'
 import type { UpstreamRequest } from '../upstream/upstream-client.ts'
 import { addressOf, credentialHeader, isSigned } from './upstream-address.ts'
 
-/** Client headers that a provider may see, and what they are called there; `VENDOR` stands for the configured vendor. */
-const FORWARDED: Readonly<Partial<Record<UpstreamDialectName, ReadonlyArray<readonly [from: string, to: string]>>>> = {
-  'openai-chat': [['openai-beta', 'openai-beta']],
-  'anthropic-messages': [
-    ['VENDOR-version', 'anthropic-version'],
-    ['VENDOR-beta', 'anthropic-beta'],
-  ],
-}
-
 /** The flags that a client of messages has set. */
 export function betasOf(endpoint: Endpoint, request: IncomingRequest, vendor: string): readonly string[] {
   return endpoint.dialect === 'anthropic-messages' ? readBetas(request.headers[`${vendor}-beta`]) : []
 }
-
-/** Of the messages protocol, for clients that speak another one. */
-const MESSAGES_VERSION = '2023-06-01'
 
 export interface UpstreamRequestParts {
   readonly deployment: Deployment
@@ -55,16 +44,8 @@ export function buildUpstreamRequest(parts: UpstreamRequestParts): UpstreamReque
   const headers: string[] = []
   const userAgent = request.headers['user-agent']
   if (userAgent !== undefined) headers.push('user-agent', userAgent)
-  if (parts.endpoint.dialect === provider.dialect) {
-    for (const [from, to] of FORWARDED[provider.dialect] ?? []) {
-      const value = request.headers[from.replace('VENDOR', parts.vendor)]
-      if (value !== undefined) headers.push(to, value)
-    }
-  } else if (provider.dialect === 'anthropic-messages') headers.push('anthropic-version', MESSAGES_VERSION)
-  else if (provider.dialect === 'anthropic-vertex') {
-    const betas = cloudBetas(betasOf(parts.endpoint, request, parts.vendor))
-    if (betas.length > 0) headers.push('anthropic-beta', betas.join(','))
-  }
+  const { dialect } = parts.endpoint
+  upstreamCodec(provider.dialect).addHeaders?.(headers, { dialect, headers: request.headers, vendor: parts.vendor })
   if (parts.trace !== null) {
     headers.push('traceparent', traceparentOf(parts.trace))
     if (parts.trace.state !== null) headers.push('tracestate', parts.trace.state)
@@ -80,7 +61,7 @@ export function buildUpstreamRequest(parts: UpstreamRequestParts): UpstreamReque
     body,
     timeouts: parts.timeouts ?? provider.timeouts,
     ...(provider.publicOnly === true ? { publicOnly: true } : {}),
-    ...(parts.endpoint.name === 'video.generations' ? { once: true } : {}),
+    ...(parts.endpoint.beginsJob ? { once: true } : {}),
   }
 }
 

@@ -1,73 +1,32 @@
 import { isAscii, isUtf8 } from 'node:buffer'
-import type { EndpointName } from '../../shared/core/endpoint.ts'
 import { GatewayError } from '../../shared/core/errors.ts'
 import type { RequestBody } from '../../shared/core/request-body.ts'
 import { affinityOf } from './affinity.ts'
 import { estimatePromptTokens } from './estimate.ts'
-import { fieldError, fieldName } from '../../shared/core/field-error.ts'
+import { fieldName } from '../../shared/core/field-error.ts'
 import { findJsonFault } from './json-error.ts'
 import { scanJson } from './json-scan.ts'
 import type { NameProblem, ScanLimits } from './json-scan.ts'
-import type { RequestFields } from './request-fields.ts'
-import {
-  chatFields,
-  embeddingsFields,
-  imagesFields,
-  messagesFields,
-  rerankFields,
-  videoFields,
-} from './request-fields.ts'
-import { responsesFields } from './responses-fields.ts'
-import { compileSchemas } from './schema.ts'
+import { compileReaders } from './schema.ts'
 
 export interface Validator {
   /**
-   * Checks a body and reads from it what routing and limits need. Pure, and the result can be cloned or moved between
+   * Checks a body of the endpoint of that name and reads from it what routing and limits need. Pure, and the result can be cloned or moved between
    * threads. Throws INVALID_ENCODING, INVALID_JSON, JSON_TOO_DEEP, JSON_TOO_LARGE, DUPLICATE_FIELD, FORBIDDEN_FIELD or
    * INVALID_FIELD.
    */
-  validate(endpoint: EndpointName, body: Buffer): RequestBody
+  validate(endpoint: string, body: Buffer): RequestBody
 }
 
 /** Compiles the schemas; make one per process or thread. */
 export function createValidator(limits: ScanLimits): Validator {
-  const validators = compileSchemas()
-
-  function readFields(endpoint: EndpointName, value: unknown): RequestFields {
-    switch (endpoint) {
-      case 'chat.completions':
-        if (!validators.chat(value)) throw fieldError(validators.chat.errors?.[0])
-        return chatFields(value)
-      case 'responses':
-        if (!validators.responses(value)) throw fieldError(validators.responses.errors?.[0])
-        return responsesFields(value)
-      case 'messages':
-        if (!validators.messages(value)) throw fieldError(validators.messages.errors?.[0])
-        return messagesFields(value, value.stream ?? false, value.max_tokens)
-      case 'messages.count_tokens':
-        if (!validators.countTokens(value)) throw fieldError(validators.countTokens.errors?.[0])
-        return messagesFields(value, false, null)
-      case 'embeddings':
-        if (!validators.embeddings(value)) throw fieldError(validators.embeddings.errors?.[0])
-        return embeddingsFields(value)
-      case 'rerank':
-        if (!validators.rerank(value)) throw fieldError(validators.rerank.errors?.[0])
-        return rerankFields(value)
-      case 'images.generations':
-        if (!validators.images(value)) throw fieldError(validators.images.errors?.[0])
-        return imagesFields(value)
-      case 'video.generations':
-        if (!validators.video(value)) throw fieldError(validators.video.errors?.[0])
-        return videoFields(value)
-      case 'video.get':
-      case 'models.list':
-      case 'models.get':
-        throw new GatewayError('INTERNAL', { detail: `${endpoint} has no body to validate` })
-    }
-  }
+  const readers = compileReaders()
 
   return {
     validate(endpoint, body) {
+      const readFields = readers.get(endpoint)
+      if (readFields === undefined)
+        throw new GatewayError('INTERNAL', { detail: `${endpoint} has no body to validate` })
       const ascii = isAscii(body)
       if (!ascii) refuseForeignEncoding(body)
       const scan = scanJson(body, limits)
@@ -75,7 +34,7 @@ export function createValidator(limits: ScanLimits): Validator {
       const text = body.toString(ascii ? 'latin1' : 'utf8')
       const value = parse(text, body)
       if (scan.nameProblem !== null) throw nameError(scan.nameProblem)
-      const fields = readFields(endpoint, value)
+      const fields = readFields(value)
       const estimatedPromptTokens = estimatePromptTokens(scan, body.length - text.length, fields.hasTools)
       return {
         bytes: body,

@@ -1,7 +1,7 @@
 import { createHmac, timingSafeEqual } from 'node:crypto'
 import type { Principal } from '../../shared/core/principal.ts'
 import { deriveKey, Seal } from '../../shared/runtime/seal.ts'
-import { SERVICE_PROTOCOLS } from '../../shared/core/service.ts'
+import { SERVICES } from '../../shared/core/service.ts'
 import type { VideoProtocol } from '../../shared/core/service.ts'
 
 /** A job at a provider, and whose it is. */
@@ -76,7 +76,7 @@ export function mayRead({ key }: Principal, job: VideoJob): boolean {
 function jobOf(fields: unknown[]): VideoJob | null {
   const [version, providerId, upstreamKeyId, vendorId, model, created, keyId, userId, enterpriseId, word] = fields
   // Jobs that were begun before there was a choice have no word for it.
-  const protocol = SERVICE_PROTOCOLS.videos.find((one) => one === (word ?? 'openai-videos'))
+  const protocol = SERVICES.videos.protocols.find((one) => one === (word ?? 'openai-videos'))
   if (version !== VERSION || protocol === undefined) return null
   return {
     providerId: String(providerId),

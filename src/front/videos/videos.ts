@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import type { Video } from '../../shared/api/video.ts'
+import type { Video } from '../../shared/endpoints/video.ts'
 import type { Clock } from '../../shared/runtime/clock.ts'
 import type { DeadlineClock } from '../../shared/runtime/deadlines.ts'
 import { Deadline } from '../../shared/runtime/deadlines.ts'

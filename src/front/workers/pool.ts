@@ -2,7 +2,7 @@ import { extname } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { Piscina } from 'piscina'
 import type { AnswerRequest, BufferedAnswer } from '../../shared/core/dialect.ts'
-import type { BodyDialectName, DialectName, EndpointName } from '../../shared/core/endpoint.ts'
+import type { BodyDialectName, DialectName } from '../../shared/core/endpoint.ts'
 import { GatewayError } from '../../shared/core/errors.ts'
 import type { RequestBody } from '../../shared/core/request-body.ts'
 import { portable, transfersOf } from '../../shared/runtime/uncounted-memory.ts'
@@ -60,7 +60,7 @@ export class WorkerPool {
   }
 
   /** As the validator's `validate`, for large bodies. */
-  async checkBody(endpoint: EndpointName, bytes: Buffer): Promise<RequestBody> {
+  async checkBody(endpoint: string, bytes: Buffer): Promise<RequestBody> {
     const result = await this.#run({ kind: 'check-body', endpoint, bytes, limits: this.#bodyLimits })
     if (result.kind !== 'body') throw failureOf(result)
     return { ...result.body, bytes }

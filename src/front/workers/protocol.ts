@@ -1,5 +1,5 @@
 import type { AnswerRequest, BufferedAnswer } from '../../shared/core/dialect.ts'
-import type { BodyDialectName, DialectName, EndpointName } from '../../shared/core/endpoint.ts'
+import type { BodyDialectName, DialectName } from '../../shared/core/endpoint.ts'
 import type { ErrorCode } from '../../shared/core/errors.ts'
 import type { RequestBody } from '../../shared/core/request-body.ts'
 import type { ServiceCalls } from '../../dialects/services/calls.ts'
@@ -16,7 +16,7 @@ import type {
 export type Task =
   | {
       readonly kind: 'check-body'
-      readonly endpoint: EndpointName
+      readonly endpoint: string
       readonly bytes: Uint8Array
       readonly limits: BodyLimits
     }

@@ -8,32 +8,19 @@ export interface CodeSample {
 
 /** What a sample is made from. */
 export interface SampledCall {
-  readonly name: string
   readonly method: string
   readonly path: string
   /** What its caller shows; null: nothing. */
   readonly credential: 'key' | 'session' | null
-  readonly body?: TSchema
+  /** Undefined: none. */
+  readonly body: unknown
 }
 
 const VARIABLES = { key: 'SLUICE_KEY', session: 'SLUICE_TOKEN' } as const
-const PROMPT = { messages: [{ role: 'user', content: 'Say hello' }] }
-
-/** Where the fields that a schema requires would make a poor example. */
-const BODIES: Readonly<Record<string, unknown>> = {
-  chatCompletion: { model: 'sim-gpt', stream: true, ...PROMPT },
-  message: { model: 'sim-claude', max_tokens: 100, stream: true, ...PROMPT },
-  response: { model: 'sim-gpt', stream: true, input: 'Say hello' },
-  countTokens: { model: 'sim-claude', ...PROMPT },
-  embed: { model: 'sim-embed', input: ['A text', 'Another one'] },
-  rerank: { model: 'sim-rerank', query: 'What is a sluice?', documents: ['A gate for water.', 'A kind of bread.'] },
-  generateImages: { model: 'sim-image', prompt: 'A sluice at dawn' },
-  generateVideo: { model: 'sim-video', prompt: 'A sluice opens' },
-}
 
 /** One call in three languages. The address of the gateway and the credential are taken from the environment. */
 export function codeSamples(call: SampledCall): readonly CodeSample[] {
-  const body = exampleBody(call)
+  const { body } = call
   return [
     { lang: 'shell', label: 'curl', source: curl(call, body) },
     { lang: 'javascript', label: 'JavaScript', source: javascript(call, body) },
@@ -41,9 +28,9 @@ export function codeSamples(call: SampledCall): readonly CodeSample[] {
   ]
 }
 
-/** A body that the operation takes; undefined: it takes none. */
-export function exampleBody({ name, body }: Pick<SampledCall, 'name' | 'body'>): unknown {
-  return body === undefined ? undefined : (BODIES[name] ?? exampleOf(body))
+/** A body that fits the schema: `given`, or one made from the schema. Undefined where there is no schema. */
+export function exampleBody(schema: TSchema | undefined, given?: object): unknown {
+  return schema === undefined ? undefined : (given ?? exampleOf(schema))
 }
 
 function headersOf({ credential, path }: SampledCall, body: unknown, variable: (name: string) => string): string[][] {

@@ -1,8 +1,7 @@
 import type { TSchema } from 'typebox'
-import { aiEndpoints } from './ai-endpoints.ts'
-import type { AiEndpoint } from './ai-endpoints.ts'
 import { codeSamples, exampleBody } from './code-samples.ts'
 import type { SampledCall } from './code-samples.ts'
+import type { DescribedEndpoint } from './described-endpoint.ts'
 import { ErrorBody, MessagesErrorBody } from './error.ts'
 import { INTRODUCTION } from './introduction.ts'
 import { answerHeadersOf, HEADER_COMPONENTS, headerParametersOf, headerResponsesOf } from './openapi-headers.ts'
@@ -33,12 +32,12 @@ const API_KEY: readonly Json[] = [{ apiKey: [] }, { apiKeyHeader: [] }]
 const SESSION: readonly Json[] = [{ session: [] }]
 
 /** The OpenAPI 3.1 document of everything that the gateway serves, made from the tables that it is served by. */
-export function openApiDocument(version: string, vendor: string): Json {
+export function openApiDocument(version: string, endpoints: readonly DescribedEndpoint[]): Json {
   const paths: Record<string, Record<string, Json>> = {}
   const add = (path: string, method: string, described: Json): void => {
     paths[path] = { ...paths[path], [method]: described }
   }
-  for (const endpoint of aiEndpoints(vendor)) add(endpoint.path, endpoint.method, describeEndpoint(endpoint))
+  for (const endpoint of endpoints) add(endpoint.path, endpoint.method.toLowerCase(), describeEndpoint(endpoint))
   for (const [name, spec] of Object.entries(OPERATIONS)) {
     add(spec.path, spec.method.toLowerCase(), describeOperation(name, spec))
   }
@@ -66,9 +65,10 @@ export function openApiDocument(version: string, vendor: string): Json {
   }
 }
 
-function describeEndpoint(endpoint: AiEndpoint): Json {
-  const { name, method, path, tag, summary, query, body, answer, event, media, isOpen } = endpoint
-  const call = { name, method: method.toUpperCase(), path, credential: isOpen === true ? null : 'key' } as const
+function describeEndpoint(endpoint: DescribedEndpoint): Json {
+  const { operation, method, path, tag, summary, query, body, example, answer, event, media, isOpen } = endpoint
+  const call = { method, path, credential: isOpen === true ? null : 'key' } as const
+  const sent = exampleBody(body, example)
   const success = answer ?? { type: 'object', description: 'As the service whose protocol it is answers.' }
   const content = {
     'application/json': { schema: success },
@@ -76,23 +76,24 @@ function describeEndpoint(endpoint: AiEndpoint): Json {
   }
   const error = path.includes('/v1/messages') ? 'MessagesError' : 'Error'
   return {
-    operationId: name,
+    operationId: operation,
     tags: [tag],
     summary,
     security: isOpen === true ? [] : API_KEY,
     ...parametersOf(path, query),
-    ...(body === undefined ? {} : requestBody(name, body)),
+    ...requestBody(body, sent),
     responses: {
       200: { description: 'Done.', ...(media === undefined ? { content } : contentOf(media)) },
       ...errors(error),
     },
-    ...samplesOf(call, body),
+    ...samplesOf({ ...call, body: sent }),
   }
 }
 
 function describeOperation(name: string, spec: OperationSpec): Json {
   const { method, path, tag, summary, access, query, body } = spec
-  const call = { name, method, path, credential: access === 'everyone' ? null : 'session' } as const
+  const call = { method, path, credential: access === 'everyone' ? null : 'session' } as const
+  const sent = exampleBody(body)
   const { status, schema, media } = spec.answer
   const content = schema === null ? contentOf(media) : { content: { 'application/json': { schema } } }
   return {
@@ -101,19 +102,19 @@ function describeOperation(name: string, spec: OperationSpec): Json {
     summary,
     security: securityOf(access),
     ...parametersOf(path, query, headerParametersOf(spec)),
-    ...(body === undefined ? {} : requestBody(name, body)),
+    ...requestBody(body, sent),
     responses: {
       [status]: { description: 'Done.', ...answerHeadersOf(spec), ...content },
       ...headerResponsesOf(spec),
       ...errors('Error'),
     },
-    ...samplesOf(call, body),
+    ...samplesOf({ ...call, body: sent }),
   }
 }
 
 /** `x-codeSamples` is what API pages look for. */
-function samplesOf(call: SampledCall, body: TSchema | undefined): Json {
-  return { 'x-codeSamples': codeSamples({ ...call, ...(body === undefined ? {} : { body }) }) }
+function samplesOf(call: SampledCall): Json {
+  return { 'x-codeSamples': codeSamples(call) }
 }
 
 function securityOf(access: Access): readonly Json[] {
@@ -127,8 +128,8 @@ function contentOf(media: string | readonly string[] = []): Json {
   return { content: Object.fromEntries(types.map((type) => [type, { schema: schemaOf(type) }])) }
 }
 
-function requestBody(name: string, schema: TSchema): Json {
-  const example = exampleBody({ name, body: schema })
+function requestBody(schema: TSchema | undefined, example: unknown): Json {
+  if (schema === undefined) return {}
   return { requestBody: { required: true, content: { 'application/json': { schema, example } } } }
 }
 

@@ -1,7 +1,7 @@
 import { Type, type Static } from 'typebox'
 import type { UpstreamDialectName } from '../core/endpoint.ts'
-import { SERVICE_PROTOCOLS } from '../core/service.ts'
-import type { Service, ServiceName, ServiceProtocol, Services } from '../core/service.ts'
+import { SERVICE_NAMES, SERVICES } from '../core/service.ts'
+import type { ProtocolOf, Service, ServiceName, ServiceProtocol, Services } from '../core/service.ts'
 
 const AUTH = ['bearer', 'x-api-key', 'api-key', 'x-goog-api-key', 'aws', 'google', 'none'] as const
 
@@ -54,13 +54,15 @@ const serviceList = <Protocol extends ServiceProtocol>(protocols: readonly Proto
     ),
   )
 
+type ServiceLists = { readonly [Name in ServiceName]: ReturnType<typeof serviceList<ProtocolOf<Name>>> }
+
 export const servicesSchema = Type.Object(
-  {
-    embeddings: serviceList(SERVICE_PROTOCOLS.embeddings, 'POST /v1/embeddings.'),
-    rerank: serviceList(SERVICE_PROTOCOLS.rerank, 'POST /v1/rerank.'),
-    images: serviceList(SERVICE_PROTOCOLS.images, 'POST /v1/images/generations.'),
-    videos: serviceList(SERVICE_PROTOCOLS.videos, 'POST /v1/video/generations.'),
-  },
+  Object.fromEntries(
+    SERVICE_NAMES.map((name) => [
+      name,
+      serviceList<ServiceProtocol>(SERVICES[name].protocols, `POST ${SERVICES[name].path}.`),
+    ]),
+  ) as unknown as ServiceLists,
   {
     description:
       'What it serves besides conversations; of each list the first entry that fits a model counts, [] is nothing. Default: what the provider, else the dialect, is known to serve.',
@@ -97,7 +99,7 @@ function serviceOfEntry({ max_per_call, field_names, refused_fields, ...entry }:
 
 /** In the endpoint's own language, all models. */
 export function plainly(...names: readonly ServiceName[]): Services {
-  return Object.fromEntries(names.map((name) => [name, [{ protocol: SERVICE_PROTOCOLS[name][0] }]]))
+  return Object.fromEntries(names.map((name) => [name, [{ protocol: SERVICES[name].protocols[0] }]]))
 }
 
 const IMAGES_OF_GOOGLE: readonly Service[] = [
@@ -109,7 +111,7 @@ const IMAGES_OF_GOOGLE: readonly Service[] = [
 export function defaultServices(dialect: UpstreamDialectName, baseUrl: string): Services {
   switch (dialect) {
     case 'openai-chat':
-      return plainly('embeddings', 'rerank', 'images', 'videos')
+      return plainly(...SERVICE_NAMES)
     case 'gemini':
       if (/\/projects\/[^/]+\/locations\//.test(baseUrl)) {
         return { embeddings: [{ protocol: 'vertex-embeddings' }], images: IMAGES_OF_GOOGLE }

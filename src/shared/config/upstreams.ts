@@ -1,5 +1,6 @@
 import type { TargetQuirks } from '../core/codec.ts'
 import type { UpstreamDialectName } from '../core/endpoint.ts'
+import { SERVICE_NAMES } from '../core/service.ts'
 import type { Services } from '../core/service.ts'
 import type { AuthStyle, Provider, UpstreamKey, UpstreamTimeouts } from '../core/snapshot.ts'
 import { parseBaseUrl } from './address.ts'
@@ -280,7 +281,7 @@ export function simulatorUpstreams(port: number): UpstreamConfig[] {
       ...simulator('simulator-chat', ['sim-gpt', 'sim-gpt-mini', 'sim-embed', 'sim-rerank', 'sim-image', 'sim-video']),
       dialect: 'openai-chat',
       auth: 'bearer',
-      services: plainly('embeddings', 'rerank', 'images', 'videos'),
+      services: plainly(...SERVICE_NAMES),
     },
     { ...simulator('simulator-messages', ['sim-claude']), dialect: 'anthropic-messages', auth: 'x-api-key' },
   ]

@@ -1,6 +1,8 @@
 import type { Answer } from './answer.ts'
 import type { Conversation, WireDialect } from './conversation.ts'
 import type { UpstreamFailure } from './dialect.ts'
+import type { DialectName } from './endpoint.ts'
+import type { IncomingRequest } from './exchange.ts'
 import type { HostQuirks } from './host-quirks.ts'
 import type { GatewayError } from './errors.ts'
 import type { JsonObject } from './json-object.ts'
@@ -134,9 +136,22 @@ export interface StreamEncoder {
   readonly dropped: ReadonlySet<string>
 }
 
+/** What the headers of a call may depend on. */
+export interface CallerHeaders {
+  readonly dialect: DialectName
+  /** Lower-case names. */
+  readonly headers: IncomingRequest['headers']
+  /** Begins the names of the messages protocol's headers, as clients send them. */
+  readonly vendor: string
+}
+
 /** A dialect as upstreams speak it. Values in, values out: no sockets, no clock. */
 export interface UpstreamCodec {
   readonly name: WireDialect
+  /** Path and query of a call. @param base path of the base URL, without a trailing slash */
+  path(base: string, model: string, stream: boolean): string
+  /** Adds the headers of the dialect, and those of the client that it knows: flat names and values, lower-case names. */
+  addHeaders?(headers: string[], caller: CallerHeaders): void
   /** What the dialect's own service takes today. */
   readonly defaultTarget: Target
   /** How a stream is cut into what `decode` takes. */

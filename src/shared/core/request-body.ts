@@ -28,6 +28,12 @@ export interface RequestBody {
   readonly expected: ExpectedAnswer | null
 }
 
+/** What of a request is in its fields; the rest of a RequestBody comes from the bytes. */
+export type RequestFields = Pick<
+  RequestBody,
+  'model' | 'stream' | 'wantsUsage' | 'maxOutputTokens' | 'choices' | 'expected'
+> & { readonly hasTools: boolean }
+
 /** What an answer is checked against and brought to; null where the upstream's own is passed on. Plain: it goes to the pool. */
 export type ExpectedAnswer =
   | {

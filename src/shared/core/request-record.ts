@@ -1,6 +1,6 @@
 import type { Choice } from './deployment.ts'
 import type { ErrorCode, ErrorType } from './errors.ts'
-import type { DialectName, EndpointName } from './endpoint.ts'
+import type { DialectName } from './endpoint.ts'
 import type { Settlement, Usage } from './usage.ts'
 
 /** What the journal holds, one per line of the request log at most two: a begin, then an end that is whole in itself. */
@@ -39,7 +39,7 @@ export interface RequestIdentity {
   readonly id: string
   /** Unix milliseconds at which the request arrived. */
   readonly atMs: number
-  readonly endpoint: EndpointName
+  readonly endpoint: string
   readonly dialect: DialectName
   readonly keyId: string | null
   readonly keyMasked: string | null

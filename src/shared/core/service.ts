@@ -1,34 +1,52 @@
 import type { AuthStyle } from './auth-style.ts'
 
-/** What a provider may serve besides conversations. */
-export type ServiceName = 'embeddings' | 'rerank' | 'images' | 'videos'
+/**
+ * What a provider may serve besides conversations: the path of its endpoint, and its languages as upstreams speak them. The first
+ * language is that of the endpoint's own clients.
+ */
+export const SERVICES = {
+  embeddings: {
+    path: '/v1/embeddings',
+    protocols: [
+      'openai-embeddings',
+      'voyage-embeddings',
+      'jina-embeddings',
+      'cohere-embeddings',
+      'gemini-embeddings',
+      'vertex-embeddings',
+    ],
+  },
+  rerank: { path: '/v1/rerank', protocols: ['rerank', 'cohere-rerank', 'voyage-rerank', 'tei-rerank'] },
+  images: {
+    path: '/v1/images/generations',
+    protocols: [
+      'openai-images',
+      'xai-images',
+      'gemini-images',
+      'imagen',
+      'together-images',
+      'siliconflow-images',
+      'openrouter-images',
+    ],
+  },
+  videos: {
+    path: '/v1/video/generations',
+    protocols: ['openai-videos', 'veo', 'xai-videos', 'dashscope-videos', 'ark-videos'],
+  },
+} as const satisfies Record<string, { readonly path: string; readonly protocols: readonly [string, ...string[]] }>
 
-/** The languages of each service, as upstreams speak them. The first one is that of the endpoint's own clients. */
-export const SERVICE_PROTOCOLS = {
-  embeddings: [
-    'openai-embeddings',
-    'voyage-embeddings',
-    'jina-embeddings',
-    'cohere-embeddings',
-    'gemini-embeddings',
-    'vertex-embeddings',
-  ],
-  rerank: ['rerank', 'cohere-rerank', 'voyage-rerank', 'tei-rerank'],
-  images: [
-    'openai-images',
-    'xai-images',
-    'gemini-images',
-    'imagen',
-    'together-images',
-    'siliconflow-images',
-    'openrouter-images',
-  ],
-  videos: ['openai-videos', 'veo', 'xai-videos', 'dashscope-videos', 'ark-videos'],
-} as const satisfies Record<ServiceName, readonly string[]>
+export type ServiceName = keyof typeof SERVICES
 
-export type VideoProtocol = (typeof SERVICE_PROTOCOLS)['videos'][number]
+export const SERVICE_NAMES = Object.keys(SERVICES) as readonly ServiceName[]
 
-export type ServiceProtocol = (typeof SERVICE_PROTOCOLS)[ServiceName][number]
+export type ProtocolOf<Name extends ServiceName> = (typeof SERVICES)[Name]['protocols'][number]
+
+export type ServiceProtocol = ProtocolOf<ServiceName>
+
+export type VideoProtocol = ProtocolOf<'videos'>
+
+/** The languages of the endpoints' own clients. */
+export type ServiceBodiesName = (typeof SERVICES)[ServiceName]['protocols'][0]
 
 /** What a service takes otherwise than its protocol says. */
 export interface ServiceRules {
@@ -53,8 +71,6 @@ export interface Service extends ServiceRules {
 
 /** Of each service the first entry that fits a model counts; what has none is not served. */
 export type Services = Readonly<Partial<Record<ServiceName, readonly Service[]>>>
-
-export const SERVICE_NAMES = Object.keys(SERVICE_PROTOCOLS) as readonly ServiceName[]
 
 /** How the provider serves this model; null: not at all. */
 export function serviceOf(services: Services | undefined, name: ServiceName, upstreamModel: string): Service | null {

@@ -1,11 +1,12 @@
+import type { ServiceName } from '../../shared/core/service.ts'
 import type { JsonObject } from '../json.ts'
-import type { PlainAnswer, PlainKind } from '../plain-request.ts'
+import type { PlainAnswer } from '../plain-request.ts'
 import { BadRequest } from '../prompt.ts'
 import type { Wire } from '../wire.ts'
 
 /** What the simulator does for a request of another vendor, told in its own words. */
 export interface ForeignService {
-  readonly kind: PlainKind
+  readonly kind: ServiceName
   readonly method: 'POST'
   readonly path: RegExp
   /** Whose errors and headers it has. */

@@ -1,6 +1,6 @@
 import { Compile } from 'typebox/compile'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
-import { Video } from '../../../src/shared/api/video.ts'
+import { Video } from '../../../src/shared/endpoints/video.ts'
 import type { Behaviour } from '../../../src/simulator/behaviour.ts'
 import type { Simulator } from '../../../src/simulator/simulator.ts'
 import { startSimulator } from '../../../src/simulator/simulator.ts'

@@ -1,7 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { isFailure } from '../../../src/shared/core/codec.ts'
-import { upstreamCodec } from '../../../src/dialects/codecs.ts'
-import { dialectOf } from '../../../src/dialects/index.ts'
+import { dialectOf, upstreamCodec } from '../../../src/dialects/codecs.ts'
 import { SseSplitter } from '../../../src/shared/wire/sse.ts'
 import { chatStream, decodeStream, finishChunk, seenByMessagesClient } from '../../support/translation.ts'
 

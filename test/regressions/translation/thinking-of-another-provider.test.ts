@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { dialectOf } from '../../../src/dialects/index.ts'
+import { dialectOf } from '../../../src/dialects/codecs.ts'
 import { createValidator } from '../../../src/front/validation/validate.ts'
 
 const validator = createValidator({ maxDepth: 100, maxElements: 100_000 })

@@ -1,19 +1,20 @@
 import { createConfig, lintFromString } from '@redocly/openapi-core'
 import { Compile } from 'typebox/compile'
 import { expect, it } from 'vitest'
-import { aiEndpoints } from '../../../src/shared/api/ai-endpoints.ts'
 import { exampleBody } from '../../../src/shared/api/code-samples.ts'
 import { openApiDocument } from '../../../src/shared/api/openapi.ts'
 import type { OperationSpec } from '../../../src/shared/api/operation.ts'
 import { OPERATIONS } from '../../../src/shared/api/operations/index.ts'
 import { ENTERPRISE_ACTIONS } from '../../../src/shared/api/roles.ts'
+import type { DescribedEndpoint } from '../../../src/shared/api/described-endpoint.ts'
+import { describedEndpoints } from '../../../src/shared/endpoints/index.ts'
 
 interface CodeSample {
   lang: string
   source: string
 }
 
-const document = JSON.parse(JSON.stringify(openApiDocument('1.2.3', 'anthropic'))) as {
+const document = JSON.parse(JSON.stringify(openApiDocument('1.2.3', describedEndpoints('anthropic')))) as {
   paths: Record<string, Record<string, { operationId: string; security: unknown[]; 'x-codeSamples': CodeSample[] }>>
 }
 
@@ -80,12 +81,17 @@ it('shows a call of every operation in three languages, with the credential that
 
 it('shows bodies that the operations take', () => {
   const specs: ReadonlyArray<readonly [string, OperationSpec]> = Object.entries(OPERATIONS)
-  const calls = [...specs.map(([name, { body }]) => ({ name, body })), ...aiEndpoints('anthropic')].flatMap(
-    ({ name, body }) => (body === undefined ? [] : [{ name, body }]),
-  )
+  const endpoints: readonly DescribedEndpoint[] = describedEndpoints('anthropic')
+  const calls = [
+    ...specs.map(([name, { body }]) => ({ name, body, example: undefined })),
+    ...endpoints.map(({ operation: name, body, example }) => ({ name, body, example })),
+  ].flatMap(({ name, body, example }) => (body === undefined ? [] : [{ name, body, example }]))
   expect(calls.length).toBeGreaterThan(30)
   for (const call of calls) {
-    const [, errors] = Compile(call.body).Errors(exampleBody(call)) as unknown as [boolean, unknown[]]
+    const [, errors] = Compile(call.body).Errors(exampleBody(call.body, call.example)) as unknown as [
+      boolean,
+      unknown[],
+    ]
     expect(errors ?? [], call.name).toEqual([])
   }
 })

@@ -2,15 +2,19 @@ import { readFileSync } from 'node:fs'
 import { Compile } from 'typebox/compile'
 import type { TSchema } from 'typebox'
 import { describe, expect, expectTypeOf, it } from 'vitest'
-import { ChatCompletion, ChatCompletionChunk, ChatCompletionRequest } from '../../../src/shared/api/chat-completions.ts'
-import type { ChatCompletionRequest as ChatRequest } from '../../../src/shared/api/chat-completions.ts'
-import { CountTokensRequest, CountTokensResponse } from '../../../src/shared/api/count-tokens.ts'
+import {
+  ChatCompletion,
+  ChatCompletionChunk,
+  ChatCompletionRequest,
+} from '../../../src/shared/endpoints/chat-completions.ts'
+import type { ChatCompletionRequest as ChatRequest } from '../../../src/shared/endpoints/chat-completions.ts'
+import { CountTokensRequest, CountTokensResponse } from '../../../src/shared/endpoints/count-tokens.ts'
 import { ErrorBody, ErrorType, MessagesErrorBody } from '../../../src/shared/api/error.ts'
 import type { ErrorType as PublicErrorType } from '../../../src/shared/api/error.ts'
-import { Health, Liveness, Readiness } from '../../../src/shared/api/health.ts'
-import { Message, MessageStreamEvent, MessagesRequest } from '../../../src/shared/api/messages.ts'
-import type { MessagesRequest as MessagesRequestType } from '../../../src/shared/api/messages.ts'
-import { ModelEntry, ModelList } from '../../../src/shared/api/models.ts'
+import { Health, Liveness, Readiness } from '../../../src/shared/endpoints/health.ts'
+import { Message, MessageStreamEvent, MessagesRequest } from '../../../src/shared/endpoints/messages.ts'
+import type { MessagesRequest as MessagesRequestType } from '../../../src/shared/endpoints/messages.ts'
+import { ModelEntry, ModelList } from '../../../src/shared/endpoints/models.ts'
 import { ERROR_CODES } from '../../../src/shared/core/errors.ts'
 import type { ErrorType as CoreErrorType } from '../../../src/shared/core/errors.ts'
 

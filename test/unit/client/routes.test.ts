@@ -1,18 +1,14 @@
 import { format, resolveConfig } from 'prettier'
 import { fileURLToPath } from 'node:url'
 import { expect, it } from 'vitest'
-import { AI_ENDPOINTS } from '../../../src/shared/api/ai-endpoints.ts'
 import type { OperationSpec } from '../../../src/shared/api/operation.ts'
 import { OPERATIONS } from '../../../src/shared/api/operations/index.ts'
 
 const FILE = fileURLToPath(new URL('../../../src/client/routes.ts', import.meta.url))
 
 /** After a change of operations: `npx vitest run --project units test/unit/client/routes.test.ts -u` writes the file. */
-it('src/client/routes.ts has a route for every operation and endpoint, and no other', async () => {
+it('src/client/routes.ts has a route for every operation, and no other', async () => {
   const rows = Object.entries(OPERATIONS).map(([name, spec]) => `${name}: ${JSON.stringify(routeOf(spec))},`)
-  const ai = AI_ENDPOINTS.map(
-    ({ name, method, path }) => `${name}: { method: '${method.toUpperCase()}', path: '${path}' },`,
-  )
   const text = `
     import type { Route } from './route.ts'
 
@@ -22,11 +18,6 @@ it('src/client/routes.ts has a route for every operation and endpoint, and no ot
     export const ROUTES = {
       ${rows.join('\n')}
     } as const satisfies Record<string, Route>
-
-    /** The endpoints of the data plane. */
-    export const AI_ROUTES = {
-      ${ai.join('\n')}
-    } as const
   `
   const written = await format(text, { ...(await resolveConfig(FILE)), parser: 'typescript' })
   await expect(written).toMatchFileSnapshot(FILE)

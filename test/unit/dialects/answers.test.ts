@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import type { AnswerRequest } from '../../../src/shared/core/dialect.ts'
 import { GatewayError } from '../../../src/shared/core/errors.ts'
-import { dialectOf } from '../../../src/dialects/index.ts'
+import { dialectOf } from '../../../src/dialects/codecs.ts'
 import { loadFixtures } from '../../support/recorded-fixtures.ts'
 
 const NO_REQUEST: AnswerRequest = { expected: null, estimatedPromptTokens: 0 }

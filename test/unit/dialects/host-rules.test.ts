@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
 import { knownProvider } from '../../../src/shared/config/providers/known.ts'
 import type { HostQuirks } from '../../../src/shared/core/host-quirks.ts'
-import { dialectOf } from '../../../src/dialects/index.ts'
+import { dialectOf } from '../../../src/dialects/codecs.ts'
 import { createValidator } from '../../../src/front/validation/validate.ts'
 import fc from '../../support/fast-check.ts'
 import { loadFixtures } from '../../support/recorded-fixtures.ts'

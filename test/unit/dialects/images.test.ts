@@ -1,8 +1,8 @@
 import { Compile } from 'typebox/compile'
 import { describe, expect, it } from 'vitest'
-import { Images } from '../../../src/shared/api/images.ts'
+import { Images } from '../../../src/shared/endpoints/images.ts'
 import type { AnswerRequest } from '../../../src/shared/core/dialect.ts'
-import { dialectOf } from '../../../src/dialects/index.ts'
+import { dialectOf } from '../../../src/dialects/codecs.ts'
 import { loadEndpointFixtures } from '../../support/recorded-fixtures.ts'
 
 const dialect = dialectOf('openai-images')

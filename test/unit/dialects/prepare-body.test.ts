@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import type { DialectName } from '../../../src/shared/core/endpoint.ts'
 import type { MemberSpan, RequestBody } from '../../../src/shared/core/request-body.ts'
-import { dialectOf } from '../../../src/dialects/index.ts'
+import { dialectOf } from '../../../src/dialects/codecs.ts'
 import fc from '../../support/fast-check.ts'
 import { loadFixtures } from '../../support/recorded-fixtures.ts'
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { redactUpstreamText } from '../../../src/dialects/redact.ts'
-import { dialectOf } from '../../../src/dialects/index.ts'
+import { dialectOf } from '../../../src/dialects/codecs.ts'
 import fc from '../../support/fast-check.ts'
 import { loadFixtures } from '../../support/recorded-fixtures.ts'
 

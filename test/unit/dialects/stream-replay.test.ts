@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import type { EventVerdict } from '../../../src/shared/core/dialect.ts'
-import { dialectOf } from '../../../src/dialects/index.ts'
+import { dialectOf } from '../../../src/dialects/codecs.ts'
 import { SseSplitter } from '../../../src/shared/wire/sse.ts'
 import fc from '../../support/fast-check.ts'
 import { loadFixtures } from '../../support/recorded-fixtures.ts'

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { dialectOf } from '../../../src/dialects/index.ts'
+import { dialectOf } from '../../../src/dialects/codecs.ts'
 import { videoCodec } from '../../../src/dialects/videos/codecs.ts'
 import type { VendorJob } from '../../../src/dialects/videos/job.ts'
 import { createValidator } from '../../../src/front/validation/validate.ts'

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { ENDPOINTS } from '../../../src/shared/core/endpoint.ts'
+import { ENDPOINTS } from '../../../src/shared/endpoints/index.ts'
 import { GatewayError } from '../../../src/shared/core/errors.ts'
 import type { HeaderList } from '../../../src/shared/core/exchange.ts'
 import {

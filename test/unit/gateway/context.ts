@@ -1,4 +1,4 @@
-import { ENDPOINTS } from '../../../src/shared/core/endpoint.ts'
+import { ENDPOINTS } from '../../../src/shared/endpoints/index.ts'
 import type { Endpoint } from '../../../src/shared/core/endpoint.ts'
 import type { RequestBody } from '../../../src/shared/core/request-body.ts'
 import { RequestContext } from '../../../src/shared/core/request-context.ts'

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
 import type { GatewayError } from '../../../src/shared/core/errors.ts'
 import type { Provider, Snapshot } from '../../../src/shared/core/snapshot.ts'
-import { dialectOf } from '../../../src/dialects/index.ts'
+import { dialectOf } from '../../../src/dialects/codecs.ts'
 import { serve } from '../../../src/front/gateway/serve.ts'
 import type { ServeParts } from '../../../src/front/gateway/serve.ts'
 import { RetryBudget } from '../../../src/front/scheduling/retry-budget.ts'

@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, it } from 'vitest'
 import type { GatewayError } from '../../../src/shared/core/errors.ts'
 import type { RequestContext } from '../../../src/shared/core/request-context.ts'
-import { dialectOf } from '../../../src/dialects/index.ts'
+import { dialectOf } from '../../../src/dialects/codecs.ts'
 import type { AttemptControl } from '../../../src/front/gateway/answer-receiver.ts'
 import { StreamRelay } from '../../../src/front/gateway/stream-relay.ts'
 import type { FakeExchange } from '../../support/fake-exchange.ts'

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
 import type { Deployment } from '../../../src/shared/core/deployment.ts'
-import { ENDPOINTS } from '../../../src/shared/core/endpoint.ts'
+import { ENDPOINTS } from '../../../src/shared/endpoints/index.ts'
 import type { UpstreamDialectName } from '../../../src/shared/core/endpoint.ts'
 import { buildUpstreamRequest } from '../../../src/front/gateway/upstream-request.ts'
 import type { UpstreamRequest } from '../../../src/front/upstream/upstream-client.ts'

@@ -1,5 +1,4 @@
 import { describe, expect, it } from 'vitest'
-import type { EndpointName } from '../../../src/shared/core/endpoint.ts'
 import { bytesOf, refusal, validate } from './refusal.ts'
 
 const user = { role: 'user', content: 'Hello' }
@@ -9,20 +8,20 @@ const messages = { model: 'm', max_tokens: 10, messages: [user] }
 /** Body, pointer of the bad field, message. */
 type Refused = readonly [body: unknown, param: string, message: string]
 
-function refuses(endpoint: EndpointName, cases: readonly Refused[]): void {
+function refuses(endpoint: string, cases: readonly Refused[]): void {
   it.each(cases)('refuses %j at %s: %s', (body, param, message) => {
     expect(refusal(endpoint, body)).toMatchObject({ code: 'INVALID_FIELD', status: 400, param, message })
   })
 }
 
-function accepts(endpoint: EndpointName, cases: readonly unknown[]): void {
+function accepts(endpoint: string, cases: readonly unknown[]): void {
   it.each(cases)('accepts %j', (body) => {
     expect(refusal(endpoint, body)).toBeNull()
   })
 }
 
 /** The rules that hold in both dialects; `valid` is a body of the endpoint. */
-function commonRules(endpoint: EndpointName, valid: { messages: unknown[] }): void {
+function commonRules(endpoint: string, valid: { messages: unknown[] }): void {
   refuses(endpoint, [
     [[valid], '', 'The body must be an object.'],
     ['null', '', 'The body must be an object.'],
@@ -285,7 +284,7 @@ describe('names that must not stand', () => {
   const inPart = (members: string) => inMessage(`"role":"user","content":[{${members}}]`)
   const valid = '"messages":[{"role":"user","content":"x"}]'
 
-  const duplicates: readonly (readonly [EndpointName, string, string, string])[] = [
+  const duplicates: readonly (readonly [string, string, string, string])[] = [
     ['chat.completions', around(`"model":"n",${valid}`), '/model', 'model is given twice.'],
     ['chat.completions', around(`"mod\\u0065l":"n",${valid}`), '/model', 'model is given twice.'],
     ['chat.completions', around(`${valid},"é":1,"\\u00e9":2`), '/é', 'é is given twice.'],

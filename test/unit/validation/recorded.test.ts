@@ -1,6 +1,5 @@
 import { readFileSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
-import type { EndpointName } from '../../../src/shared/core/endpoint.ts'
 import { refusal, validate } from './refusal.ts'
 
 interface RecordedCase {
@@ -16,8 +15,8 @@ const index = JSON.parse(readFileSync(new URL('index.json', recorded), 'utf8')) 
 
 const requests = index.cases.flatMap(({ id, protocol, operation, request, response }) => {
   if (request?.file === undefined || !['openai-chat', 'anthropic-messages'].includes(protocol)) return []
-  const messages: EndpointName = operation === 'count_tokens' ? 'messages.count_tokens' : 'messages'
-  const endpoint: EndpointName = protocol === 'openai-chat' ? 'chat.completions' : messages
+  const messages: string = operation === 'count_tokens' ? 'messages.count_tokens' : 'messages'
+  const endpoint: string = protocol === 'openai-chat' ? 'chat.completions' : messages
   return [{ id, endpoint, status: response.status, body: readFileSync(new URL(request.file, recorded)) }]
 })
 const answered = requests.filter(({ status }) => status === 200)

@@ -1,4 +1,3 @@
-import type { EndpointName } from '../../../src/shared/core/endpoint.ts'
 import { GatewayError } from '../../../src/shared/core/errors.ts'
 import { createValidator } from '../../../src/front/validation/validate.ts'
 
@@ -7,7 +6,7 @@ const validator = createValidator({ maxDepth: 64, maxElements: 1_000_000 })
 export const validate = validator.validate.bind(validator)
 
 /** The error that a body meets; null when it passes. Whatever is not a GatewayError is a crash and goes on. */
-export function refusal(endpoint: EndpointName, body: unknown): GatewayError | null {
+export function refusal(endpoint: string, body: unknown): GatewayError | null {
   try {
     validate(endpoint, bytesOf(body))
     return null

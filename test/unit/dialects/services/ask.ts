@@ -1,6 +1,5 @@
 import { expect } from 'vitest'
 import type { BufferedAnswer } from '../../../../src/shared/core/dialect.ts'
-import type { EndpointName } from '../../../../src/shared/core/endpoint.ts'
 import { GatewayError } from '../../../../src/shared/core/errors.ts'
 import type { ServiceProtocol, ServiceRules } from '../../../../src/shared/core/service.ts'
 import { buildCalls, readCalls } from '../../../../src/dialects/services/calls.ts'
@@ -18,12 +17,7 @@ export interface Asked {
 }
 
 /** A client's request in the words of a service; its model is called `m` here and `u` there. */
-export function ask(
-  endpoint: EndpointName,
-  protocol: ServiceProtocol,
-  request: object,
-  rules: ServiceRules = {},
-): Asked {
+export function ask(endpoint: string, protocol: ServiceProtocol, request: object, rules: ServiceRules = {}): Asked {
   const body = validator.validate(endpoint, Buffer.from(JSON.stringify({ model: 'm', ...request })))
   const { bodies, sizes, dropped, documents = null } = buildCalls(body.bytes, { protocol, rules, model: 'u' })
   const { expected } = body

@@ -1,7 +1,8 @@
 import { readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { describe, expect, it } from 'vitest'
-import { SERVICE_PROTOCOLS } from '../../../../src/shared/core/service.ts'
+import { SERVICES } from '../../../../src/shared/core/service.ts'
+import type { ProtocolOf } from '../../../../src/shared/core/service.ts'
 import type { ServiceRules } from '../../../../src/shared/core/service.ts'
 import fc from '../../../support/fast-check.ts'
 import type { Json } from '../../../support/plain-json.ts'
@@ -9,7 +10,7 @@ import { loadUpstreamFixtures } from '../../../support/recorded-fixtures.ts'
 import { ask as askService, refusalOf, shown } from './ask.ts'
 import type { Asked } from './ask.ts'
 
-type Protocol = (typeof SERVICE_PROTOCOLS)['embeddings'][number]
+type Protocol = ProtocolOf<'embeddings'>
 
 const ask = (protocol: Protocol, request: object, rules: ServiceRules = {}): Asked =>
   askService('embeddings', protocol, request, rules)
@@ -128,7 +129,7 @@ describe('what each service is asked', () => {
 })
 
 describe('what cannot be asked', () => {
-  const others = SERVICE_PROTOCOLS.embeddings.filter((protocol) => protocol !== 'openai-embeddings')
+  const others = SERVICES.embeddings.protocols.filter((protocol) => protocol !== 'openai-embeddings')
 
   it.each(others)('tokens, of %s', (protocol) => {
     for (const input of [
@@ -166,7 +167,7 @@ describe('what cannot be asked', () => {
 })
 
 describe('what comes back', () => {
-  const protocols = SERVICE_PROTOCOLS.embeddings.map((protocol) => [protocol] as const)
+  const protocols = SERVICES.embeddings.protocols.map((protocol) => [protocol] as const)
 
   it.each(protocols)('of %s is as one answer, however many calls it took', (protocol) => {
     fc.assert(

@@ -1,12 +1,13 @@
 import { describe, expect, it } from 'vitest'
-import { SERVICE_PROTOCOLS } from '../../../../src/shared/core/service.ts'
+import { SERVICES } from '../../../../src/shared/core/service.ts'
+import type { ProtocolOf } from '../../../../src/shared/core/service.ts'
 import type { ServiceRules } from '../../../../src/shared/core/service.ts'
 import type { Json } from '../../../support/plain-json.ts'
 import { loadUpstreamFixtures } from '../../../support/recorded-fixtures.ts'
 import { ask as askService, shown } from './ask.ts'
 import type { Asked } from './ask.ts'
 
-type Protocol = (typeof SERVICE_PROTOCOLS)['images'][number]
+type Protocol = ProtocolOf<'images'>
 
 const ask = (protocol: Protocol, request: object, rules: ServiceRules = {}): Asked =>
   askService('images.generations', protocol, { prompt: 'a cat', ...request }, rules)
@@ -104,7 +105,7 @@ describe('what each service is asked', () => {
 })
 
 describe('what comes back', () => {
-  const protocols = SERVICE_PROTOCOLS.images.map((protocol) => [protocol] as const)
+  const protocols = SERVICES.images.protocols.map((protocol) => [protocol] as const)
 
   it.each(protocols)('of %s has URLs, of all calls', (protocol) => {
     const asked = ask(protocol, { n: 5 })

@@ -1,7 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { knownProvider } from '../../../../src/shared/config/providers/known.ts'
 import { defaultServices } from '../../../../src/shared/config/services.ts'
-import type { EndpointName } from '../../../../src/shared/core/endpoint.ts'
 import { serviceOf } from '../../../../src/shared/core/service.ts'
 import type { Service, ServiceName } from '../../../../src/shared/core/service.ts'
 import type { Json } from '../../../support/plain-json.ts'
@@ -30,7 +29,7 @@ function serviceFor(provider: string, name: ServiceName, model: string): Service
 function cases(
   endpoint: 'embeddings' | 'rerank' | 'images',
 ): Array<[id: string, request: Json, answer: Json, asked: Asked]> {
-  const name: EndpointName = endpoint === 'images' ? 'images.generations' : endpoint
+  const name: string = endpoint === 'images' ? 'images.generations' : endpoint
   return loadEndpointFixtures(endpoint).flatMap(({ id, provider, request, response, status }) => {
     if (request === null || status !== 200) return []
     const recorded = JSON.parse(request.toString())

@@ -1,11 +1,12 @@
 import { describe, expect, it } from 'vitest'
-import { SERVICE_PROTOCOLS } from '../../../../src/shared/core/service.ts'
+import { SERVICES } from '../../../../src/shared/core/service.ts'
+import type { ProtocolOf } from '../../../../src/shared/core/service.ts'
 import type { Json } from '../../../support/plain-json.ts'
 import { loadEndpointFixtures } from '../../../support/recorded-fixtures.ts'
 import { ask as askService, refusalOf, shown } from './ask.ts'
 import type { Asked } from './ask.ts'
 
-type Protocol = (typeof SERVICE_PROTOCOLS)['rerank'][number]
+type Protocol = ProtocolOf<'rerank'>
 
 const ask = (protocol: Protocol, request: object): Asked => askService('rerank', protocol, { query: 'q', ...request })
 
@@ -76,7 +77,7 @@ describe('what comes back', () => {
     [{ error: { message: 'boom' } }],
     [null],
   ])('is no answer: %j', (answer) => {
-    for (const protocol of SERVICE_PROTOCOLS.rerank) {
+    for (const protocol of SERVICES.rerank.protocols) {
       expect(ask(protocol, { documents: ['a', 'b'] }).answered(answer).failure).not.toBeNull()
     }
   })

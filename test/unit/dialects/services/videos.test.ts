@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { SERVICE_PROTOCOLS } from '../../../../src/shared/core/service.ts'
+import { SERVICES } from '../../../../src/shared/core/service.ts'
 import type { VideoProtocol } from '../../../../src/shared/core/service.ts'
 import { videoCodec } from '../../../../src/dialects/videos/codecs.ts'
 import type { Json } from '../../../support/plain-json.ts'
@@ -135,7 +135,7 @@ describe('a look at a job', () => {
   })
 
   it('that shows no object is none', () => {
-    for (const protocol of SERVICE_PROTOCOLS.videos) {
+    for (const protocol of SERVICES.videos.protocols) {
       for (const answer of [[], 'x', null, 1]) {
         expect(() => videoCodec(protocol).parseLook(answer)).toThrow(SyntaxError)
       }

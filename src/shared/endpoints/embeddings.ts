@@ -1,6 +1,8 @@
 import { Type } from 'typebox'
 import type { Static } from 'typebox'
-import { nullable } from './nullable.ts'
+import { nullable } from '../api/nullable.ts'
+import type { RequestFields } from '../core/request-body.ts'
+import { PLAIN_FIELDS, serviceEndpoint } from './declare.ts'
 
 /** A text, tokens, or a list of either; some services take objects that hold a text or a picture. */
 export type EmbeddingInput = string | ReadonlyArray<string | number | readonly number[] | object>
@@ -56,3 +58,30 @@ export const Embeddings = Type.Object(
   { description: 'One vector for each input, in order.' },
 )
 export type Embeddings = Static<typeof Embeddings>
+
+export const embeddings = serviceEndpoint('embeddings', {
+  operation: 'embed',
+  name: 'embeddings',
+  summary: 'Embed texts',
+  body: EmbeddingsRequest,
+  example: { model: 'sim-embed', input: ['A text', 'Another one'] },
+  answer: Embeddings,
+  fields: fieldsOf,
+})
+
+function fieldsOf(request: EmbeddingsRequest): RequestFields {
+  const { model, input } = request
+  const tokens = typeof input !== 'string' && typeof input[0] === 'number'
+  const inputs = typeof input === 'string' || tokens ? 1 : input.length
+  return { ...PLAIN_FIELDS, model, expected: { kind: 'embeddings', encoding: encodingOf(request), inputs } }
+}
+
+/** Voyage and Jina have vectors of other numbers than float32, under names of their own: those stay as they come. */
+function encodingOf(
+  request: EmbeddingsRequest & { output_dtype?: unknown; embedding_type?: unknown },
+): 'float' | 'base64' | 'as-is' {
+  const numbers = request.output_dtype ?? request.embedding_type ?? 'float'
+  const format = request.encoding_format ?? 'float'
+  if (numbers !== 'float' || (format !== 'float' && format !== 'base64')) return 'as-is'
+  return format
+}

@@ -1,6 +1,8 @@
 import { Type } from 'typebox'
 import type { Static } from 'typebox'
-import { nullable, stringOrArray } from './nullable.ts'
+import { nullable, stringOrArray } from '../api/nullable.ts'
+import type { RequestFields } from '../core/request-body.ts'
+import { conversationEndpoint } from './declare.ts'
 
 const LARGEST_INTEGER = 2_147_483_647
 
@@ -127,3 +129,33 @@ export const MessageStreamEvent = Type.Unsafe<MessageStreamEvent>({
   discriminator: { propertyName: 'type' },
   oneOf: streamEvents,
 })
+
+export const messages = conversationEndpoint('/v1/messages', {
+  operation: 'message',
+  name: 'messages',
+  summary: 'Answer a conversation (messages protocol)',
+  isAliased: true,
+  dialect: 'anthropic-messages',
+  servedBy: 'any',
+  body: MessagesRequest,
+  example: { model: 'sim-claude', max_tokens: 100, stream: true, messages: [{ role: 'user', content: 'Say hello' }] },
+  answer: Message,
+  event: MessageStreamEvent,
+  fields: (request) => promptFieldsOf(request, request.stream ?? false, request.max_tokens),
+})
+
+export function promptFieldsOf(
+  request: Pick<MessagesRequest, 'model' | 'tools'>,
+  stream: boolean,
+  maxOutputTokens: number | null,
+): RequestFields {
+  return {
+    model: request.model,
+    stream,
+    wantsUsage: true,
+    maxOutputTokens,
+    choices: 1,
+    hasTools: (request.tools?.length ?? 0) > 0,
+    expected: null,
+  }
+}

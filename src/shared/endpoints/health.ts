@@ -1,5 +1,6 @@
 import { Type } from 'typebox'
 import type { Static } from 'typebox'
+import { openEndpoint } from './declare.ts'
 
 const Percentage = (description: string) => Type.String({ description, pattern: '^\\d{1,3}\\.\\d%$' })
 
@@ -59,3 +60,24 @@ export const Readiness = Type.Object({
   }),
 })
 export type Readiness = Static<typeof Readiness>
+
+export const health = openEndpoint('/health', {
+  operation: 'health',
+  tag: 'Health',
+  summary: 'How the gateway does',
+  answer: Health,
+})
+
+export const liveness = openEndpoint('/health/live', {
+  operation: 'liveness',
+  tag: 'Health',
+  summary: 'The process is there',
+  answer: Liveness,
+})
+
+export const readiness = openEndpoint('/health/ready', {
+  operation: 'readiness',
+  tag: 'Health',
+  summary: 'The gateway takes requests',
+  answer: Readiness,
+})

@@ -1,6 +1,9 @@
 import { Type } from 'typebox'
 import type { Static } from 'typebox'
-import { nullable } from './nullable.ts'
+import { nullable } from '../api/nullable.ts'
+import { GatewayError } from '../core/errors.ts'
+import type { RequestFields } from '../core/request-body.ts'
+import { PLAIN_FIELDS, serviceEndpoint } from './declare.ts'
 
 /** POST /v1/images/generations. A null is the same as leaving the field out; fields not named here pass through. */
 export const ImagesRequest = Type.Object(
@@ -45,3 +48,27 @@ export const Images = Type.Object(
   { description: 'The images.' },
 )
 export type Images = Static<typeof Images>
+
+export const images = serviceEndpoint('images', {
+  operation: 'generateImages',
+  name: 'images.generations',
+  summary: 'Make images',
+  body: ImagesRequest,
+  example: { model: 'sim-image', prompt: 'A sluice at dawn' },
+  answer: Images,
+  fields: fieldsOf,
+})
+
+function fieldsOf(request: ImagesRequest): RequestFields {
+  if (request.stream === true) {
+    throw new GatewayError('INVALID_FIELD', { param: '/stream', message: 'stream must be false: images come whole.' })
+  }
+  return {
+    ...PLAIN_FIELDS,
+    model: request.model,
+    // Some models count the picture in tokens, thousands of them.
+    maxOutputTokens: null,
+    choices: request.n ?? 1,
+    expected: { kind: 'images', wantsUrl: request.response_format !== 'b64_json', count: request.n ?? 1 },
+  }
+}

@@ -1,6 +1,7 @@
 import { Type } from 'typebox'
 import type { Static } from 'typebox'
-import { nullable } from './nullable.ts'
+import { nullable } from '../api/nullable.ts'
+import { PLAIN_FIELDS, serviceEndpoint } from './declare.ts'
 
 /** POST /v1/rerank. A null is the same as leaving the field out; fields not named here pass through. */
 export const RerankRequest = Type.Object(
@@ -40,3 +41,23 @@ export const Ranking = Type.Object(
   { description: 'Documents by relevance.' },
 )
 export type Ranking = Static<typeof Ranking>
+
+export const rerank = serviceEndpoint('rerank', {
+  operation: 'rerank',
+  name: 'rerank',
+  summary: 'Order documents by how well they answer a query',
+  body: RerankRequest,
+  example: { model: 'sim-rerank', query: 'What is a sluice?', documents: ['A gate for water.', 'A kind of bread.'] },
+  answer: Ranking,
+  fields: (request) => ({
+    ...PLAIN_FIELDS,
+    model: request.model,
+    expected: {
+      kind: 'rerank',
+      documents: request.documents.length,
+      topN: request.top_n ?? null,
+      showsDocuments: request.return_documents ?? true,
+      wantsDocuments: request.return_documents ?? false,
+    },
+  }),
+})

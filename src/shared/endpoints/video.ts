@@ -1,6 +1,7 @@
 import { Type } from 'typebox'
 import type { Static } from 'typebox'
-import { nullable } from './nullable.ts'
+import { nullable } from '../api/nullable.ts'
+import { localEndpoint, openEndpoint, PLAIN_FIELDS, serviceEndpoint } from './declare.ts'
 
 /** POST /v1/video/generations. A null is the same as leaving the field out; fields not named here pass through. */
 export const VideoRequest = Type.Object(
@@ -60,3 +61,37 @@ export const Video = Type.Object(
   { description: 'A video, or the job that makes it.' },
 )
 export type Video = Static<typeof Video>
+
+export const video = serviceEndpoint('videos', {
+  operation: 'generateVideo',
+  name: 'video.generations',
+  summary: 'Make a video',
+  beginsJob: true,
+  body: VideoRequest,
+  example: { model: 'sim-video', prompt: 'A sluice opens' },
+  answer: Video,
+  fields: (request) => ({
+    ...PLAIN_FIELDS,
+    model: request.model,
+    expected: { kind: 'video', waits: request.async !== true },
+  }),
+})
+
+export const videoJob = localEndpoint('/v1/video/generations/{id}', {
+  operation: 'video',
+  name: 'video.get',
+  summary: 'A video that was asked for before',
+  answer: Video,
+})
+
+export const videoContent = openEndpoint('/v1/video/generations/{id}/content', {
+  operation: 'videoContent',
+  tag: 'Models',
+  summary: 'The video itself, by the link of its job',
+  query: Type.Object({
+    expires: Type.Integer({ description: 'Unix time in seconds.' }),
+    signature: Type.String(),
+  }),
+  answer: null,
+  media: 'video/mp4',
+})

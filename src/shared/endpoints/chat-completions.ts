@@ -1,6 +1,8 @@
 import { Type } from 'typebox'
 import type { Static, TProperties } from 'typebox'
-import { nullable, stringOrArray } from './nullable.ts'
+import { nullable, stringOrArray } from '../api/nullable.ts'
+import type { RequestFields } from '../core/request-body.ts'
+import { conversationEndpoint } from './declare.ts'
 
 /** Above this an integer is surely a mistake, and arithmetic with it would not be exact any more. */
 const LARGEST_INTEGER = 2_147_483_647
@@ -214,3 +216,31 @@ export const ChatCompletionChunk = Type.Object(
   { description: 'One event of a streamed answer; the stream ends with the event [DONE].' },
 )
 export type ChatCompletionChunk = Static<typeof ChatCompletionChunk>
+
+export const chat = conversationEndpoint('/v1/chat/completions', {
+  operation: 'chatCompletion',
+  name: 'chat.completions',
+  summary: 'Answer a conversation (chat-completions protocol)',
+  dialect: 'openai-chat',
+  servedBy: 'any',
+  body: ChatCompletionRequest,
+  example: { model: 'sim-gpt', stream: true, messages: [{ role: 'user', content: 'Say hello' }] },
+  answer: ChatCompletion,
+  event: ChatCompletionChunk,
+  fields: fieldsOf,
+})
+
+function fieldsOf(request: ChatCompletionRequest): RequestFields {
+  const older = request.max_tokens ?? null
+  const newer = request.max_completion_tokens ?? null
+  return {
+    model: request.model,
+    stream: request.stream ?? false,
+    wantsUsage: request.stream_options?.include_usage ?? false,
+    // Which of the two an upstream obeys is its own affair: reserve for the larger.
+    maxOutputTokens: older !== null && newer !== null ? Math.max(older, newer) : (newer ?? older),
+    choices: request.n ?? 1,
+    hasTools: (request.tools?.length ?? 0) > 0,
+    expected: null,
+  }
+}

@@ -1,5 +1,6 @@
 import { Type } from 'typebox'
 import type { Static, TSchema } from 'typebox'
+import { localEndpoint } from './declare.ts'
 
 /** Null: not known. */
 const unknownOr = <Schema extends TSchema>(schema: Schema) => Type.Union([schema, Type.Null()])
@@ -73,3 +74,21 @@ export const ModelList = Type.Object(
   { description: 'All models that the key may use.' },
 )
 export type ModelList = Static<typeof ModelList>
+
+export const modelList = localEndpoint('/v1/models', {
+  operation: 'models',
+  name: 'models.list',
+  summary: 'The models that this key may use',
+  isAliased: true,
+  query: ModelListQuery,
+  answer: ModelList,
+})
+
+export const model = localEndpoint('/v1/models/{id}', {
+  operation: 'model',
+  name: 'models.get',
+  summary: 'One model',
+  isAliased: true,
+  takesSlashes: true,
+  answer: ModelEntry,
+})

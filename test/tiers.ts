@@ -44,6 +44,7 @@ const DOSED_PARTS = [
   'test/integration/store/postgres.test.ts',
   'test/unit/limits/far-limits.test.ts',
   'test/unit/limits/leases.test.ts',
+  'test/unit/limits/places-through-kills.test.ts',
 ]
 
 export const DOSED = [...DOSED_GATEWAYS, ...DOSED_PARTS]

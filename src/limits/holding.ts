@@ -129,7 +129,7 @@ export class Holding {
   /** The most to be held since the limit fell; null once no more is held. */
   #ceiling: number | null = null
   /** Places that nobody held when the authority spoke last. */
-  #placesSaid: { readonly left: number; readonly atMs: number } | null = null
+  #placesSaid: { left: number; readonly atMs: number } | null = null
   #contended = false
   /** Held when the authority went away, places. */
   #heldBefore = 0
@@ -280,6 +280,11 @@ export class Holding {
     if (grant.amount === 0 && grant.retryAtMs > 0) this.#refuseWaiters(grant.retryAtMs, nowMs)
     const next = this.#waiters[0]
     if (next !== undefined) this.askFor(next.need)
+  }
+
+  /** All places are free again. */
+  placesLeft(left: number, nowMs: number): void {
+    if (this.kind === 'places') this.#placesSaid = { left, atMs: nowMs }
   }
 
   acknowledged(amount: number, state: AllowanceState | null): void {
@@ -439,6 +444,7 @@ export class Holding {
 
   #giveBack(amount: number): void {
     this.#free -= amount
+    if (this.#placesSaid !== null) this.#placesSaid.left += amount
     if (this.held <= this.#heldBefore) this.#borrowed = 0
     this.#desk.giveBack(this, amount)
   }

@@ -168,6 +168,8 @@ export class LeaseBook implements Desk {
     if (this.#aloneAtMs > -Infinity) this.#aloneAtMs = nowMs + SETTLE_MS
     const awayMs = this.isShared ? nowMs - this.#lostMs : 0
     const reunion = { remembers, keepsLeases: this.isShared && !this.#linkBroke, awayMs }
+    // Handed back meanwhile: no part of what is told to be held.
+    this.#returns = []
     this.#linkBroke = false
     this.#epoch = epoch
     this.#connected = true
@@ -218,6 +220,7 @@ export class LeaseBook implements Desk {
     const nowMs = this.clock.now()
     this.#heardMs = nowMs
     if (reply.sequence !== null) this.#acknowledge(reply)
+    for (const { allowance, left } of reply.states) this.#holdings.get(allowance)?.placesLeft(left, nowMs)
     // It grants, or refuses: from now on others can have what it does not give to this process.
     if (reply.grants.some(({ amount, retryAtMs }) => amount > 0 || retryAtMs > 0)) this.#goesOnUntilMs = -Infinity
     for (const grant of reply.grants) {

@@ -9,7 +9,7 @@ import type {
 import { cellOf, WINDOW_SECONDS } from '../core/allowance.ts'
 import type { Clock } from '../core/clock.ts'
 import { BudgetUse } from './budget-use.ts'
-import { EVEN_MS, OUTDATED_MS, SHARES_MS, WindowUse } from './window-use.ts'
+import { HALF_EVEN_MS, OUTDATED_MS, SHARES_MS, WindowUse } from './window-use.ts'
 
 /** What a holding wants to be said to the authority; said with the next message. */
 export interface Desk {
@@ -89,6 +89,8 @@ const BUSY_MS = 1_000
  * others need of it they get: it is recalled.
  */
 const SHARED_BUSY_MS = 4_000
+/** Windows last longer, for when Redis goes away. */
+const SHARED_WINDOW_MS = 16_000
 /** After so many times as long without an ask nothing is known of the rate any more. */
 const QUIET = 5
 /** And a slice is for so many at least, half of which stays where nothing is used for a while. */
@@ -267,6 +269,7 @@ export class Holding {
   }
 
   granted(grant: LeaseGrant, nowMs: number): void {
+    const wasAsked = this.#asking
     this.#asking = false
     if (this.#use === null) this.#placesSaid = { left: grant.left, atMs: nowMs }
     else this.#use.learn(grant, nowMs)
@@ -274,7 +277,8 @@ export class Holding {
     // The authority knows what is left, whoever has had more than a share of it.
     if (grant.amount > 0) this.#ceiling = null
     // Where less is to be had than was wanted, it is no use to ask for more.
-    if (grant.amount < this.#unit * this.#ahead) this.#ahead = Math.max(1, Math.floor(grant.amount / this.#unit))
+    if (wasAsked && grant.amount < this.#unit * this.#ahead)
+      this.#ahead = Math.max(1, Math.floor(grant.amount / this.#unit))
     if (grant.amount > 0) this.#refusal = null
     this.#serveWaiters(nowMs)
     if (grant.amount === 0 && grant.retryAtMs > 0) this.#refuseWaiters(grant.retryAtMs, nowMs)
@@ -378,13 +382,14 @@ export class Holding {
   resume({ remembers, keepsLeases, awayMs }: Reunion, nowMs: number): HoldingState {
     if (this.kind === 'places' && this.#desk.isShared) this.#borrowed += Math.max(0, -this.#free)
     if (this.#free < 0 || (this.kind === 'window' && remembers && !keepsLeases)) this.#free = 0
-    if (awayMs >= EVEN_MS && this.#use instanceof WindowUse) this.#use.keepEven(nowMs)
+    if (awayMs >= HALF_EVEN_MS && this.#use instanceof WindowUse) this.#use.keepEven(nowMs)
     return {
       allowance: this.id,
       kind: this.kind,
       limit: this.limit,
-      held: this.held,
-      used: this.#use?.resume(remembers, nowMs) ?? [],
+      // What was drawn since is told next.
+      held: this.held + (remembers && keepsLeases ? (this.#use?.drawn ?? 0) : 0),
+      used: this.#use?.resume(remembers, nowMs, keepsLeases) ?? [],
     }
   }
 
@@ -420,7 +425,8 @@ export class Holding {
   }
 
   get #busyMs(): number {
-    return this.#desk.isShared ? SHARED_BUSY_MS : BUSY_MS
+    if (!this.#desk.isShared) return BUSY_MS
+    return this.kind === 'window' ? SHARED_WINDOW_MS : SHARED_BUSY_MS
   }
 
   #askAhead(need: number, nowMs: number): void {

@@ -47,6 +47,7 @@ const DOSED_PARTS = [
   'test/unit/limits/budgets.test.ts',
   'test/unit/limits/far-limits.test.ts',
   'test/unit/limits/leases.test.ts',
+  'test/unit/limits/places-through-kills.test.ts',
   'test/unit/scheduling/histories.test.ts',
 ]
 

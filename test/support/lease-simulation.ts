@@ -15,6 +15,7 @@ const BUDGET_EVERY_MS = 40
 /** So many refusals in a row, and nothing is left of a budget. */
 const USED_UP = 200
 /** Demand, as a part of the limit, for a while at a time. */
+const PHASES = [2, 8, 20, 60]
 const DEMANDS = [0.3, 0.8, 0.95, 1.2, 1.5, 2.5]
 
 export interface SimulationOptions {
@@ -53,6 +54,10 @@ export interface SimulationResult {
   readonly share: number
   /** By key, the same. */
   readonly shares: readonly number[]
+  /** Of all keys together, in the same way, what one admits that knows everything but for outages, in which each front has a part. */
+  readonly possible: number
+  /** How much less was admitted than `share` compares it with, ÷ all of that, by seconds since Redis went away or was there again. */
+  readonly missing: Readonly<Record<string, number>>
   /** Of all keys with places: the most at the same time ÷ the limit. */
   readonly mostAtOnce: number
   /** Of all budgets: the most that was used and held for requests under way ÷ the limit. */
@@ -95,6 +100,49 @@ class Times {
   }
 }
 
+/** Admits by what all have used while Redis is there; while it is away each front has what it used, and by its demand a part of the rest. */
+class PartedLimiter {
+  readonly #limit: number
+  readonly #all = new Times()
+  readonly #used: Times[]
+  readonly #asked: Times[]
+  #parts: number[] | null = null
+
+  constructor(limit: number, fronts: number) {
+    this.#limit = limit
+    this.#used = Array.from({ length: fronts }, () => new Times())
+    this.#asked = Array.from({ length: fronts }, () => new Times())
+  }
+
+  get size(): number {
+    return this.#all.size
+  }
+
+  ask(front: number, isAway: boolean, atMs: number): void {
+    this.#asked[front]?.add(atMs)
+    if (!isAway) this.#parts = null
+    else this.#parts ??= this.#split(atMs)
+    const used = this.#used[front] as Times
+    const isLeft =
+      this.#parts === null ? this.#all.recent(atMs) < this.#limit : used.recent(atMs) < (this.#parts[front] ?? 0)
+    if (!isLeft) return
+    used.add(atMs)
+    this.#all.add(atMs)
+  }
+
+  #split(atMs: number): number[] {
+    const asked = this.#asked.map((times) => times.recent(atMs) + 1)
+    const sum = asked.reduce((all, one) => all + one, 0)
+    const left = this.#limit - this.#all.recent(atMs)
+    let before = 0
+    return this.#used.map((times, front) => {
+      const from = Math.round((left * before) / sum)
+      before += asked[front] ?? 0
+      return times.recent(atMs) + Math.round((left * before) / sum) - from
+    })
+  }
+}
+
 /** Many machines under changing load and faults, in simulated time, on a real Redis. */
 export async function simulateLeases(options: SimulationOptions): Promise<SimulationResult> {
   const { seed, lane, nodes, fronts, faults } = options
@@ -112,6 +160,15 @@ export async function simulateLeases(options: SimulationOptions): Promise<Simula
   })
   await world.settle()
   const startMs = world.nowMs
+  let turnedMs = -Infinity
+  const missing: Record<string, number> = {}
+  const miss = (amount: number): void => {
+    const seconds = (world.nowMs - turnedMs) / 1_000
+    const bound = PHASES.find((phase) => seconds < phase)
+    const phase = bound === undefined ? 'later' : `< ${bound} s`
+    const name = `${world.redisAway ? 'away' : 'here'} ${phase}`
+    missing[name] = (missing[name] ?? 0) + amount
+  }
   const limiters = new WeakMap<LeaseBook, Admissions>()
   const limiterOf = (book: LeaseBook): Admissions => {
     let limiter = limiters.get(book)
@@ -131,6 +188,7 @@ export async function simulateLeases(options: SimulationOptions): Promise<Simula
     const caller = principal(`window-${index}`, { requestsPerMinute: limit })
     const admitted = new Times()
     const exact = new Times()
+    const parted = new PartedLimiter(limit, nodes * fronts)
     let demand = 1
     const change = (): void => {
       demand = DEMANDS[random.between(0, DEMANDS.length - 1)] ?? 1
@@ -143,13 +201,18 @@ export async function simulateLeases(options: SimulationOptions): Promise<Simula
       world.after(draw(WINDOW_MS / (limit * demand)), one)
       const front = anyFront(random.next() < 0.3 ? favourite : null)
       if (front === undefined) return
-      if (exact.recent(world.nowMs) < limit) exact.add(world.nowMs)
+      parted.ask(world.fronts.indexOf(front), world.redisAway, world.nowMs)
+      if (exact.recent(world.nowMs) < limit) {
+        exact.add(world.nowMs)
+        miss(1)
+      }
       admit(limiterOf(front.book), caller, front.node.skewMs, () => {
         admitted.add(world.nowMs)
+        miss(-1)
       })
     }
     world.after(draw(1_000), one)
-    return { limit, caller, admitted, exact }
+    return { limit, caller, admitted, exact, parted }
   })
 
   const admit = (limiter: Admissions, caller: Principal, skewMs: number, onAdmitted: () => void): void => {
@@ -261,8 +324,10 @@ export async function simulateLeases(options: SimulationOptions): Promise<Simula
       const lastsMs = 300 + random.next() * ((faults.longestOutageMs ?? 12_300) - 300)
       world.after(lastsMs + draw(faults.outageEveryMs) + (faults.calmMs ?? 90_000), outage)
       world.redisAway = true
+      turnedMs = world.nowMs
       world.after(lastsMs, () => {
         world.redisAway = false
+        turnedMs = world.nowMs
       })
     }
     if (Number.isFinite(faults.outageEveryMs)) world.after(draw(faults.outageEveryMs), outage)
@@ -296,13 +361,17 @@ export async function simulateLeases(options: SimulationOptions): Promise<Simula
   }
   if (world.faults.length > 0) throw world.faults[0]
 
-  const exact = windows.reduce((sum, window) => sum + window.exact.size, 0)
+  const sumOf = (sizeOf: (window: (typeof windows)[number]) => number): number =>
+    windows.reduce((sum, window) => sum + sizeOf(window), 0)
+  const exact = sumOf((window) => window.exact.size)
   return {
     admitted: total(),
     simulatedMs,
     worstWindow,
     share: total() / exact,
     shares: windows.map((window) => window.admitted.size / window.exact.size),
+    possible: sumOf((window) => window.parted.size) / exact,
+    missing: Object.fromEntries(Object.entries(missing).map(([phase, amount]) => [phase, amount / exact])),
     mostSpent: books.most,
     months,
     leastSpent,

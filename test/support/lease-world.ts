@@ -28,6 +28,8 @@ export interface WorldFront {
   book: LeaseBook
   /** Raised with every crash: what was under way is gone. */
   incarnation: number
+  /** Its event loop is held up until then. */
+  stalledUntilMs: number
 }
 
 /** One machine: its fronts and the authority they talk to. */
@@ -151,18 +153,40 @@ export class LeaseWorld {
   restartAuthority(awayMs: number, node: WorldNode = this.#first()): void {
     node.restarts += 1
     node.authority = null
-    for (const front of node.fronts) front.book.unlinked()
+    for (const front of node.fronts) {
+      const { book } = front
+      this.#whenAwake(front, () => {
+        book.unlinked()
+      })
+    }
     this.after(awayMs, () => {
+      if (node.authority !== null) return
       const authority = this.#startAuthority(node, true)
       for (const front of node.fronts) {
         this.after(this.#random() * (this.#options.greetMs ?? 500), () => {
-          this.#greet(front)
+          this.#whenAwake(front, () => {
+            this.#greet(front)
+          })
         })
       }
       this.after(2_000, () => {
         if (authority instanceof InProcessAuthority) authority.open()
       })
     })
+  }
+
+  /** A front does nothing for a while: its ticks and what it is sent come late. */
+  stall(front: WorldFront, forMs: number): void {
+    front.stalledUntilMs = Math.max(front.stalledUntilMs, this.nowMs + forMs)
+  }
+
+  #whenAwake(front: WorldFront, run: () => void): void {
+    if (this.nowMs >= front.stalledUntilMs) run()
+    else {
+      this.after(front.stalledUntilMs - this.nowMs, () => {
+        this.#whenAwake(front, run)
+      })
+    }
   }
 
   /** A front ends with all that it holds; an empty one takes its place. */
@@ -201,7 +225,8 @@ export class LeaseWorld {
     this.nodes.push(node)
     this.#startAuthority(node, false)
     for (let i = 0; i < this.#options.fronts; i++) {
-      const front: WorldFront = { name: `${name}-front-${i}`, node, incarnation: 0, book: null as unknown as LeaseBook }
+      const named = { name: `${name}-front-${i}`, node, incarnation: 0, stalledUntilMs: -Infinity }
+      const front: WorldFront = { ...named, book: null as unknown as LeaseBook }
       front.book = this.#makeBook(front)
       node.fronts.push(front)
       this.fronts.push(front)
@@ -216,7 +241,9 @@ export class LeaseWorld {
       if (front === undefined) return
       const copy = structuredClone(message)
       this.#carry(`down ${line}`, () => {
-        if (this.#lineOf(front) === line) front.book.receive(copy)
+        this.#whenAwake(front, () => {
+          if (this.#lineOf(front) === line) front.book.receive(copy)
+        })
       })
     }
     const { lane } = this.#options
@@ -254,7 +281,9 @@ export class LeaseWorld {
       for (const front of node.fronts) {
         const line = this.#lineOf(front)
         this.#carry(`down ${line}`, () => {
-          if (this.#lineOf(front) === line) act(front)
+          this.#whenAwake(front, () => {
+            if (this.#lineOf(front) === line) act(front)
+          })
         })
       }
     }
@@ -366,8 +395,8 @@ export class LeaseWorld {
     })
     const tick = (): void => {
       if (front.book !== book) return
-      book.tick()
-      this.after(this.#tickMs, tick)
+      if (this.nowMs >= front.stalledUntilMs) book.tick()
+      this.after(Math.max(this.#tickMs, front.stalledUntilMs - this.nowMs), tick)
     }
     this.after(this.#random() * TICK_MS, tick)
   }

@@ -9,6 +9,8 @@ const BUCKETS = 64
 export class Buckets {
   readonly #prefix: string
   readonly #epochs: string[] = []
+  /** When each closed last, by Redis's clock. */
+  readonly #closed: string[] = []
   #opensAtMs = 0
 
   constructor(prefix: string) {
@@ -35,11 +37,12 @@ export class Buckets {
     return this.#opensAtMs
   }
 
-  touches(nowArgument: string, freshEpoch: string): RedisCall[] {
+  /** @param hasTold the fronts of this machine have said what they did before each closing that is known */
+  touches(nowArgument: string, freshEpoch: string, node: string, hasTold: boolean): RedisCall[] {
     return Array.from({ length: BUCKETS }, (_, bucket) => ({
       script: SCRIPTS.touch,
       keys: [this.#tag(bucket)],
-      args: [nowArgument, freshEpoch],
+      args: [nowArgument, freshEpoch, node, hasTold ? (this.#closed[bucket] ?? '') : ''],
     }))
   }
 
@@ -49,9 +52,10 @@ export class Buckets {
     let redisNowMs = 0
     this.#opensAtMs = 0
     for (const [bucket, answer] of answers.entries()) {
-      const [epoch = '', opensAt, now] = String(answer).split(' ')
+      const [epoch = '', opensAt, now, closed = ''] = String(answer).split(' ')
       if (this.#epochs[bucket] !== epoch) lost.add(bucket)
       this.#epochs[bucket] = epoch
+      this.#closed[bucket] = closed
       this.#opensAtMs = Math.max(this.#opensAtMs, Number(opensAt))
       redisNowMs = Math.max(redisNowMs, Number(now))
     }

@@ -235,6 +235,7 @@ export class InProcessAuthority implements Authority {
     if (!this.#open) return
     const waiting: PendingAsk[] = []
     for (const ask of account.pending) {
+      if (account.kind === 'places') account.informed.add(ask.holder)
       const writer = this.#writer(ask.holder)
       if (account.budget?.knows(writer) === false) {
         waiting.push(ask)
@@ -250,6 +251,9 @@ export class InProcessAuthority implements Authority {
     }
     account.pending = waiting
     this.#calm(account)
+    if (account.held.size > 0) return
+    for (const holder of account.informed) this.#outbox(holder).states.push(account.state(nowMs))
+    account.informed.clear()
   }
 
   /** 0: the need cannot be met. */

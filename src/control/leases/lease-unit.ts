@@ -73,7 +73,11 @@ export class LeaseUnit {
   #recalled = false
   #cancelled = false
   #ask: LeaseAsk | null = null
-  #resumed: { readonly held: number; readonly used: ReadonlyArray<readonly [number, number]> } | null = null
+  #resumed: {
+    readonly held: number
+    readonly used: ReadonlyArray<readonly [number, number]>
+    readonly isWhole: boolean
+  } | null = null
   #requests: number[] = []
   #settled: SettledUse | null = null
   #heard = false
@@ -138,16 +142,21 @@ export class LeaseUnit {
   /**
    * Replaces what was held by what the holder says. What it drew since it was heard last was part of what it held, and counts as
    * used with the rest of that; of what it said before, only corrections stand. `used` is empty if those are remembered. What it says
-   * it used of a budget is all of it, those corrections included.
+   * it used of a budget is all of it, those corrections included. `isWhole`: what it drew is all known, and Redis need not take for
+   * used what is not held any more.
    */
-  resume(held: number, used: ReadonlyArray<readonly [cell: number, amount: number]>): void {
+  resume(held: number, used: ReadonlyArray<readonly [cell: number, amount: number]>, isWhole = false): void {
     this.silence()
     this.#returned = 0
     this.#recalled = false
     this.#cancelled = false
     if (this.kind === 'budget' && used.length > 0) this.#charges.clear()
-    for (const charge of this.#charges.values()) charge[0] = 0
-    this.#resumed = { held, used }
+    let drawn = 0
+    for (const charge of this.#charges.values()) {
+      if (isWhole) drawn += charge[0]
+      else charge[0] = 0
+    }
+    this.#resumed = { held: held + drawn, used, isWhole }
   }
 
   /** Redis has lost what it was told, and the holder will tell everything. */
@@ -236,7 +245,7 @@ export class LeaseUnit {
       ...(this.#recalled ? { R: true } : {}),
       ...(this.#cancelled ? { x: true } : {}),
       ...(ask === null ? {} : { a: { n: ask.need, w: ask.wanted, t: ask.patient } }),
-      ...(resumed === null ? {} : { S: { h: resumed.held, u: used } }),
+      ...(resumed === null ? {} : { S: { h: resumed.held, u: used, k: resumed.isWhole } }),
       ...(this.#gone ? { G: true } : {}),
       ...(this.#heard ? { m: true } : {}),
       ...(this.#settled === null ? {} : { B: this.#settled.amounts, L: this.#settled.living }),

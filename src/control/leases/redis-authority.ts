@@ -44,6 +44,8 @@ interface Holder {
   readonly replies: HolderReplies
   /** In which it said what it holds; what it wanted before that does not count any more. */
   generation: number
+  /** In which it had also said what it used meanwhile. */
+  toldGeneration: number
   /** Changes whenever it says what it holds: what was asked before is not for it any more. */
   resumption: number
   epoch: string | null
@@ -58,7 +60,7 @@ const BATCH = 256
 /** Failures of that long, and Redis is away. */
 const FAILING_MS = 300
 const RETRY_MS = 50
-const HEARTBEAT_MS = 2_000
+const HEARTBEAT_MS = 300
 const PROBE_MS = 250
 const PROBE_MAX_MS = 1_000
 const RENEW_MS = 5_000
@@ -80,6 +82,8 @@ export class RedisAuthority implements Authority {
   readonly #dirty = new Set<LeaseUnit>()
   /** An ask of theirs stands in Redis. */
   readonly #waiting = new Set<LeaseUnit>()
+  /** What fronts said when Redis was there again, and it has not heard yet. */
+  readonly #untold = new Set<LeaseUnit>()
   /** Journals of this machine that may have more to tell, and how often one of them has begun or ended. */
   readonly #living = new Set<string>()
   #writers = 0
@@ -97,6 +101,7 @@ export class RedisAuthority implements Authority {
   #failingSinceMs: number | null = null
   #retryAtMs = 0
   #beatAtMs = 0
+  #saidTold = false
   #probeMs = PROBE_MS
   #renewAtMs = 0
   #purges: boolean
@@ -131,7 +136,7 @@ export class RedisAuthority implements Authority {
     return this.#state === 'here' && this.#clocks.toLocalMs(this.#buckets.opensAtMs) <= this.#options.clock.now()
   }
 
-  resume(name: string, { writer, holdings, crowded = [] }: LeaseResume): void {
+  resume(name: string, { writer, holdings, crowded = [], isWhole = false }: LeaseResume): void {
     const holder = this.#holder(name)
     holder.writer = writer
     if (!this.#living.has(writer)) this.#writers += 1
@@ -146,14 +151,14 @@ export class RedisAuthority implements Authority {
       unit.kind = kind
       unit.limit = limit
       if (isNew) unit.discard()
-      unit.resume(held, used)
+      unit.resume(held, used, isWhole && !isNew)
       told.add(allowance)
       this.#dirty.add(unit)
     }
     for (const [allowance, unit] of holder.units) {
       if (told.has(allowance)) continue
       if (isNew) unit.discard()
-      unit.resume(0, [])
+      unit.resume(0, [], isWhole && !isNew)
       this.#dirty.add(unit)
     }
     this.#resumed.add(name)
@@ -171,6 +176,7 @@ export class RedisAuthority implements Authority {
     }
     for (const charge of request.charges) touch(charge[0]).charge(charge)
     for (const [allowance, amount] of request.returns) touch(allowance).giveBack(amount)
+    this.#told(holder)
     this.#crowds.heard(name, request.heard ?? [])
     if (request.heard !== undefined) this.#tellHeard()
     if (holder.generation === this.#generation && this.#state === 'here') {
@@ -186,6 +192,24 @@ export class RedisAuthority implements Authority {
 
   /** Redis remembers what was used. */
   farewell(): void {}
+
+  /** The first that a front says after what it holds is what it used meanwhile. */
+  #told(holder: Holder): void {
+    if (holder.generation !== this.#generation || holder.toldGeneration === this.#generation) return
+    holder.toldGeneration = this.#generation
+    for (const unit of holder.units.values()) if (unit.hasNews) this.#untold.add(unit)
+  }
+
+  /** Redis knows what all fronts of this machine did while it was away. */
+  get #hasTold(): boolean {
+    if (this.#state !== 'here' || this.#untold.size > 0) return false
+    let told = 0
+    for (const name of this.#resumed) {
+      if (this.#holders.get(name)?.toldGeneration !== this.#generation) return false
+      told += 1
+    }
+    return told >= this.#options.fronts()
+  }
 
   gone(name: string): void {
     const holder = this.#holders.get(name)
@@ -284,7 +308,7 @@ export class RedisAuthority implements Authority {
 
   tick(): void {
     const nowMs = this.#options.clock.now()
-    if (nowMs >= this.#beatAtMs) this.#beat(nowMs).catch(this.#options.onFault)
+    if (nowMs >= this.#beatAtMs || this.#isOpenedByTelling(nowMs)) this.#beat(nowMs).catch(this.#options.onFault)
     if (this.#state !== 'here') return
     if (nowMs - this.#hereMs > RESUME_GRACE_MS) this.#purges = true
     for (const unit of this.#waiting) {
@@ -305,11 +329,20 @@ export class RedisAuthority implements Authority {
     this.#state = 'away'
   }
 
+  /** Redis waits for this machine, which has told everything since it spoke last. */
+  #isOpenedByTelling(nowMs: number): boolean {
+    if (this.#saidTold || this.#clocks.toLocalMs(this.#buckets.opensAtMs) <= nowMs) return false
+    return this.#hasTold
+  }
+
   async #beat(nowMs: number): Promise<void> {
     if (this.#beating) return
     this.#beating = true
     this.#beatAtMs = nowMs + (this.#state === 'here' ? HEARTBEAT_MS : this.#probeMs)
-    const calls = [...this.#buckets.touches(this.#nowArgument(), randomUUID()), this.#heartbeat(this.#options.fronts())]
+    const hasTold = this.#hasTold
+    this.#saidTold = hasTold
+    const touches = this.#buckets.touches(this.#nowArgument(), randomUUID(), this.#options.node, hasTold)
+    const calls = [...touches, this.#heartbeat(this.#options.fronts())]
     try {
       const answers = await this.#options.runner.run(calls)
       const failed = answers.find((answer) => answer instanceof Error)
@@ -376,6 +409,7 @@ export class RedisAuthority implements Authority {
     this.#beatAtMs = 0
     this.#failingSinceMs = null
     this.#waiting.clear()
+    this.#untold.clear()
     for (const holder of this.#holders.values()) {
       holder.replies.clear()
       for (const unit of holder.units.values()) unit.silence()
@@ -493,6 +527,7 @@ export class RedisAuthority implements Authority {
         const { flight } = unit
         if (flight === null) return
         unit.answered(read.reply, nowMs)
+        if (!unit.hasNews) this.#untold.delete(unit)
         if (flight.isEnd) this.#drop(unit)
         else if (unit.hasNews) this.#dirty.add(unit)
         const holder = this.#holders.get(unit.name)
@@ -517,6 +552,7 @@ export class RedisAuthority implements Authority {
     const holder = this.#holders.get(unit.name)
     this.#dirty.delete(unit)
     this.#waiting.delete(unit)
+    this.#untold.delete(unit)
     holder?.units.delete(unit.allowance)
     if (holder?.isGone === true && holder.units.size === 0) this.#holders.delete(unit.name)
   }
@@ -529,6 +565,7 @@ export class RedisAuthority implements Authority {
         units: new Map(),
         replies: new HolderReplies(),
         generation: -1,
+        toldGeneration: -1,
         resumption: 0,
         epoch: null,
         isGone: false,

@@ -13,7 +13,9 @@ export const LEASE_TTL_MS = 30_000
 /** After a bucket was lost, or nobody could reach it for a while, holders have this long to say what they hold. */
 export const REOPEN_MS = 2_000
 /** A bucket that nobody touched for so long was out of reach. */
-const SILENCE_MS = 8_000
+const SILENCE_MS = 1_000
+/** After so long fronts take what they have not said before, and machines may have begun that nobody knows. */
+const LONG_MS = 60_000
 /** A machine that was silent for so long has lost its processes or its line: others do not wait for it. */
 const ABSENT_MS = 6_000
 /** An ask that waits for what others hand back is answered within this. */
@@ -40,27 +42,41 @@ else
 end
 local function num(x) return string.format('%.17g', x) end
 
--- epoch, since when it is served, and whether it may serve already
-local function openBucket(key, fresh, touch)
+-- Its epoch, when it opens, and when it closed last. The machines that were there before it closed stand in it, each with the last
+-- closing of which its fronts have said everything: it opens early when that is this one for all of them.
+local function openBucket(key, fresh, node, told)
   local raw = redis.call('GET', key)
-  local epoch, born, touched
+  local epoch, closed, opens, touched, isEarly, seen = fresh, now, now + ${REOPEN_MS}, now, false, {}
   if raw then
-    epoch, born, touched = string.match(raw, '^(%S+) (%d+) (%d+)$')
-    born = tonumber(born)
-    touched = tonumber(touched)
-  else
-    epoch, born, touched, touch = fresh, now, now, true
+    epoch, closed, opens, touched, isEarly, seen = unpack(cmsgpack.unpack(raw))
+    if now - touched > ${SILENCE_MS} then
+      for name, x in pairs(seen) do
+        if touched - x[1] > ${ABSENT_MS} then seen[name] = nil else x[1] = now end
+      end
+      closed, opens, isEarly = now, now + ${REOPEN_MS}, now - touched < ${LONG_MS}
+    elseif not node then
+      return epoch, opens, closed
+    end
   end
-  if now - touched > ${SILENCE_MS} then born, touch = now, true end
-  if touch then redis.call('SET', key, epoch .. ' ' .. num(born) .. ' ' .. num(now)) end
-  return epoch, born
+  if node then seen[node] = { now, told } end
+  local haveAllTold = true
+  for name, x in pairs(seen) do
+    if now - x[1] > ${LEASE_TTL_MS} then seen[name] = nil
+    elseif x[2] ~= closed then haveAllTold = false end
+  end
+  if isEarly and haveAllTold and now < opens then opens = now end
+  redis.call('SET', key, cmsgpack.pack({ epoch, closed, opens, now, isEarly, seen }))
+  return epoch, opens, closed
 end
 `
 
-/** KEYS: bucket. ARGV: time, epoch of a new bucket. Answers epoch, when it opened, now. */
+/**
+ * KEYS: bucket. ARGV: time, epoch of a new bucket, node, and of which closing its fronts have said everything. Answers epoch, when it opens,
+ * now, which closing was the last.
+ */
 export const TOUCH_SCRIPT = `${PRELUDE}
-local epoch, born = openBucket(KEYS[1], ARGV[2], true)
-return epoch .. ' ' .. num(born + ${REOPEN_MS}) .. ' ' .. num(now)
+local epoch, opens, closed = openBucket(KEYS[1], ARGV[2], ARGV[3], tonumber(ARGV[4]))
+return epoch .. ' ' .. num(opens) .. ' ' .. num(now) .. ' ' .. num(closed)
 `
 
 /**
@@ -97,7 +113,7 @@ return nodes .. ' ' .. fronts .. table.concat(present)
  */
 export const EXCHANGE_SCRIPT = `${PRELUDE}
 local c = cjson.decode(ARGV[3])
-local epoch, born = openBucket(KEYS[2], ARGV[2], false)
+local epoch, opens, closed = openBucket(KEYS[2], ARGV[2])
 if c.e ~= epoch then return { 'epoch ' .. epoch .. ' ' .. num(now) } end
 local raw = redis.call('GET', KEYS[1])
 local a = raw and cmsgpack.unpack(raw)
@@ -146,7 +162,7 @@ local function forget(holder, s)
   dropAsks(function(ask) return ask.o == holder end)
 end
 
-local expires = now > born + ${LEASE_TTL_MS}
+local expires = now > closed + ${LEASE_TTL_MS}
 for holder, x in pairs(a.h) do
   if holder ~= c.h then
     local older = false
@@ -182,7 +198,7 @@ if c.f then
   for _, x in ipairs(c.f.c) do charge(x[1], x[2], c.w) end
 end
 if c.S then
-  if isWindow then charge(cell, math.max(0, me.v - c.S.h)) end
+  if isWindow and not c.S.k then charge(cell, math.max(0, me.v - c.S.h)) end
   me.v = c.S.h
   me.r, me.t, me.d, me.c = nil, nil, nil, nil
   if isBudget then
@@ -244,7 +260,7 @@ for _, ask in ipairs(a.p) do
   if a.k == 'places' then ahead = ahead + ask.n end
 end
 local outcome, amount, retryAt = 0, 0, 0
-local isOpen = now >= born + ${REOPEN_MS} and (not isBudget or a.read == true)
+local isOpen = now >= opens and (not isBudget or a.read == true)
 if mine then
   mine.x = now + ${ASK_TTL_MS}
   mine.k = nil
@@ -307,6 +323,21 @@ if mine then
     if outcome > 0 then
       dropAsks(function(ask) return ask.o == c.h end)
       mine = nil
+    end
+  end
+end
+
+-- What nobody uses of a crowded window is shared out to those who use it: who holds it can take it when Redis goes away.
+if isOpen and isWindow and a.c and c.c and #a.p == 0 and outcome == 0 and used() > ${1 - ROOMY_PART} * a.l then
+  local room = left() - aside()
+  local unused = room
+  for _, x in pairs(a.h) do unused = unused + x.v end
+  local part = math.floor(unused / c.N)
+  if 2 * me.v <= part and room >= 1 then
+    amount = math.min(part - me.v, math.floor(room))
+    if amount > 0 then
+      outcome = 1
+      me.v = me.v + amount
     end
   end
 end

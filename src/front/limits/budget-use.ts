@@ -11,6 +11,9 @@ export class BudgetUse {
   #unacknowledged = 0
   #said: AllowanceState | null = null
 
+  /** Told with the total. */
+  readonly drawn = 0
+
   get hasCharges(): boolean {
     return this.#drawn !== 0 || this.#correction !== 0
   }

@@ -10,7 +10,7 @@ import type {
 import { cellOf, WINDOW_SECONDS } from '../../shared/core/allowance.ts'
 import type { Clock } from '../../shared/runtime/clock.ts'
 import { BudgetUse } from './budget-use.ts'
-import { EVEN_MS, OUTDATED_MS, SHARES_MS, WindowUse } from './window-use.ts'
+import { HALF_EVEN_MS, OUTDATED_MS, SHARES_MS, WindowUse } from './window-use.ts'
 
 /** What a holding wants to be said to the authority; said with the next message. */
 export interface Desk {
@@ -90,6 +90,8 @@ const BUSY_MS = 1_000
  * others need of it they get: it is recalled.
  */
 const SHARED_BUSY_MS = 4_000
+/** Windows last longer, for when Redis goes away. */
+const SHARED_WINDOW_MS = 16_000
 /** After so many times as long without an ask nothing is known of the rate any more. */
 const QUIET = 5
 /** And a slice is for so many at least, half of which stays where nothing is used for a while. */
@@ -130,7 +132,7 @@ export class Holding {
   /** The most to be held since the limit fell; null once no more is held. */
   #ceiling: number | null = null
   /** Places that nobody held when the authority spoke last. */
-  #placesSaid: { readonly left: number; readonly atMs: number } | null = null
+  #placesSaid: { left: number; readonly atMs: number } | null = null
   #contended = false
   /** Held when the authority went away, places. */
   #heldBefore = 0
@@ -268,6 +270,7 @@ export class Holding {
   }
 
   granted(grant: LeaseGrant, nowMs: number): void {
+    const wasAsked = this.#asking
     this.#asking = false
     if (this.#use === null) this.#placesSaid = { left: grant.left, atMs: nowMs }
     else this.#use.learn(grant, nowMs)
@@ -275,12 +278,18 @@ export class Holding {
     // The authority knows what is left, whoever has had more than a share of it.
     if (grant.amount > 0) this.#ceiling = null
     // Where less is to be had than was wanted, it is no use to ask for more.
-    if (grant.amount < this.#unit * this.#ahead) this.#ahead = Math.max(1, Math.floor(grant.amount / this.#unit))
+    if (wasAsked && grant.amount < this.#unit * this.#ahead)
+      this.#ahead = Math.max(1, Math.floor(grant.amount / this.#unit))
     if (grant.amount > 0) this.#refusal = null
     this.#serveWaiters(nowMs)
     if (grant.amount === 0 && grant.retryAtMs > 0) this.#refuseWaiters(grant.retryAtMs, nowMs)
     const next = this.#waiters[0]
     if (next !== undefined) this.askFor(next.need)
+  }
+
+  /** All places are free again. */
+  placesLeft(left: number, nowMs: number): void {
+    if (this.kind === 'places') this.#placesSaid = { left, atMs: nowMs }
   }
 
   acknowledged(amount: number, state: AllowanceState | null): void {
@@ -374,13 +383,14 @@ export class Holding {
   resume({ remembers, keepsLeases, awayMs }: Reunion, nowMs: number): HoldingState {
     if (this.kind === 'places' && this.#desk.isShared) this.#borrowed += Math.max(0, -this.#free)
     if (this.#free < 0 || (this.kind === 'window' && remembers && !keepsLeases)) this.#free = 0
-    if (awayMs >= EVEN_MS && this.#use instanceof WindowUse) this.#use.keepEven(nowMs)
+    if (awayMs >= HALF_EVEN_MS && this.#use instanceof WindowUse) this.#use.keepEven(nowMs)
     return {
       allowance: this.id,
       kind: this.kind,
       limit: this.limit,
-      held: this.held,
-      used: this.#use?.resume(remembers, nowMs) ?? [],
+      // What was drawn since is told next.
+      held: this.held + (remembers && keepsLeases ? (this.#use?.drawn ?? 0) : 0),
+      used: this.#use?.resume(remembers, nowMs, keepsLeases) ?? [],
     }
   }
 
@@ -422,7 +432,8 @@ export class Holding {
   }
 
   get #busyMs(): number {
-    return this.#desk.isShared ? SHARED_BUSY_MS : BUSY_MS
+    if (!this.#desk.isShared) return BUSY_MS
+    return this.kind === 'window' ? SHARED_WINDOW_MS : SHARED_BUSY_MS
   }
 
   #askAhead(need: number, nowMs: number): void {
@@ -446,6 +457,7 @@ export class Holding {
 
   #giveBack(amount: number): void {
     this.#free -= amount
+    if (this.#placesSaid !== null) this.#placesSaid.left += amount
     if (this.held <= this.#heldBefore) this.#borrowed = 0
     this.#desk.giveBack(this, amount)
   }

@@ -11,6 +11,7 @@ import type {
 import type { Clock } from '../../shared/runtime/clock.ts'
 import { Holding } from './holding.ts'
 import type { Desk } from './holding.ts'
+import { HALF_EVEN_MS } from './window-use.ts'
 
 export interface LeaseBookOptions {
   readonly clock: Clock
@@ -71,6 +72,7 @@ export class LeaseBook implements Desk {
   #goesOnUntilMs = -Infinity
   #keepsToShares = false
   #expired = false
+  #windowsExpired = false
   #epoch: string | null = null
   #sequence = 0
   #flushing = false
@@ -168,18 +170,25 @@ export class LeaseBook implements Desk {
     this.#goesOnUntilMs = wasAwayForAll ? nowMs + SETTLE_MS : -Infinity
     if (this.#aloneAtMs > -Infinity) this.#aloneAtMs = nowMs + SETTLE_MS
     const awayMs = this.isShared ? nowMs - this.#lostMs : 0
-    const reunion = { remembers, keepsLeases: this.isShared && !this.#linkBroke, awayMs }
+    const keepsLeases = this.isShared && !this.#linkBroke
+    const reunion = { remembers, keepsLeases, awayMs }
+    // Handed back meanwhile: no part of what is told to be held.
+    this.#returns = []
     this.#linkBroke = false
     this.#epoch = epoch
     this.#connected = true
     this.#keepsToShares = false
     this.#expired = false
+    this.#windowsExpired = false
     this.#fresh.clear()
     const holdings = [...this.#holdings.values()].map((holding) => holding.resume(reunion, nowMs))
     const crowded = [...this.#crowded]
-    this.#options.send({ type: 'lease-resume', writer: this.#options.writer, holdings, crowded })
+    const isWhole = remembers && keepsLeases
+    this.#options.send({ type: 'lease-resume', writer: this.#options.writer, holdings, crowded, isWhole })
     for (const holding of this.#holdings.values()) holding.resumed()
     for (const listener of this.#onConnected) listener()
+    // What was used meanwhile: an authority over several machines waits for it.
+    if (this.isShared) this.#say()
   }
 
   /** This process is about to end, and takes nothing more. Whoever shares limits through Redis is remembered there. */
@@ -227,6 +236,7 @@ export class LeaseBook implements Desk {
     const nowMs = this.clock.now()
     this.#heardMs = nowMs
     if (reply.sequence !== null) this.#acknowledge(reply)
+    for (const { allowance, left } of reply.states) this.#holdings.get(allowance)?.placesLeft(left, nowMs)
     // It grants, or refuses: from now on others can have what it does not give to this process.
     if (reply.grants.some(({ amount, retryAtMs }) => amount > 0 || retryAtMs > 0)) this.#goesOnUntilMs = -Infinity
     for (const grant of reply.grants) {
@@ -301,6 +311,10 @@ export class LeaseBook implements Desk {
 
   flush(): void {
     this.#flushing = false
+    this.#say(false)
+  }
+
+  #say(isAlways = true): void {
     if (!this.#connected) return
     const charges = [...this.#dirty].flatMap((holding) => holding.takeCharges())
     this.#dirty.clear()
@@ -308,7 +322,7 @@ export class LeaseBook implements Desk {
     const cancels = [...this.#cancels]
     const heard = [...this.#unheard].filter((id) => this.#holdings.get(id)?.owesPlaces !== true)
     const news = charges.length + asks.length + cancels.length + heard.length
-    if (news + this.#returns.length + this.#recalled.length === 0) return
+    if (news + this.#returns.length + this.#recalled.length === 0 && !isAlways) return
     for (const id of heard) this.#unheard.delete(id)
     this.#sequence += 1
     if (charges.length > 0) this.#sent.push({ sequence: this.#sequence, amounts: amountsOf(charges) })
@@ -341,8 +355,13 @@ export class LeaseBook implements Desk {
     if (this.#connected) return
     const { leaseKeepMs } = this.#options
     if (leaseKeepMs === null) this.#goByShares(nowMs - Math.max(this.#heardMs, this.#startMs))
-    // What is leased goes back to others by itself when nobody has heard of it for a while.
-    else if (nowMs - this.#lostMs >= leaseKeepMs) this.#expireAll(() => true)
+    // What is leased goes back to others by itself when nobody has heard of it for a while, but not of itself while Redis is away for all.
+    else {
+      const awayMs = nowMs - this.#lostMs
+      const keepsWindows = this.isAwayForAll && awayMs < HALF_EVEN_MS
+      if (awayMs >= leaseKeepMs) this.#expireAll(({ kind }) => kind !== 'window' || !keepsWindows)
+      if (!keepsWindows) this.#expireWindows()
+    }
   }
 
   /** A process that began meanwhile would have no slots, since others have borrowed them. */
@@ -352,6 +371,12 @@ export class LeaseBook implements Desk {
       this.#keepsToShares = true
       for (const holding of this.#holdings.values()) holding.keepToShare()
     }
+  }
+
+  #expireWindows(): void {
+    if (!this.#expired || this.#windowsExpired) return
+    this.#windowsExpired = true
+    for (const holding of this.#holdings.values()) if (holding.kind === 'window') holding.expire()
   }
 
   #expireAll(isMeant: (holding: Holding) => boolean): void {

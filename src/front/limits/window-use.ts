@@ -13,11 +13,13 @@ export interface UnaskedTerms {
 }
 
 /** Without Redis a process takes again what it used itself only after this: Redis then hears of it before it grants anything. */
-const REUSE_MS = 8_000
-/** From then on a process takes nothing beyond its even share. */
-export const EVEN_MS = 20_000
-/** And has all of that when what others used beyond theirs has left the window. */
-export const SHARES_MS = EVEN_MS + (WINDOW_SECONDS + 5) * 1000
+const REUSE_MS = 1_100
+/** Half-way to the even share, and all the way: who has more than that takes less from then on. */
+export const HALF_EVEN_MS = 30_000
+const EVEN_MS = 100_000
+/** And who has less takes more once what the others used before has left the window. */
+const ROUND_MS = (WINDOW_SECONDS + 5) * 1000
+export const SHARES_MS = HALF_EVEN_MS + ROUND_MS
 
 export interface AloneTerms {
   readonly limit: number
@@ -55,6 +57,13 @@ export class WindowUse {
 
   get hasCharges(): boolean {
     return this.#charges.size > 0
+  }
+
+  /** From leases, and not told yet. */
+  get drawn(): number {
+    let sum = 0
+    for (const [drawn] of this.#charges.values()) sum += drawn
+    return sum
   }
 
   charge(cell: number, drawn: number, correction: number, nowMs: number): void {
@@ -127,15 +136,21 @@ export class WindowUse {
     const own = this.#window.used(nowMs)
     const share = limit / processes
     const awayMs = lostMs === null ? 0 : nowMs - lostMs
-    const isEven = awayMs >= EVEN_MS || nowMs < this.#evenUntilMs
-    if (isEven && own + need > share) return nowMs + this.#window.secondsUntil(need, share, nowMs) * 1000
     const ofPart = this.#ofPart.used(nowMs)
-    if (awayMs >= SHARES_MS || ofPart + need <= part) {
-      this.#ofPart.correct(cellOf(nowMs), need, nowMs)
-      return 0
+    const isReused = mayReuse && awayMs >= REUSE_MS && own - ofPart + free + need <= this.#footprint
+    const steps = nowMs < this.#evenUntilMs ? 2 : stepsAt(awayMs)
+    if (steps > 0) {
+      // Between what it has and the even share.
+      const has = (mayReuse ? this.#footprint : 0) + part
+      const after = (taken: number): number => has + ((share - has) * taken) / 2
+      const allowed = Math.min(after(steps), after(stepsAt(awayMs - ROUND_MS)))
+      const seconds = this.#window.secondsUntil(need, allowed, nowMs)
+      if (seconds > 0) return nowMs + Math.min(seconds, WINDOW_SECONDS + 1) * 1000
+    } else if (!isReused && ofPart + need > part) {
+      return need <= part ? nowMs + this.#ofPart.secondsUntil(need, part, nowMs) * 1000 : (lostMs ?? nowMs) + SHARES_MS
     }
-    if (mayReuse && awayMs >= REUSE_MS && own - ofPart + free + need <= this.#footprint) return 0
-    return need <= part ? nowMs + this.#ofPart.secondsUntil(need, part, nowMs) * 1000 : (lostMs ?? nowMs) + SHARES_MS
+    if (!isReused) this.#ofPart.correct(cellOf(nowMs), need, nowMs)
+    return 0
   }
 
   /** The charges since the last report, which is now made. */
@@ -176,16 +191,21 @@ export class WindowUse {
 
   /**
    * What an authority must be told anew. One that remembers has booked, when the connection broke, all that was leased as used:
-   * to it the draws are no news.
+   * to it the draws are no news, unless leases were kept.
    */
-  resume(remembers: boolean, nowMs: number): HoldingState['used'] {
+  resume(remembers: boolean, nowMs: number, keepsLeases: boolean): HoldingState['used'] {
     if (!remembers) {
       this.#charges.clear()
       return this.#window.charges(nowMs)
     }
-    for (const charge of this.#charges.values()) charge[0] = 0
+    if (!keepsLeases) for (const charge of this.#charges.values()) charge[0] = 0
     return []
   }
+}
+
+/** How many of the two steps to even shares have been taken by then. */
+function stepsAt(awayMs: number): number {
+  return awayMs >= EVEN_MS ? 2 : awayMs >= HALF_EVEN_MS ? 1 : 0
 }
 
 /** How fast of late all together have taken what was left. */

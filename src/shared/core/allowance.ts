@@ -105,6 +105,8 @@ export interface LeaseResume {
   /** The journal that the front writes: what it used stands under this name in the database. */
   readonly writer: string
   readonly holdings: readonly HoldingState[]
+  /** The same control process has had all messages before: what else was leased was not used. */
+  readonly isWhole?: boolean
   /** Allowances that the front knows to be crowded. */
   readonly crowded?: readonly string[]
 }

@@ -176,4 +176,5 @@ it.each([
   expect(result.mostAtOnce).toBeLessThanOrEqual(1)
   expect(result.mostSpent).toBeLessThanOrEqual(1)
   expect(result.back).toBe(1)
+  expect(result.share).toBeGreaterThan(0.95)
 })

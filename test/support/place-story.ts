@@ -1,0 +1,145 @@
+import { GatewayError } from '../../src/shared/core/errors.ts'
+import { Admissions } from '../../src/front/limits/admissions.ts'
+import { LeasedSlots } from '../../src/front/limits/leased-slots.ts'
+import { principal } from '../contract/leases.ts'
+import { LeaseWorld } from './lease-world.ts'
+import { SeededRandom } from './seeded-random.ts'
+
+const PLACES = 5
+/** What is held and not used is back with the authority after this. */
+const REST_MS = 14_000
+
+export type PlaceKind = 'places of a caller' | 'slots of an upstream key'
+
+/** Asks for one of five places at a front; resolves with whether it was had. */
+type Ask = (front: number, lastsMs: number, patienceMs: number) => Promise<boolean>
+
+interface Asked {
+  readonly lastsMs: number
+  readonly done: (isHad: boolean) => void
+}
+
+function callers(world: LeaseWorld): Ask {
+  const caller = principal({ concurrency: PLACES })
+  const limits = world.fronts.map(({ book }) => new Admissions(book))
+  return async (front, lastsMs) => {
+    try {
+      const admission = await limits[front]?.admit(caller, world.nowMs)
+      world.after(lastsMs, () => admission?.settle(0, world.nowMs))
+      return true
+    } catch (cause) {
+      if (cause instanceof GatewayError) return false
+      throw cause
+    }
+  }
+}
+
+function slots(world: LeaseWorld): Ask {
+  const supplies = world.fronts.map(({ book }) => new LeasedSlots(book))
+  const queues = supplies.map((): Asked[] => [])
+  const serve = (front: number): void => {
+    const supply = supplies[front] as LeasedSlots
+    const queue = queues[front] as Asked[]
+    while (queue.length > 0 && supply.take('key')) {
+      const asked = queue.shift() as Asked
+      asked.done(true)
+      world.after(asked.lastsMs, () => {
+        supply.give('key')
+        serve(front)
+      })
+    }
+    if (queue.length > 0) supply.want('key')
+    else supply.unwant('key')
+  }
+  for (const [front, supply] of supplies.entries()) {
+    supply.onSupply(() => {
+      serve(front)
+    })
+    supply.declare([{ id: 'key', slots: PLACES }])
+  }
+  return (front, lastsMs, patienceMs) =>
+    new Promise((resolve) => {
+      const asked = { lastsMs, done: resolve }
+      const queue = queues[front] as Asked[]
+      queue.push(asked)
+      serve(front)
+      world.after(patienceMs, () => {
+        const at = queue.indexOf(asked)
+        if (at < 0) return
+        queue.splice(at, 1)
+        resolve(false)
+        serve(front)
+      })
+    })
+}
+
+/**
+ * One to three fronts use five places while their control process is killed at any moment, once or up to three times in a row, messages are
+ * up to three seconds late, fronts are held up for as long, and requests last over the kills. Gives what could be had of what was due:
+ * while the control process was away, when nobody held any (of each front its share), and of any front after all that.
+ */
+export async function placeStory(seed: number, kind: PlaceKind): Promise<Array<readonly [had: number, due: number]>> {
+  const random = new SeededRandom(seed)
+  const pick = (...of: readonly number[]): number => of[random.between(0, of.length - 1)] ?? 0
+  const fronts = pick(1, 2, 2, 3)
+  let slowestMs = pick(1, 50, 500, 3_000)
+  const slowRate = pick(0.02, 0.2, 0.6)
+  const lastsMs = pick(100, 1_000, 8_000, 20_000)
+  const everyMs = pick(5, 50, 300, 1_000)
+  const stallRate = pick(0, 0, 0.03)
+  const world = new LeaseWorld({
+    fronts,
+    greetMs: pick(50, 500, 3_000),
+    random: () => random.next(),
+    delayMs: () => 0.05 + random.next() * (random.next() < slowRate ? slowestMs : Math.min(slowestMs, 5)),
+  })
+  // The first kill may come before anybody was answered.
+  if (random.next() < 0.7) await world.run(100)
+  const ask = (kind === 'places of a caller' ? callers : slots)(world)
+  const had: Array<readonly [number, number]> = []
+  const askAll = async (of: readonly number[], forMs: number, due: number): Promise<void> => {
+    let sum = 0
+    for (const front of of) {
+      for (let nth = 0; nth < PLACES; nth++) {
+        void ask(front, forMs, 500).then((isHad) => {
+          sum += Number(isHad)
+        })
+      }
+    }
+    await world.run(1_000)
+    had.push([Math.min(sum, due), due])
+  }
+  let isBusy = true
+  const load = (): void => {
+    world.after(random.next() * 2 * everyMs, load)
+    const front = world.fronts[random.between(0, fronts - 1)]
+    if (!isBusy || front === undefined || world.nowMs < front.stalledUntilMs) return
+    void ask(world.fronts.indexOf(front), random.next() * lastsMs, 2_000)
+    if (random.next() < stallRate) world.stall(front, random.next() * 3_000)
+  }
+  load()
+  await world.run(random.next() * pick(50, 1_000, 10_000))
+  const isAtRest = random.next() < 0.5
+  if (isAtRest) {
+    isBusy = false
+    await world.run(lastsMs + REST_MS)
+  }
+  for (let kills = pick(1, 1, 2, 3); kills > 0; kills--) {
+    const awayMs = pick(50, 1_000, 3_000, 15_000)
+    const isRested = isAtRest && !isBusy && awayMs > 8_000
+    world.restartAuthority(awayMs)
+    if (isRested) {
+      await world.run(6_000)
+      await askAll([...world.fronts.keys()], 500, fronts * Math.floor(PLACES / fronts))
+      await world.run(awayMs - 7_000)
+    }
+    await world.run(random.next() * (isRested ? 500 : awayMs + pick(10, 1_000, 4_000)))
+    isBusy = random.next() < 0.8
+  }
+  slowestMs = 1
+  await world.run(20_000)
+  isBusy = false
+  await world.run(lastsMs + 7_000)
+  await askAll([random.between(0, fronts - 1)], 10_000, PLACES)
+  return had
+}

@@ -415,6 +415,7 @@ async function runControl(setup: ControlSetup): Promise<void> {
     logEnd('the control process ends')
     clearInterval(healthTimer)
     jobClaims.stop()
+    if (reason === 'hand-over') link.broadcast({ type: 'lease-hand-over' })
     link.close()
     metricsListener?.close()
     managementListener?.close()

@@ -67,6 +67,7 @@ export class LeaseBook implements Desk {
   readonly #startMs: number
   #lostMs: number
   #aloneAtMs = -Infinity
+  #isHandingOver = false
   #heardMs = -Infinity
   #settledAtMs = -Infinity
   #goesOnUntilMs = -Infinity
@@ -206,11 +207,18 @@ export class LeaseBook implements Desk {
 
   /**
    * The control process is gone, and another will soon be there. Where the authority is shared with other machines, these go on
-   * meanwhile and may take all that is left: this process uses what it holds, and waits for more.
+   * meanwhile and may take all that is left: this process uses what it holds, and waits for more. So it does where the control
+   * process has handed over: the next one knows what fronts used that have ended, and this process does not.
    */
   unlinked(): void {
     this.#linkBroke = true
-    this.#lose(this.isShared ? this.clock.now() + RESTART_MS : -Infinity)
+    this.#lose(this.isShared || this.#isHandingOver ? this.clock.now() + RESTART_MS : -Infinity)
+    this.#isHandingOver = false
+  }
+
+  /** The control process ends for another one. */
+  handingOver(): void {
+    this.#isHandingOver = true
   }
 
   /** The authority is away: this process goes on alone. */

@@ -99,6 +99,11 @@ export interface LeaseAway {
   readonly type: 'lease-away'
 }
 
+/** The control process ends for another one, which is about to come: fronts wait for it. */
+export interface LeaseHandOver {
+  readonly type: 'lease-hand-over'
+}
+
 /** A front's answer: what it holds and, to an authority that does not remember, what it used in the last minute. */
 export interface LeaseResume {
   readonly type: 'lease-resume'

@@ -112,6 +112,7 @@ export class ControlLink {
     this.#fronts.get(front)?.send(message)
   }
 
+  /** What was sent is still written. */
   close(): void {
     this.#server.close()
     for (const front of this.#fronts.values()) front.close()
@@ -162,7 +163,7 @@ class FrontConnection {
   }
 
   close(): void {
-    this.#socket.destroy()
+    this.#socket.destroySoon()
   }
 
   send(message: ControlToFront): void {

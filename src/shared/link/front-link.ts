@@ -28,6 +28,8 @@ export interface FrontLinkOptions {
     unlinked(): void
     /** It is there, the authority is not. */
     lost(): void
+    /** The control process is about to be gone, and another one to come. */
+    handingOver(): void
     setHolders(holders: number): void
   }
   /** The front's side of the talk about jobs. */
@@ -141,6 +143,9 @@ export class FrontLink {
         return
       case 'lease-away':
         this.#options.leases.lost()
+        return
+      case 'lease-hand-over':
+        this.#options.leases.handingOver()
         return
       case 'lease-terms':
         this.#options.leases.setHolders(message.holders)

@@ -2,6 +2,7 @@ import type {
   LeaseAway,
   LeaseEpoch,
   LeaseFarewell,
+  LeaseHandOver,
   LeaseReply,
   LeaseRequest,
   LeaseResume,
@@ -37,6 +38,7 @@ export type ControlToFront =
   | ({ readonly type: 'health'; readonly cacheShare: CacheShare } & StoreHealth)
   | LeaseEpoch
   | LeaseAway
+  | LeaseHandOver
   | LeaseTerms
   | LeaseReply
   | ClaimReply

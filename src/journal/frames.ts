@@ -1,5 +1,5 @@
 import { crc32c } from './crc32c.ts'
-import { packValue, recordBound, unpackValue, writeRecord } from './record.ts'
+import { packValue, unpackValue, writeRecord } from './record.ts'
 import { MsgpackWriter } from './msgpack-writer.ts'
 import type { JournalRecord } from '../shared/core/request-record.ts'
 
@@ -66,10 +66,9 @@ export class FrameWriter {
   }
 
   append(record: JournalRecord): void {
-    this.#reserve(FRAME_HEADER_BYTES + recordBound(record))
-    const start = this.#length + FRAME_HEADER_BYTES
-    this.#writer.begin(this.#filling, start)
+    this.#writer.begin(this.#filling, this.#length + FRAME_HEADER_BYTES)
     writeRecord(this.#writer, record)
+    this.#filling = this.#writer.bytes
     this.#endFrame(this.#writer.at)
   }
 

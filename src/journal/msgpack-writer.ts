@@ -1,22 +1,29 @@
 /** Of a text, with its length in 32 bits. */
 const LONG_HEAD = 5
+const MAX_BYTES_PER_UNIT = 3
+/** Most texts are short: for those, a call into the runtime costs more than a loop. */
+const LOOPED_TEXT = 64
+const FIRST_SURROGATE = 0xd800
+const LAST_SURROGATE = 0xdfff
+/** Of anything but a text. */
+const MOST_BYTES = 9
 
 /**
- * Writes msgpack (https://github.com/msgpack/msgpack/blob/master/spec.md) into a buffer that somebody else keeps large enough.
+ * Writes msgpack (https://github.com/msgpack/msgpack/blob/master/spec.md) into a buffer, and into a larger one when it is full.
  * Writing a journal record so costs a third of what a general encoder takes, which looks at each value for its type.
  */
 export class MsgpackWriter {
   #bytes: Buffer = Buffer.alloc(0)
   #at = 0
 
-  /** Most bytes that a text of so many UTF-16 units can take. */
-  static textBytes(length: number): number {
-    return length * 3 + 5
-  }
-
   begin(bytes: Buffer, at: number): void {
     this.#bytes = bytes
     this.#at = at
+  }
+
+  /** The buffer given, or the one that took its place. */
+  get bytes(): Buffer {
+    return this.#bytes
   }
 
   /** Behind the last byte written. */
@@ -25,7 +32,7 @@ export class MsgpackWriter {
   }
 
   array(length: number): void {
-    const bytes = this.#bytes
+    const bytes = this.#room(MOST_BYTES)
     if (length < 16) bytes[this.#at++] = 0x90 | length
     else {
       bytes[this.#at++] = 0xdc
@@ -35,12 +42,12 @@ export class MsgpackWriter {
   }
 
   boolean(value: boolean): void {
-    this.#bytes[this.#at++] = value ? 0xc3 : 0xc2
+    this.#room(MOST_BYTES)[this.#at++] = value ? 0xc3 : 0xc2
   }
 
   /** Integers below 2^32 as such, all else as a double. */
   number(value: number | null): void {
-    const bytes = this.#bytes
+    const bytes = this.#room(MOST_BYTES)
     if (value === null) bytes[this.#at++] = 0xc0
     else if (value >= 0 && value === value >>> 0) {
       if (value < 0x80) bytes[this.#at++] = value
@@ -62,17 +69,19 @@ export class MsgpackWriter {
   }
 
   text(value: string | null): void {
-    const bytes = this.#bytes
     const at = this.#at
     if (value === null) {
-      bytes[at] = 0xc0
+      this.#room(MOST_BYTES)[at] = 0xc0
       this.#at = at + 1
       return
     }
-    // How many bytes it takes is known once it is written, behind the head that as many characters of ASCII need.
     const { length } = value
+    const bytes = this.#room(LONG_HEAD + length * MAX_BYTES_PER_UNIT)
+    // How many bytes it takes is known once it is written, behind the head that as many characters of ASCII need.
     const head = length < 32 ? 1 : length < 0x100 ? 2 : LONG_HEAD
-    const written = bytes.write(value, at + head)
+    const start = at + head
+    let written = length <= LOOPED_TEXT ? writeUnits(bytes, start, value) : -1
+    if (written < 0) written = bytes.write(value, start)
     this.#at = at + head + written
     if (head === 1 && written < 32) bytes[at] = 0xa0 | written
     else if (head === 2 && written < 0x100) {
@@ -81,10 +90,41 @@ export class MsgpackWriter {
     } else this.#longHead(at, head, written)
   }
 
+  /** The buffer, with room for so many bytes more. */
+  #room(bytes: number): Buffer {
+    return this.#at + bytes <= this.#bytes.length ? this.#bytes : this.#grow(bytes)
+  }
+
+  #grow(bytes: number): Buffer {
+    const grown = Buffer.allocUnsafeSlow(Math.max(this.#at + bytes, this.#bytes.length * 2))
+    this.#bytes.copy(grown, 0, 0, this.#at)
+    this.#bytes = grown
+    return grown
+  }
+
   #longHead(at: number, head: number, written: number): void {
     const bytes = this.#bytes
     if (head < LONG_HEAD) bytes.copyWithin(at + LONG_HEAD, at + head, at + head + written)
     bytes[at] = 0xdb
     this.#at = bytes.writeUInt32BE(written, at + 1) + written
   }
+}
+
+/** Writes UTF-8; gives how many bytes that are, or -1 when there are surrogates in it. */
+function writeUnits(bytes: Buffer, start: number, text: string): number {
+  let at = start
+  for (let index = 0; index < text.length; index++) {
+    const unit = text.charCodeAt(index)
+    if (unit < 0x80) bytes[at++] = unit
+    else if (unit >= FIRST_SURROGATE && unit <= LAST_SURROGATE) return -1
+    else {
+      if (unit < 0x800) bytes[at++] = 0xc0 | (unit >>> 6)
+      else {
+        bytes[at++] = 0xe0 | (unit >>> 12)
+        bytes[at++] = 0x80 | ((unit >>> 6) & 0x3f)
+      }
+      bytes[at++] = 0x80 | (unit & 0x3f)
+    }
+  }
+  return at - start
 }

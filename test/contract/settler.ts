@@ -1,5 +1,6 @@
-import { readFileSync, renameSync, writeFileSync } from 'node:fs'
+import { copyFileSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
+import { fileURLToPath } from 'node:url'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import type { Tenants } from '../../src/shared/core/budget.ts'
 import { NO_BUDGET, NO_TENANTS } from '../../src/shared/core/budget.ts'
@@ -11,6 +12,7 @@ import { createSettler } from '../../src/control/settlement/settler.ts'
 import type { Database } from '../../src/control/store/database.ts'
 import { bucketOf } from '../../src/control/store/latency-buckets.ts'
 import { migrate } from '../../src/control/store/migrate.ts'
+import { listLogRows, LOG_COLUMNS } from '../../src/control/store/request-log.ts'
 import { faultyDatabase } from './faulty-database.ts'
 import { aBegin, anEnd } from './journal-records.ts'
 import { seededJournal } from './seeded-journal.ts'
@@ -20,6 +22,8 @@ import { dose } from '../support/dose.ts'
 import { TEST_SEED } from '../support/seed.ts'
 
 const NODE = 'node-1'
+/** A segment, and the rows of its records. */
+const EARLIER = new URL('../fixtures/journal/', import.meta.url)
 /** At every which statement of a settlement the process ends. */
 const EVERY = dose('SLUICE_TEST_STATEMENTS_EVERY', { short: 4, long: 1 })
 /** Each token of an answer costs as much as its provider's name has letters. */
@@ -328,6 +332,21 @@ export function settlerContract(open: () => Promise<Database>, records: number):
       expect(await ids()).toEqual(['a', 'b', 'c'])
       expect(journal.files()).toEqual(['front-1-00000003.seg'])
       expect(await count('journal_offsets')).toBe(1)
+    })
+
+    it('settles a segment of an earlier version to the rows that that version made of it', async () => {
+      const name = 'front-1-00000001.seg'
+      copyFileSync(fileURLToPath(new URL(name, EARLIER)), join(journal.directory, name))
+      journal.endWriter('front-1')
+      await settler.drain()
+      const page = await listLogRows(database, { kind: 'everyone' }, {}, { limit: 100, after: null })
+      const found = page.rows.toSorted((a, b) => (a.id < b.id ? -1 : 1))
+      const made = JSON.parse(readFileSync(new URL('rows.json', EARLIER), 'utf8')) as Array<Record<string, unknown>>
+      // Fields of later versions are null.
+      const expected = made.map((row) => Object.fromEntries(LOG_COLUMNS.map(({ name }) => [name, row[name] ?? null])))
+      expect(found).toEqual(expected)
+      expect(await letters()).toEqual([])
+      expect(journal.files()).toEqual([])
     })
 
     it('takes a fair share of each writer and the segments of each in order', async () => {

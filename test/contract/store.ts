@@ -14,16 +14,19 @@ import {
 } from '../../src/control/store/entry-keys.ts'
 import { addDeadLetters, countDeadLetters, listDeadLetters } from '../../src/control/store/journal.ts'
 import { LogRows } from '../../src/control/store/log-rows.ts'
+import type { LogRow } from '../../src/control/store/log-rows.ts'
 import { migrate } from '../../src/control/store/migrate.ts'
 import { DAY_MS, LogPartitions } from '../../src/control/store/partitions.ts'
 import { findLogRow, listLogRows } from '../../src/control/store/request-log.ts'
-import type { LogCursor, LogFilter, LogPage, LogScope, RequestLogRow } from '../../src/control/store/request-log.ts'
+import type { LogCursor, LogFilter, LogPage, LogScope } from '../../src/control/store/request-log.ts'
 import { listLogDays } from '../../src/control/store/retention.ts'
 import { Rollups } from '../../src/control/store/rollups.ts'
 import { initialiseSetting, readSetting, writeSetting } from '../../src/control/store/settings.ts'
 import type { User } from '../../src/control/store/users.ts'
 import { countUsers, findUserByPhone, insertUser } from '../../src/control/store/users.ts'
 import { anEnd } from './journal-records.ts'
+import { namedRow } from './log-rows.ts'
+import { fieldsOf } from './test-journal.ts'
 
 const USER: User = {
   id: 'user-1',
@@ -151,13 +154,13 @@ export function storeContract(open: () => Promise<Database>): void {
 
     it('gives a row of the request log back as it was inserted', async () => {
       const fullMs = Date.UTC(2025, 0, 1, 12) + 1
-      const full = rowOfEnd(anEnd(newRequestId(fullMs), { atMs: fullMs, enterpriseId: 'e' }), 'node')
+      const full = row(newRequestId(fullMs), { atMs: fullMs, enterpriseId: 'e' })
       const bareMs = fullMs + DAY_MS
       const bareEnd = { atMs: bareMs, keyId: null, ttftUs: null, model: null, attempts: [] }
-      const bare = rowOfEnd(anEnd(newRequestId(bareMs), bareEnd), 'node')
+      const bare = row(newRequestId(bareMs), bareEnd)
       await insert([full, bare])
-      expect(await findLogRow(database, EVERYONE, full.id)).toEqual(full)
-      expect(await findLogRow(database, EVERYONE, bare.id)).toEqual(bare)
+      expect(await findLogRow(database, EVERYONE, full.id)).toEqual(namedRow(full))
+      expect(await findLogRow(database, EVERYONE, bare.id)).toEqual(namedRow(bare))
     })
 
     it('finds no row for an id that is not in the log, or is none', async () => {
@@ -290,16 +293,16 @@ export function storeContract(open: () => Promise<Database>): void {
     })
 
     function row(id: string, changes: Parameters<typeof anEnd>[1] = {}) {
-      return rowOfEnd(anEnd(id, changes), 'node')
+      return rowOfEnd(fieldsOf(anEnd(id, changes)), 'node')
     }
 
-    async function insertRows(rows: readonly RequestLogRow[]): Promise<void> {
+    async function insertRows(rows: readonly LogRow[]): Promise<void> {
       const log = new LogRows(rows.length)
       for (const one of rows) log.add(one)
       await log.insert(database)
     }
 
-    async function insert(rows: readonly RequestLogRow[]): Promise<void> {
+    async function insert(rows: readonly LogRow[]): Promise<void> {
       await new LogPartitions(database).ensure(new Set(rows.map(({ atMs }) => Math.floor(atMs / DAY_MS))))
       await insertRows(rows)
     }

@@ -3,7 +3,9 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { JournalRecord } from '../../src/shared/core/request-record.ts'
 import { crc32c } from '../../src/journal/crc32c.ts'
-import { FrameWriter } from '../../src/journal/frames.ts'
+import { FRAME_HEADER_BYTES, FrameWriter } from '../../src/journal/frames.ts'
+import { decodeFields } from '../../src/journal/record.ts'
+import type { RecordFields } from '../../src/journal/record.ts'
 
 /** A directory of segments, and who of its writers is alive. */
 export class TestJournal {
@@ -73,6 +75,11 @@ export function framesOf(...records: JournalRecord[]): Buffer {
   const frames = new FrameWriter()
   for (const record of records) frames.append(record)
   return Buffer.from(frames.take())
+}
+
+/** What the settler reads of a record that a front wrote. */
+export function fieldsOf(record: JournalRecord): RecordFields {
+  return decodeFields(framesOf(record), FRAME_HEADER_BYTES)
 }
 
 /** A frame whose checksum holds, around anything. */

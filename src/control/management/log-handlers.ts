@@ -2,6 +2,8 @@ import type { Static } from 'typebox'
 import type { AdminLogEntry, LogEntry, LOGS } from '../../shared/api/operations/logs.ts'
 import type { QueryOf } from '../../shared/api/operation.ts'
 import { GatewayError } from '../../shared/core/errors.ts'
+import { LOG_FIELD_LIST } from '../../shared/records/log-fields.ts'
+import type { NamedLogField } from '../../shared/records/log-fields.ts'
 import type { Queryable } from '../store/database.ts'
 import { countLogRows, decodeLogCursor, encodeLogCursor, findLogRow, listLogRows } from '../store/request-log.ts'
 import type { LogCursor, LogFilter, LogScope, RequestLogRow } from '../store/request-log.ts'
@@ -10,6 +12,9 @@ import type { Handlers } from './call.ts'
 import { exportedRows } from './log-export.ts'
 import { longPageOf } from './pages.ts'
 import type { LongList, LongPage } from './pages.ts'
+
+const SHOWN = LOG_FIELD_LIST.filter(({ api }) => api !== null)
+const FOR_EVERYONE = SHOWN.filter(({ isForAdmins }) => !isForAdmins)
 
 const EVERYONE: LogScope = { kind: 'everyone' }
 
@@ -78,42 +83,19 @@ function filterOf(query: Omit<QueryOf<typeof LOGS.listLogs>, 'page' | 'limit' | 
 }
 
 function entryOf(row: RequestLogRow): Static<typeof LogEntry> {
-  return {
-    id: row.id,
-    time: new Date(row.atMs).toISOString(),
-    user_id: row.userId,
-    enterprise_id: row.enterpriseId,
-    department_id: row.departmentId,
-    member_id: row.memberId,
-    key_id: row.keyId,
-    key: row.keyMasked,
-    endpoint: row.endpoint,
-    dialect: row.dialect,
-    model: row.model,
-    served_model: row.servedModel,
-    attempts: row.attempts.length,
-    status: row.status,
-    error_type: row.errorType,
-    error_code: row.errorCode,
-    stream: row.stream,
-    aborted: row.aborted,
-    prompt_tokens: row.promptTokens,
-    completion_tokens: row.completionTokens,
-    cached_tokens: row.cachedTokens,
-    reasoning_tokens: row.reasoningTokens,
-    cost: row.costMicro,
-    settlement: row.settlement,
-    queue_us: row.queueUs,
-    ttft_us: row.ttftUs,
-    total_us: row.totalUs,
-    overhead_us: row.overheadUs,
-    user_agent: row.userAgent,
-    client_address: row.clientAddress,
-    client_request_id: row.clientRequestId,
-    trace_id: row.traceId,
-  }
+  return rendered(row, FOR_EVERYONE)
 }
 
 function adminEntryOf(row: RequestLogRow): Static<typeof AdminLogEntry> {
-  return { ...entryOf(row), provider_id: row.providerId, upstream_key_id: row.upstreamKeyId }
+  return rendered(row, SHOWN)
+}
+
+function rendered<Entry>(row: RequestLogRow, fields: readonly NamedLogField[]): Entry {
+  const entry: Record<string, unknown> = {}
+  for (const { name, type, api } of fields) {
+    const value = row[name]
+    if (type === 'time') entry[api ?? name] = new Date(value as number).toISOString()
+    else entry[api ?? name] = type === 'attempts' ? (value as readonly unknown[]).length : value
+  }
+  return entry as Entry
 }

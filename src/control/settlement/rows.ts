@@ -1,98 +1,126 @@
 import type { Choice, Standing } from '../../shared/core/deployment.ts'
-import type { AttemptRecord, BeginRecord, EndRecord, RequestIdentity } from '../../shared/core/request-record.ts'
-import { emptyUsage } from '../../shared/core/usage.ts'
+import type { AttemptRecord } from '../../shared/core/request-record.ts'
 import type { Usage } from '../../shared/core/usage.ts'
+import type { LogFieldsWith, NamedLogField } from '../../shared/records/log-fields.ts'
+import type { RecordFields } from '../../journal/record.ts'
+import type { LogRow } from '../store/log-rows.ts'
+import { LOG_COLUMNS } from '../store/request-log.ts'
 import type { RequestLogRow } from '../store/request-log.ts'
 import { storableText } from '../store/text.ts'
 
 // Days outside are a broken clock, and each would get a partition of its own.
-export const FIRST_MS = Date.UTC(2000, 0)
-export const LAST_MS = Date.UTC(2100, 0)
-export const MAX_STATUS = 999
-export const MAX_ID_LENGTH = 200
+const FIRST_MS = Date.UTC(2000, 0)
+const LAST_MS = Date.UTC(2100, 0)
+const MAX_STATUS = 999
+const MAX_ID_LENGTH = 200
 
 /** Micro-units that the answer of an upstream costs; called once for each row. */
 export type PriceOf = (providerId: string | null, servedModel: string | null, usage: Usage) => number
 
 export const FREE: PriceOf = () => 0
 
-type EndFields = Omit<EndRecord, keyof RequestIdentity>
+/** What the settler adds to the fields of a record. */
+type Added = Pick<RequestLogRow, Exclude<keyof RequestLogRow, LogFieldsWith<{ readonly end: number }>>>
 
-/** What is known of the end of a request whose process ended before: nothing. */
-const NO_END: EndFields = {
-  kind: 'end',
-  status: 0,
+/** Of a request whose process ended before: what is not here is null, false or 0. */
+const INTERRUPTED: Partial<RequestLogRow> = {
   errorType: 'server_error',
-  errorCode: null,
-  providerId: null,
-  upstreamKeyId: null,
-  servedModel: null,
+  errorCode: 'INTERRUPTED',
+  status: null,
   attempts: [],
-  usage: emptyUsage(),
   settlement: 'interrupted',
-  aborted: false,
-  queueUs: 0,
-  ttftUs: null,
-  totalUs: 0,
-  overheadUs: 0,
 }
 
-/** Throws a RangeError that says why the record can be no row. */
-export function rowOfEnd(record: EndRecord, node: string, priceOf: PriceOf = FREE): RequestLogRow {
-  const tokens = wholeUsage(record.usage)
-  return {
-    atMs: timeOfDay(record.atMs),
-    id: checkedId(record.id),
-    node,
-    endpoint: storableText(record.endpoint),
-    dialect: storableText(record.dialect),
-    keyId: textOrNull(record.keyId),
-    keyMasked: textOrNull(record.keyMasked),
-    userId: textOrNull(record.userId),
-    enterpriseId: textOrNull(record.enterpriseId),
-    departmentId: textOrNull(record.departmentId),
-    memberId: textOrNull(record.memberId),
-    model: textOrNull(record.model),
-    stream: record.stream,
-    userAgent: storableText(record.userAgent),
-    clientAddress: storableText(record.clientAddress),
-    clientRequestId: textOrNull(record.clientRequestId),
-    traceId: textOrNull(record.traceId),
-    servedModel: textOrNull(record.servedModel),
-    providerId: textOrNull(record.providerId),
-    upstreamKeyId: textOrNull(record.upstreamKeyId),
-    attempts: record.attempts.map(storableAttempt),
-    status: httpStatus(record.status),
-    errorType: textOrNull(record.errorType),
-    errorCode: textOrNull(record.errorCode),
-    aborted: record.aborted,
-    promptTokens: tokens.promptTokens,
-    completionTokens: tokens.completionTokens,
-    cachedTokens: tokens.cachedTokens,
-    cacheWriteTokens: tokens.cacheWriteTokens,
-    reasoningTokens: tokens.reasoningTokens,
-    costMicro: wholeCount('costMicro', priceOf(record.providerId, record.servedModel, tokens)),
-    settlement: storableText(record.settlement),
-    queueUs: wholeCount('queueUs', record.queueUs),
-    ttftUs: record.ttftUs === null ? null : wholeCount('ttftUs', record.ttftUs),
-    totalUs: wholeCount('totalUs', record.totalUs),
-    overheadUs: wholeCount('overheadUs', record.overheadUs),
-  }
+/** Where a row has the value of a field. A load by a name that varies would be a tenth of what a row takes. */
+type Place<Name> = number & { readonly of: Name }
+const AT = Object.fromEntries(LOG_COLUMNS.map(({ name }, index) => [name, index])) as unknown as {
+  readonly [Name in keyof RequestLogRow]: Place<Name>
 }
 
-function wholeUsage(usage: Usage): Usage {
-  return {
-    promptTokens: wholeCount('promptTokens', usage.promptTokens),
-    completionTokens: wholeCount('completionTokens', usage.completionTokens),
-    cachedTokens: wholeCount('cachedTokens', usage.cachedTokens),
-    cacheWriteTokens: wholeCount('cacheWriteTokens', usage.cacheWriteTokens),
-    reasoningTokens: wholeCount('reasoningTokens', usage.reasoningTokens),
-  }
+/** The row of an end record. Throws a RangeError that says why the record can be no row. */
+export function rowOfEnd({ values }: RecordFields, node: string, priceOf: PriceOf = FREE): LogRow {
+  const row = LOG_COLUMNS.map((field) => (field.end === null ? null : storable(field, values[field.end])))
+  const costMicro = wholeCount('costMicro', priceOf(of(row, AT.providerId), of(row, AT.servedModel), usageOf(row)))
+  return withAdded(row, { node, costMicro })
 }
 
 /** The row of a request whose process ended before it did: nobody knows what was sent or what it used. */
-export function rowOfInterrupted(record: BeginRecord, node: string): RequestLogRow {
-  return { ...rowOfEnd({ ...record, ...NO_END }, node), status: null, errorCode: 'INTERRUPTED' }
+export function rowOfInterrupted({ values }: RecordFields, node: string): LogRow {
+  const row = LOG_COLUMNS.map((field) =>
+    field.begin === null ? (INTERRUPTED[field.name] ?? blank(field)) : storable(field, values[field.begin]),
+  )
+  return withAdded(row, { node, costMicro: 0 })
+}
+
+function withAdded(row: unknown[], added: Added): LogRow {
+  row[AT.node] = added.node
+  row[AT.costMicro] = added.costMicro
+  return {
+    values: row,
+    id: of(row, AT.id),
+    atMs: of(row, AT.atMs),
+    endpoint: of(row, AT.endpoint),
+    keyId: of(row, AT.keyId),
+    userId: of(row, AT.userId),
+    enterpriseId: of(row, AT.enterpriseId),
+    departmentId: of(row, AT.departmentId),
+    memberId: of(row, AT.memberId),
+    model: of(row, AT.model),
+    providerId: of(row, AT.providerId),
+    upstreamKeyId: of(row, AT.upstreamKeyId),
+    status: of(row, AT.status),
+    aborted: of(row, AT.aborted),
+    promptTokens: of(row, AT.promptTokens),
+    completionTokens: of(row, AT.completionTokens),
+    cachedTokens: of(row, AT.cachedTokens),
+    cacheWriteTokens: of(row, AT.cacheWriteTokens),
+    reasoningTokens: of(row, AT.reasoningTokens),
+    costMicro: added.costMicro,
+    queueUs: of(row, AT.queueUs),
+    ttftUs: of(row, AT.ttftUs),
+    totalUs: of(row, AT.totalUs),
+    overheadUs: of(row, AT.overheadUs),
+  }
+}
+
+function of<Name extends keyof RequestLogRow>(row: readonly unknown[], place: Place<Name>): RequestLogRow[Name] {
+  return row[place] as RequestLogRow[Name]
+}
+
+function usageOf(row: readonly unknown[]): Usage {
+  return {
+    promptTokens: of(row, AT.promptTokens),
+    completionTokens: of(row, AT.completionTokens),
+    cachedTokens: of(row, AT.cachedTokens),
+    cacheWriteTokens: of(row, AT.cacheWriteTokens),
+    reasoningTokens: of(row, AT.reasoningTokens),
+  }
+}
+
+/** The value as a table takes it. */
+function storable({ name, type }: NamedLogField, value: unknown): unknown {
+  if (value === null) return null
+  switch (type) {
+    case 'id':
+      return checkedId(value as string)
+    case 'time':
+      return timeOfDay(value as number)
+    case 'text':
+      return storableText(value as string)
+    case 'status':
+      return httpStatus(value as number)
+    case 'flag':
+      return value
+    case 'attempts':
+      return (value as AttemptRecord[]).map(storableAttempt)
+    default:
+      return wholeCount(name, value as number)
+  }
+}
+
+function blank({ type, isNullable }: NamedLogField): unknown {
+  if (isNullable || type === 'status') return null
+  return type === 'flag' ? false : 0
 }
 
 /** Throws a RangeError for an id that cannot be a key of a table. */
@@ -142,7 +170,7 @@ function httpStatus(status: number): number {
 }
 
 /** Clocks may run backwards a little and times be fractions: those are mended. What no table can hold is refused. */
-export function wholeCount(name: string, value: number): number {
+function wholeCount(name: string, value: number): number {
   const rounded = Math.max(0, Math.round(value))
   if (!Number.isSafeInteger(rounded)) throw new RangeError(`${name} ${value}`)
   return rounded

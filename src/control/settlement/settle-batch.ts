@@ -1,6 +1,5 @@
 import { NO_TENANTS } from '../../shared/core/budget.ts'
 import type { Tenants } from '../../shared/core/budget.ts'
-import type { JournalRecord } from '../../shared/core/request-record.ts'
 import type { Database, Queryable } from '../store/database.ts'
 import { DatabaseError, isDataError } from '../store/database.ts'
 import type { DeadLetter, OffsetMove, OpenRequest } from '../store/journal.ts'
@@ -8,21 +7,20 @@ import { addDeadLetters, addOpenRequests, moveOffsets, removeOpenRequests } from
 import type { LogPartitions } from '../store/partitions.ts'
 import { LogRows } from '../store/log-rows.ts'
 import { FRAME_HEADER_BYTES } from '../../journal/frames.ts'
-import { decodeRecord, idOfBegin } from '../../journal/record.ts'
+import { decodeFields, idOfBegin } from '../../journal/record.ts'
+import type { RecordFields } from '../../journal/record.ts'
 import { Charges } from './charges.ts'
 import type { KnownOffsets } from '../../journal/reader.ts'
 import { checkedId, rowOfEnd, rowOfInterrupted } from './rows.ts'
 import type { PriceOf } from './rows.ts'
 import type { JournalEntry } from '../../journal/segment-reader.ts'
 import { bytesOf } from '../../journal/segment-reader.ts'
-import type { EndTranscriber } from './transcribe-end.ts'
 
 const NO_PARTITION = '23514'
 
 export interface SettleTarget {
   readonly database: Database
   readonly node: string
-  readonly transcriber: EndTranscriber
   readonly partitions: LogPartitions
   readonly priceOf: PriceOf
   /** Who pays, as of now. */
@@ -115,7 +113,7 @@ async function refusalOf(target: SettleTarget, commit: () => Promise<void>): Pro
  * A begin whose end is among the entries too never reaches the table of open requests, and is not read beyond its id. Each
  * end becomes bytes of a row at once, so that few objects live as long as the batch.
  */
-function changesOf(entries: readonly JournalEntry[], { node, priceOf, tenants, transcriber }: SettleTarget): Changes {
+function changesOf(entries: readonly JournalEntry[], { node, priceOf, tenants }: SettleTarget): Changes {
   const rows = new LogRows(entries.length >>> 1)
   const charges = new Charges(tenants(), node)
   const deadLetters: DeadLetter[] = []
@@ -129,15 +127,8 @@ function changesOf(entries: readonly JournalEntry[], { node, priceOf, tenants, t
     try {
       const from = payloadStart(entry)
       const to = chunkEnd(entry)
-      const written = transcriber.add(rows.binary, entry.chunk, from, to)
-      if (written !== null) {
-        rows.addWritten(written)
-        charges.add(entry.writer, written)
-        if (!begun.delete(written.id)) closed.push(written.id)
-        continue
-      }
       const begunId = idOfBegin(entry.chunk, from, to)
-      const record = begunId === null ? recordOf(entry) : null
+      const record = begunId === null ? fieldsOf(entry) : null
       if (record?.kind === 'end') {
         const row = rowOfEnd(record, node, priceOf)
         rows.add(row)
@@ -270,20 +261,20 @@ function chunkEnd({ chunkStart, start, end }: JournalEntry): number {
   return chunkStart + end - start
 }
 
-function recordOf(entry: JournalEntry): JournalRecord {
-  return decodeRecord(entry.chunk, payloadStart(entry), chunkEnd(entry))
+function fieldsOf(entry: JournalEntry): RecordFields {
+  return decodeFields(entry.chunk, payloadStart(entry), chunkEnd(entry))
 }
 
 /** Throws when its record is none. */
 function openRequest(entry: JournalEntry, requestId: string): OpenRequest {
   const { writer, segment, start } = entry
-  recordOf(entry)
+  fieldsOf(entry)
   const record = bytesOf(entry).subarray(FRAME_HEADER_BYTES)
   return { requestId, writer, segment, position: start, record }
 }
 
 function rowOfOpen(request: OpenRequest, node: string): ReturnType<typeof rowOfInterrupted> {
-  const record = decodeRecord(request.record)
+  const record = decodeFields(request.record)
   if (record.kind !== 'begin') throw new Error('not a begin record')
   return rowOfInterrupted(record, node)
 }

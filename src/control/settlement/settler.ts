@@ -6,7 +6,6 @@ import type { Clock } from '../../shared/runtime/clock.ts'
 import { closeBudgetWriter, listBudgetWriters } from '../store/budget-use.ts'
 import type { Database } from '../store/database.ts'
 import { listOffsets, listOpenRequests, listOpenWriters, removeOffsets } from '../store/journal.ts'
-import { EndTranscriber } from './transcribe-end.ts'
 import { LogPartitions } from '../store/partitions.ts'
 import type { SegmentHeader } from '../../journal/frames.ts'
 import { writerName } from './charges.ts'
@@ -113,7 +112,6 @@ class JournalSettler implements Settler {
     this.#target = {
       database,
       node,
-      transcriber: new EndTranscriber(node, priceOf),
       partitions: new LogPartitions(database),
       priceOf,
       tenants,

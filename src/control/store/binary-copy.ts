@@ -23,21 +23,6 @@ export class BinaryRows {
     this.#length = HEADER.copy(this.#buffer)
   }
 
-  /** Behind the last byte written. */
-  get length(): number {
-    return this.#length
-  }
-
-  /** Makes room for so many bytes behind `length`, for one who writes fields by himself; what he wrote counts from `advance` on. */
-  room(bytes: number): Buffer {
-    this.#reserve(bytes)
-    return this.#buffer
-  }
-
-  advance(length: number): void {
-    this.#length = length
-  }
-
   /** Begins a row of so many fields. */
   row(fields: number): void {
     this.#reserve(2)

@@ -1,13 +1,22 @@
+import type { AttemptRecord } from '../../shared/core/request-record.ts'
+import type { NamedLogField } from '../../shared/records/log-fields.ts'
 import { attemptsJson } from './attempts-json.ts'
 import { BinaryRows } from './binary-copy.ts'
 import type { Queryable } from './database.ts'
 import { DAY_MS } from './partitions.ts'
-import type { RequestLogRow } from './request-log.ts'
 import { LOG_COLUMNS } from './request-log.ts'
 import type { RollupRow } from './rollups.ts'
 import { Rollups } from './rollups.ts'
 
 const EXPECTED_ROW_BYTES = 800
+const COLUMN_NAMES = LOG_COLUMNS.map(({ column }) => column)
+
+/** A row to be inserted, with what of it is summed. */
+export interface LogRow extends RollupRow {
+  readonly id: string
+  /** In the order of LOG_COLUMNS: quicker to make and to write than an object with names. */
+  readonly values: readonly unknown[]
+}
 
 /** Rows to be inserted, kept as bytes: their texts must be storable. */
 export class LogRows {
@@ -26,18 +35,8 @@ export class LogRows {
     return this.#count
   }
 
-  /** For who writes a row by himself. */
-  get binary(): BinaryRows {
-    return this.#binary
-  }
-
-  add(row: RequestLogRow): void {
-    writeRow(this.#binary, row)
-    this.addWritten(row)
-  }
-
-  /** Counts a row that has been written to `binary`. */
-  addWritten(row: RollupRow): void {
+  add(row: LogRow): void {
+    writeRow(this.#binary, row.values)
     this.#count += 1
     this.days.add(Math.floor(row.atMs / DAY_MS))
     this.#rollups.add(row)
@@ -45,7 +44,7 @@ export class LogRows {
 
   /** To be called once, after the last `add`. */
   async insert(queryable: Queryable): Promise<void> {
-    if (this.#count > 0) await queryable.copyIn('request_log', LOG_COLUMNS, this.#binary.finish())
+    if (this.#count > 0) await queryable.copyIn('request_log', COLUMN_NAMES, this.#binary.finish())
   }
 
   /** Adds the rows to their hours. In the transaction that inserts the rows, or the sums stop being true. */
@@ -54,43 +53,30 @@ export class LogRows {
   }
 }
 
-/** Written out: a loop over the columns that looks the fields up by name costs three times as much. */
-function writeRow(binary: BinaryRows, row: RequestLogRow): void {
+function writeRow(binary: BinaryRows, values: readonly unknown[]): void {
   binary.row(LOG_COLUMNS.length)
-  binary.text(row.id)
-  binary.timestamptz(row.atMs)
-  binary.text(row.endpoint)
-  binary.text(row.dialect)
-  binary.text(row.keyId)
-  binary.text(row.keyMasked)
-  binary.text(row.userId)
-  binary.text(row.enterpriseId)
-  binary.text(row.departmentId)
-  binary.text(row.memberId)
-  binary.text(row.model)
-  binary.bool(row.stream)
-  binary.text(row.userAgent)
-  binary.text(row.clientAddress)
-  binary.text(row.clientRequestId)
-  binary.int4(row.status)
-  binary.text(row.errorType)
-  binary.text(row.errorCode)
-  binary.text(row.providerId)
-  binary.text(row.upstreamKeyId)
-  binary.text(row.servedModel)
-  binary.text(attemptsJson(row.attempts))
-  binary.int8(row.promptTokens)
-  binary.int8(row.completionTokens)
-  binary.int8(row.cachedTokens)
-  binary.int8(row.cacheWriteTokens)
-  binary.int8(row.reasoningTokens)
-  binary.text(row.settlement)
-  binary.bool(row.aborted)
-  binary.int8(row.queueUs)
-  binary.int8(row.ttftUs)
-  binary.int8(row.totalUs)
-  binary.int8(row.overheadUs)
-  binary.text(row.traceId)
-  binary.text(row.node)
-  binary.int8(row.costMicro)
+  for (let index = 0; index < LOG_COLUMNS.length; index++) {
+    const { type } = LOG_COLUMNS[index] as NamedLogField
+    const value = values[index]
+    switch (type) {
+      case 'id':
+      case 'text':
+        binary.text(value as string | null)
+        break
+      case 'time':
+        binary.timestamptz(value as number)
+        break
+      case 'flag':
+        binary.bool(value as boolean)
+        break
+      case 'status':
+        binary.int4(value as number | null)
+        break
+      case 'attempts':
+        binary.text(attemptsJson(value as AttemptRecord[]))
+        break
+      default:
+        binary.int8(value as number | null)
+    }
+  }
 }

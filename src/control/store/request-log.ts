@@ -1,48 +1,17 @@
-import type { AttemptRecord } from '../../shared/core/request-record.ts'
+import type { LogValueTypes } from '../../shared/core/request-record.ts'
 import { timeOfRequestId } from '../../shared/core/request-id.ts'
+import { fieldsInRecord, LOG_FIELD_LIST } from '../../shared/records/log-fields.ts'
+import type { LogFieldName, LogFieldType, LogValue, NamedLogField } from '../../shared/records/log-fields.ts'
 import type { Queryable } from './database.ts'
 import { containsPattern, storableText } from './text.ts'
 
-/** A row of the request log. Times of day are Unix milliseconds, durations microseconds, money micro-units. */
-export interface RequestLogRow {
-  readonly atMs: number
-  readonly id: string
-  readonly node: string
-  readonly endpoint: string
-  readonly dialect: string
-  readonly keyId: string | null
-  readonly keyMasked: string | null
-  readonly userId: string | null
-  readonly enterpriseId: string | null
-  readonly departmentId: string | null
-  readonly memberId: string | null
-  readonly model: string | null
-  readonly servedModel: string | null
-  readonly providerId: string | null
-  readonly upstreamKeyId: string | null
-  readonly attempts: readonly AttemptRecord[]
+interface StoredTypes extends Omit<LogValueTypes, 'status'> {
   /** Null when the process that served ended before the answer did. */
   readonly status: number | null
-  readonly errorType: string | null
-  readonly errorCode: string | null
-  readonly stream: boolean
-  readonly aborted: boolean
-  readonly promptTokens: number
-  readonly completionTokens: number
-  readonly cachedTokens: number
-  readonly cacheWriteTokens: number
-  readonly reasoningTokens: number
-  readonly costMicro: number
-  readonly settlement: string
-  readonly queueUs: number
-  readonly ttftUs: number | null
-  readonly totalUs: number
-  readonly overheadUs: number
-  readonly userAgent: string
-  readonly clientAddress: string
-  readonly clientRequestId: string | null
-  readonly traceId: string | null
 }
+
+/** A row of the request log. Times of day are Unix milliseconds, durations microseconds, money micro-units. */
+export type RequestLogRow = { readonly [Name in LogFieldName]: LogValue<Name, StoredTypes> }
 
 /** Whose rows may be seen. Required everywhere, so that no query forgets the tenant. */
 export type LogScope =
@@ -77,57 +46,19 @@ export interface LogPage {
   readonly next: LogCursor | null
 }
 
-type Column = readonly [column: string, field: keyof RequestLogRow]
-
-/** In the order of an end record's fields, in which rows are written. */
-const COLUMNS: readonly Column[] = [
-  ['id', 'id'],
-  ['at', 'atMs'],
-  ['endpoint', 'endpoint'],
-  ['dialect', 'dialect'],
-  ['key_id', 'keyId'],
-  ['key_masked', 'keyMasked'],
-  ['user_id', 'userId'],
-  ['enterprise_id', 'enterpriseId'],
-  ['department_id', 'departmentId'],
-  ['member_id', 'memberId'],
-  ['model', 'model'],
-  ['stream', 'stream'],
-  ['user_agent', 'userAgent'],
-  ['client_address', 'clientAddress'],
-  ['client_request_id', 'clientRequestId'],
-  ['status', 'status'],
-  ['error_type', 'errorType'],
-  ['error_code', 'errorCode'],
-  ['provider_id', 'providerId'],
-  ['upstream_key_id', 'upstreamKeyId'],
-  ['served_model', 'servedModel'],
-  ['attempts', 'attempts'],
-  ['prompt_tokens', 'promptTokens'],
-  ['completion_tokens', 'completionTokens'],
-  ['cached_tokens', 'cachedTokens'],
-  ['cache_write_tokens', 'cacheWriteTokens'],
-  ['reasoning_tokens', 'reasoningTokens'],
-  ['settlement', 'settlement'],
-  ['aborted', 'aborted'],
-  ['queue_us', 'queueUs'],
-  ['ttft_us', 'ttftUs'],
-  ['total_us', 'totalUs'],
-  ['overhead_us', 'overheadUs'],
-  ['trace_id', 'traceId'],
-  ['node', 'node'],
-  ['cost_micro', 'costMicro'],
-]
-
 /** How a column is read that is not read as it is. */
-const EXPRESSIONS: Readonly<Record<string, string>> = {
-  at: '(extract(epoch FROM at) * 1000)::int8',
+const EXPRESSIONS: Partial<Record<LogFieldType, string>> = {
+  time: '(extract(epoch FROM at) * 1000)::int8',
   attempts: 'attempts::json',
 }
 
-export const LOG_COLUMNS = COLUMNS.map(([column]) => column)
+/** Columns of the log in the order in which rows are written: that of the journal, then what the settler adds. */
+export const LOG_COLUMNS: readonly NamedLogField[] = [
+  ...fieldsInRecord('end'),
+  ...LOG_FIELD_LIST.filter(({ end }) => end === null),
+]
 
-const SELECT = `SELECT ${COLUMNS.map(([column, field]) => selectExpression(column, field)).join(', ')} FROM request_log`
+const SELECT = `SELECT ${LOG_COLUMNS.map(selectExpression).join(', ')} FROM request_log`
 
 /**
  * One page, newest first. Costs the same however far back the cursor is. The two text filters and that by trace read every
@@ -233,6 +164,6 @@ function searchPattern(text: string): string {
   return containsPattern(text)
 }
 
-function selectExpression(column: string, field: string): string {
-  return `${EXPRESSIONS[column] ?? column} AS "${field}"`
+function selectExpression({ name, type, column }: NamedLogField): string {
+  return `${EXPRESSIONS[type] ?? column} AS "${name}"`
 }

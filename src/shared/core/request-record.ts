@@ -1,3 +1,4 @@
+import type { LogFieldName, LogFieldsWith, LogValue } from '../records/log-fields.ts'
 import type { Choice } from './deployment.ts'
 import type { ErrorCode, ErrorType } from './errors.ts'
 import type { DialectName } from './endpoint.ts'
@@ -7,56 +8,38 @@ import type { Settlement, Usage } from './usage.ts'
 export type JournalRecord = BeginRecord | EndRecord
 
 /** Written before the upstream hears of the request. Without an end it becomes a row marked `interrupted`. */
-export interface BeginRecord extends RequestIdentity {
+export interface BeginRecord extends RecordFields<LogFieldsWith<{ readonly begin: number }>> {
   readonly kind: 'begin'
 }
 
 /** Everything of a row. In the operating system's hands before the last byte of the answer is. */
-export interface EndRecord extends RequestIdentity {
+export interface EndRecord extends RecordFields<Exclude<LogFieldsWith<{ readonly end: number }>, keyof Usage>> {
   readonly kind: 'end'
-  /** HTTP status sent, or 499 when the client left before one was. */
-  readonly status: number
-  readonly errorType: ErrorType | null
-  readonly errorCode: ErrorCode | null
-  readonly providerId: string | null
-  readonly upstreamKeyId: string | null
-  /** The upstream's name of the model that served. */
-  readonly servedModel: string | null
-  readonly attempts: readonly AttemptRecord[]
   readonly usage: Usage
-  readonly settlement: Settlement
-  /** The client was gone before the answer's end. */
-  readonly aborted: boolean
-  readonly queueUs: number
-  /** To the first byte of the upstream's body, from the start of the request; null when there was none. */
-  readonly ttftUs: number | null
-  readonly totalUs: number
-  /** Total less waiting in the queue, for upstream and client. */
-  readonly overheadUs: number
 }
 
-export interface RequestIdentity {
-  readonly id: string
-  /** Unix milliseconds at which the request arrived. */
-  readonly atMs: number
-  readonly endpoint: string
+type RecordFields<Names extends LogFieldName> = {
+  readonly [Name in Names]: Name extends keyof Narrower ? Narrower[Name] : LogValue<Name, LogValueTypes>
+}
+
+/** Texts of which fronts know every value. */
+interface Narrower {
   readonly dialect: DialectName
-  readonly keyId: string | null
-  readonly keyMasked: string | null
-  readonly userId: string | null
-  readonly enterpriseId: string | null
-  readonly departmentId: string | null
-  readonly memberId: string | null
-  /** As asked, cut to 256 characters. */
-  readonly model: string | null
-  readonly stream: boolean
-  /** Cut to 512 characters. */
-  readonly userAgent: string
-  readonly clientAddress: string
-  /** The client's own request id, cut to 128 characters. */
-  readonly clientRequestId: string | null
-  /** Of the W3C trace the request belongs to; null when traces are off. */
-  readonly traceId: string | null
+  readonly errorType: ErrorType | null
+  readonly errorCode: ErrorCode | null
+  readonly settlement: Settlement
+}
+
+/** Times of day are Unix milliseconds, durations microseconds, money micro-units. */
+export interface LogValueTypes {
+  readonly id: string
+  readonly time: number
+  readonly text: string
+  readonly flag: boolean
+  readonly status: number
+  readonly count: number
+  readonly money: number
+  readonly attempts: readonly AttemptRecord[]
 }
 
 export interface AttemptRecord {

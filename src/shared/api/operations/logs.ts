@@ -1,4 +1,7 @@
 import { Type } from 'typebox'
+import type { TSchema, TUnsafe } from 'typebox'
+import type { LOG_FIELDS, LogFieldsWith, LogFieldType, LogValue, NamedLogField } from '../../records/log-fields.ts'
+import { LOG_FIELD_LIST } from '../../records/log-fields.ts'
 import { nullable } from '../nullable.ts'
 import { Id, longListOf, LongPageQuery, ok, operation, Time } from '../operation.ts'
 
@@ -18,46 +21,52 @@ const Filter = {
 
 const LogQuery = Type.Object({ ...Filter, ...LongPageQuery })
 
-const Count = Type.Integer({ minimum: 0 })
-const Text = nullable(Type.String())
+const SCHEMAS = {
+  id: () => Id,
+  time: () => Time,
+  text: (options) => Type.String(options),
+  flag: (options) => Type.Boolean(options),
+  status: (options) => nullable(Type.Integer(options)),
+  count: (options) => Type.Integer({ ...options, minimum: 0 }),
+  money: (options) => Type.Integer(options),
+  /** How many there were. */
+  attempts: (options) => Type.Integer({ ...options, minimum: 0 }),
+} as const satisfies Record<LogFieldType, (options: { description?: string }) => TSchema>
 
-export const LogEntry = Type.Object({
-  id: Id,
-  time: Time,
-  user_id: Text,
-  enterprise_id: Text,
-  department_id: Text,
-  member_id: Text,
-  key_id: Text,
-  key: nullable(Type.String({ description: 'Masked.' })),
-  endpoint: Type.String(),
-  dialect: Type.String({ description: 'Of the client.' }),
-  model: nullable(Type.String({ description: 'As asked for.' })),
-  served_model: Text,
-  attempts: Count,
-  status: nullable(Type.Integer({ description: 'Null where the process ended before the answer did.' })),
-  error_type: Text,
-  error_code: Text,
-  stream: Type.Boolean(),
-  aborted: Type.Boolean({ description: 'The client left before the end.' }),
-  prompt_tokens: Count,
-  completion_tokens: Count,
-  cached_tokens: Count,
-  reasoning_tokens: Count,
-  cost: Type.Integer({ description: 'Micro-units.' }),
-  settlement: Type.String({ description: 'How the tokens came to be known.' }),
-  queue_us: Count,
-  ttft_us: nullable(Count),
-  total_us: Count,
-  overhead_us: Count,
-  user_agent: Type.String(),
-  client_address: Type.String(),
-  client_request_id: Text,
-  trace_id: Text,
-})
+/** What a field is in JSON. */
+interface JsonTypes {
+  readonly id: string
+  readonly time: string
+  readonly text: string
+  readonly flag: boolean
+  readonly status: number | null
+  readonly count: number
+  readonly money: number
+  readonly attempts: number
+}
+
+type Shown = LogFieldsWith<{ readonly api: string }>
+type ForAdmins = LogFieldsWith<{ readonly api: string; readonly adminsOnly: true }>
+type Entry<Names extends Shown> = {
+  [Name in Names as (typeof LOG_FIELDS)[Name]['api']]: TUnsafe<LogValue<Name, JsonTypes>>
+}
+
+export const LogEntry = Type.Object(propertiesOf<Exclude<Shown, ForAdmins>>(({ isForAdmins }) => !isForAdmins))
 
 /** With what of upstreams is for admins alone. */
-export const AdminLogEntry = Type.Object({ ...LogEntry.properties, provider_id: Text, upstream_key_id: Text })
+export const AdminLogEntry = Type.Object(propertiesOf<Shown>(() => true))
+
+function propertiesOf<Names extends Shown>(isShown: (field: NamedLogField) => boolean): Entry<Names> {
+  const properties = LOG_FIELD_LIST.filter(isShown).flatMap((field) =>
+    field.api === null ? [] : [[field.api, schemaOf(field)] as const],
+  )
+  return Object.fromEntries(properties) as Entry<Names>
+}
+
+function schemaOf({ type, isNullable, about }: NamedLogField): TSchema {
+  const schema = SCHEMAS[type](about === null ? {} : { description: about })
+  return isNullable ? nullable(schema) : schema
+}
 
 export const LogDetail = Type.Object({
   ...AdminLogEntry.properties,

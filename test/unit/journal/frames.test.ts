@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { newRequestId } from '../../../src/shared/core/request-id.ts'
 import type { JournalRecord } from '../../../src/shared/core/request-record.ts'
+import { fieldsInRecord } from '../../../src/shared/records/log-fields.ts'
 import type { JournalFrame } from '../../../src/journal/frames.ts'
 import {
   FRAME_HEADER_BYTES,
@@ -27,12 +28,21 @@ describe('journal frames', () => {
     )
   })
 
-  it('need no larger buffer than they have reserved', () => {
+  it('are written into a larger buffer when theirs is full', () => {
     const long = '\u{1f642}é'.repeat(200)
     const records = [anEnd(long), aBegin(long), anEnd('a')]
     const writer = new FrameWriter(16)
     for (const record of records) writer.append(record)
     expect(recordsOf(writer.take())).toEqual(records)
+  })
+
+  it('hold texts of every length and script', () => {
+    for (const unit of ['a', 'é', '…', '😀', 'aé…😀']) {
+      for (const times of [0, 1, 8, 10, 11, 15, 16, 31, 32, 33, 64, 65, 85, 86, 127, 128, 255, 256, 70_000]) {
+        const records = [aBegin('a', { model: unit.repeat(times) }), anEnd('b', { userAgent: unit.repeat(times) })]
+        expect(recordsOf(framesOf(...records))).toEqual(records)
+      }
+    }
   })
 
   it('are torn wherever the bytes end within one, and whole before it', () => {
@@ -112,7 +122,10 @@ describe('journal frames', () => {
     const older = [beginFields.slice(0, 16), endFields.slice(0, 34).with(22, attempts)]
     const before = anEnd('b').attempts.map((attempt) => ({ ...attempt, model: null, choice: null }))
     const records = older.flatMap((fields) => recordsOf(frameAround(packValue(fields))))
-    expect(records).toEqual([aBegin('a', { traceId: null }), anEnd('b', { traceId: null, attempts: before })])
+    expect(records).toEqual([
+      aBegin('a', laterFields('begin')),
+      anEnd('b', { ...laterFields('end'), attempts: before }),
+    ])
   })
 
   it('are found again behind damage, and never in the text of a client', () => {
@@ -182,6 +195,12 @@ const beginFields: unknown[] = [
   ...[1, id, atMs, endpoint, dialect, keyId, keyMasked, userId, enterpriseId, departmentId, memberId],
   ...[model, stream, userAgent, clientAddress, clientRequestId, traceId],
 ]
+
+/** What the first versions did not write. */
+function laterFields(kind: 'begin' | 'end'): Readonly<Record<string, null>> {
+  const later = fieldsInRecord(kind).slice(kind === 'begin' ? 15 : 33)
+  return Object.fromEntries(later.map(({ name }) => [name, null]))
+}
 
 function payloadOf(record: JournalRecord): Buffer {
   return framesOf(record).subarray(FRAME_HEADER_BYTES)

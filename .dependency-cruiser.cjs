@@ -176,7 +176,7 @@ module.exports = {
       comment: 'A test call to an upstream is made by the code that serves; all else of fronts is theirs.',
       severity: 'error',
       from: { path: '^src/control/' },
-      to: { path: '^src/front/', pathNot: '^src/front/(gateway/upstream-trials|server/client-address)[.]ts$' },
+      to: { path: '^src/front/', pathNot: '^src/front/(gateway/upstream-probes|server/client-address)[.]ts$' },
     },
     {
       name: 'supervisor-takes-only-the-binding',

@@ -1,9 +1,9 @@
 import type { SluiceClient } from '../client/client.ts'
 import type { RequestOf, ResultOf } from '../client/operations.ts'
-import type { KeysDoor } from './keys-door.ts'
+import type { KeysBackend } from './keys-backend.ts'
 
 /** The keys of whoever is logged in, or of an enterprise, through a gateway that runs. */
-export class ClientKeys implements KeysDoor {
+export class ClientKeys implements KeysBackend {
   readonly #client: SluiceClient
   readonly #enterprise: string | null
 

@@ -19,13 +19,13 @@ import type { KeyOwner, OwnedKey } from '../control/store/owned-keys.ts'
 import { findUserByPhone, listAdmins } from '../control/store/users.ts'
 import { OperationValidator } from '../control/management/operation-validator.ts'
 import { BY_OPERATOR } from './by-operator.ts'
-import type { KeysDoor, WhoseKeys } from './keys-door.ts'
+import type { KeysBackend, WhoseKeys } from './keys-backend.ts'
 
 const PAGE = 100
 const DAY_SECONDS = 86_400
 
 /** Keys as the database has them. Fronts of a gateway that runs on it hear of changes as of those of the management plane. */
-export class DatabaseKeys implements KeysDoor {
+export class DatabaseKeys implements KeysBackend {
   readonly #database: Database
   readonly #owner: KeyOwner
   readonly #hashSecret: Buffer

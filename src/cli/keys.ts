@@ -3,7 +3,7 @@ import type { RequestOf, ResultOf } from '../client/operations.ts'
 import { UsageError } from '../shared/config/config-error.ts'
 import { command } from './command.ts'
 import type { CommandContext, CommonOptions } from './command.ts'
-import type { WhoseKeys } from './keys-door.ts'
+import type { WhoseKeys } from './keys-backend.ts'
 import type { Output } from './output.ts'
 import { withKeys } from './with-keys.ts'
 

@@ -4,7 +4,7 @@ import { secretsOf } from '../control/store/secrets-check.ts'
 import { ClientKeys } from './client-keys.ts'
 import { configOf } from './command.ts'
 import type { CommonOptions } from './command.ts'
-import type { KeysDoor, WhoseKeys } from './keys-door.ts'
+import type { KeysBackend, WhoseKeys } from './keys-backend.ts'
 import type { Output } from './output.ts'
 import { requireSchema, withDatabase } from './with-database.ts'
 
@@ -14,7 +14,7 @@ const TOKEN = 'SLUICE_TOKEN'
 export async function withKeys<T>(
   options: CommonOptions & WhoseKeys,
   output: Output,
-  work: (door: KeysDoor) => Promise<T>,
+  work: (door: KeysBackend) => Promise<T>,
 ): Promise<T> {
   const { url, user, enterprise } = options
   if (user !== undefined && enterprise !== undefined) throw new UsageError('give --user or --enterprise, not both')

@@ -13,20 +13,20 @@ import { declaredEntryKey } from './lifecycle/declared-keys.ts'
 import { firstAdminPhone, firstRun } from './lifecycle/first-run.ts'
 import { JobClaims } from './fronts/job-claims.ts'
 import { JournalWatch } from './lifecycle/journal-watch.ts'
-import { KeyNewsBoard } from './fronts/key-news-board.ts'
+import { KeyHealthBoard } from './fronts/key-health-board.ts'
 import { ManagementListener } from './lifecycle/management-listener.ts'
 import { MetricsListener } from './lifecycle/metrics-listener.ts'
-import { RelayWatch } from './fronts/relay-watch.ts'
+import { RelayStatistics } from './fronts/relay-statistics.ts'
 import { SnapshotGate } from './fronts/snapshot-gate.ts'
 import { SnapshotPublisher } from './fronts/snapshot-publisher.ts'
-import { becomeSoleControl } from './lifecycle/sole-control.ts'
+import { takeControlLock } from './lifecycle/control-lock.ts'
 import { StoreMonitor } from './lifecycle/store-monitor.ts'
 import { systemClock } from '../shared/runtime/clock.ts'
 import { PriceBook } from '../shared/core/price-book.ts'
 import { repeat } from '../shared/runtime/repeat.ts'
 import { Seal } from '../shared/runtime/seal.ts'
 import { UpstreamReach } from '../shared/core/upstream-reach.ts'
-import { UpstreamTrials } from '../front/gateway/upstream-trials.ts'
+import { UpstreamProbes } from '../front/gateway/upstream-probes.ts'
 import type { Authority } from './leases/authority.ts'
 import { readDepartedUse, writeDepartedUse } from './leases/departed-use.ts'
 import { InProcessAuthority } from './leases/in-process-authority.ts'
@@ -42,7 +42,7 @@ import { createHandlers } from './management/handlers.ts'
 import { ManagementRouter } from './management/router.ts'
 import { Tokens } from './management/tokens.ts'
 import { LogKeeper } from './settlement/log-keeper.ts'
-import { BudgetTruth } from './settlement/budget-truth.ts'
+import { SettledSpendReader } from './settlement/settled-spend.ts'
 import { createSettler } from './settlement/settler.ts'
 import { createClientAddresses } from '../front/server/client-address.ts'
 import { isAlive } from '../shared/runtime/data-directory.ts'
@@ -53,7 +53,7 @@ import { partOf } from './store/database-part.ts'
 import { openDatabase } from './store/open-database.ts'
 import { secretsOf } from './store/secrets-check.ts'
 import { initialiseSetting } from './store/settings.ts'
-import { UnitDatabase } from './store/unit-of-work.ts'
+import { TransactionScope } from './store/transaction-scope.ts'
 import { UPSTREAM_SEAL } from './store/upstreams.ts'
 import { drainOnRequest, receiveSetup, reportFatal, tellSupervisor } from '../supervisor/child.ts'
 import type { ControlSetup } from '../supervisor/messages.ts'
@@ -92,7 +92,7 @@ async function runControl(setup: ControlSetup): Promise<void> {
   const adminPhone = firstAdminPhone(config)
   const isHandOver = setup.handedOverFronts > 0
   const handOverMs = isHandOver ? config.server.drainTimeoutMs : 0
-  const lock = await becomeSoleControl(config.dataDir, SOLE_CONTROL_MS + handOverMs, () => {
+  const lock = await takeControlLock(config.dataDir, SOLE_CONTROL_MS + handOverMs, () => {
     tellSupervisor({ type: 'waiting' })
   })
   tellSupervisor({ type: 'sole' })
@@ -111,7 +111,7 @@ async function runControl(setup: ControlSetup): Promise<void> {
 
   const metrics = new Metrics()
   const registry = new MetricRegistry(metrics)
-  const relayWatch: RelayWatch = new RelayWatch(clock, registry, () => link.fronts)
+  const relayWatch: RelayStatistics = new RelayStatistics(clock, registry, () => link.fronts)
   const processSamples = new ProcessSamples('control', onFault)
   const journalDirectory = join(config.dataDir, 'journal')
   await mkdir(journalDirectory, { recursive: true, mode: 0o700 })
@@ -149,11 +149,11 @@ async function runControl(setup: ControlSetup): Promise<void> {
   const tokens = new Tokens(secrets.jwtKeys)
   let stores: StoreHealth | null = null
   let health: ControlToFront | null = null
-  const keyNews = new KeyNewsBoard(clock)
+  const keyHealthEvents = new KeyHealthBoard(clock)
   const jobClaims = new JobClaims(database, onFault)
   let onDrained = (): void => undefined
   const drained = new Promise<void>((resolve) => (onDrained = resolve))
-  const budgets = new BudgetTruth({ database, node, drained, onFault })
+  const budgets = new SettledSpendReader({ database, node, drained, onFault })
   // Fronts that were there before this process hold leases of an earlier one.
   const goesOn = setup.isRestart || isHandOver
   let expectedFronts = config.server.fronts + setup.handedOverFronts
@@ -189,7 +189,7 @@ async function runControl(setup: ControlSetup): Promise<void> {
             link.broadcast({ type: 'lease-terms', holders })
           },
           onNews: (news) => {
-            keyNews.add(news)
+            keyHealthEvents.add(news)
             link.broadcast({ type: 'key-news', news })
           },
           onConnectionError: (error) => {
@@ -248,9 +248,9 @@ async function runControl(setup: ControlSetup): Promise<void> {
     reach,
   })
   const seal = new Seal(secrets.keyHash, UPSTREAM_SEAL)
-  const trials = new UpstreamTrials(clock, config.server.vendor, { reach, onFault })
+  const trials = new UpstreamProbes(clock, config.server.vendor, { reach, onFault })
   const managed = partOf(database, config.database.maxConnections)
-  const units = new UnitDatabase(managed)
+  const units = new TransactionScope(managed)
   const { smtp } = config.mail
   const mailer =
     smtp === null
@@ -285,13 +285,13 @@ async function runControl(setup: ControlSetup): Promise<void> {
       const { current } = gate
       const snapshot: ControlToFront[] = current === null ? [] : [{ type: 'snapshot', snapshot: current }]
       tellHolders()
-      const news = keyNews.current().map((one): ControlToFront => ({ type: 'key-news', news: one }))
+      const news = keyHealthEvents.current().map((one): ControlToFront => ({ type: 'key-news', news: one }))
       return [...leaseGreeting(), ...snapshot, ...news, ...(health === null ? [] : [health])]
     },
     leases: authority,
     jobs: jobClaims,
-    onKeyNews: (news) => {
-      keyNews.add(news)
+    onKeyHealthEvent: (news) => {
+      keyHealthEvents.add(news)
       sharedLeases?.news.tell(news)
     },
     refreshSnapshot: async () => {

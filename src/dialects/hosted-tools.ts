@@ -2,7 +2,7 @@ import type { Conversation, NativeTool } from '../shared/core/conversation.ts'
 import type { JsonObject } from '../shared/core/json-object.ts'
 import { put } from './fields.ts'
 import { asObject, valueAt } from './json-value.ts'
-import type { LossReport } from './losses.ts'
+import type { DroppedFields } from './dropped-fields.ts'
 import { toolsLeft } from './tool-names.ts'
 
 /** As `Target.hostedTools` names it. */
@@ -40,7 +40,7 @@ export function messagesWebSearch({ allowedDomains, blockedDomains, userLocation
  */
 export function refuseLostChoice(
   { toolChoice, tools }: Conversation,
-  losses: LossReport,
+  droppedFields: DroppedFields,
   has: (tool: NativeTool) => boolean = () => false,
 ): void {
   const isLost = (tool: Conversation['tools'][number]): boolean => tool.type === 'native' && !has(tool)
@@ -53,5 +53,5 @@ export function refuseLostChoice(
     const left = toolsLeft(tools, toolChoice)
     lost = left.length > 0 && left.every(isLost)
   }
-  if (lost) losses.lose('tool_choice.native', 'tool_choice')
+  if (lost) droppedFields.lose('tool_choice.native', 'tool_choice')
 }

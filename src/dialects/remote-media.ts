@@ -1,6 +1,6 @@
 import type { WireDialect } from '../shared/core/conversation.ts'
 import type { GatewayError } from '../shared/core/errors.ts'
-import { unsupported } from './losses.ts'
+import { unsupportedField } from './dropped-fields.ts'
 
 type Media = 'image' | 'document'
 type Place = 'url' | 'file'
@@ -30,5 +30,5 @@ const REASONS: Readonly<Record<Place, string>> = { url: 'It fetches nothing', fi
 export function remoteMedia(media: Media, place: Place, from: WireDialect): GatewayError {
   const field = FIELDS[from]?.[media][place] ?? FIELDS_OF_MESSAGES[place]
   const how = FIXES[from] ?? 'as a source of type "base64"'
-  return unsupported(field, `${REASONS[place]}: send the ${media} itself, ${how}.`)
+  return unsupportedField(field, `${REASONS[place]}: send the ${media} itself, ${how}.`)
 }

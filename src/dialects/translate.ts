@@ -19,7 +19,7 @@ import { AnswerCollector } from './collect-answer.ts'
 import { TRUNCATED_STREAM } from './event.ts'
 import { eventSplitter } from './framing.ts'
 import { replayAnswer } from './replay-answer.ts'
-import { StreamRestorer, restoreAnswer } from './restore.ts'
+import { StreamRenameUndoer, undoRenames } from './undo-renames.ts'
 import { inputText } from './tool-input.ts'
 
 /** A client and an upstream that speak different dialects. Plain: it goes to the pool. */
@@ -49,7 +49,12 @@ export function translateRequest(bytes: Buffer, pair: Pair, edits: TargetEdits):
   const request: unknown = JSON.parse(bytes.toString('utf8'))
   const built = upstream.buildRequest(client.parseRequest(request), { ...upstream.defaultTarget, ...edits })
   const { dropped, restoration } = built
-  return { body: Buffer.from(JSON.stringify(built.body)), dropped, restoration, echo: client.echoOf?.(request) ?? null }
+  return {
+    body: Buffer.from(JSON.stringify(built.body)),
+    dropped,
+    restoration,
+    echo: client.repeatedFields?.(request) ?? null,
+  }
 }
 
 /** What an answer is translated with. Plain: it goes to the pool. */
@@ -72,7 +77,7 @@ export function translateAnswer(bytes: Buffer, translation: AnswerTranslation): 
       ? collectAnswer(bytes, upstream)
       : upstreamCodec(upstream).parseAnswer(JSON.parse(bytes.toString('utf8')))
   if (isFailure(parsed)) return { usage: null, observedTextBytes: 0, failure: parsed, body: null, dropped: [] }
-  const answer = restoration === null ? parsed : restoreAnswer(parsed, restoration)
+  const answer = restoration === null ? parsed : undoRenames(parsed, restoration)
   return {
     usage: answer.usage,
     observedTextBytes: answer.usage === null ? generatedBytes(answer.content) : 0,
@@ -116,7 +121,7 @@ function collectAnswer(bytes: Buffer, upstream: UpstreamDialectName): Answer | U
 export class StreamTranslation {
   readonly decoder: StreamDecoder
   readonly #encoder: StreamEncoder
-  readonly #restorer: StreamRestorer | null
+  readonly #restorer: StreamRenameUndoer | null
   readonly #decoded: StreamEvent[] = []
   #ended = false
   #observedTextBytes = 0
@@ -126,7 +131,7 @@ export class StreamTranslation {
     this.decoder = upstreamCodec(translation.upstream).createDecoder()
     this.#encoder = client.createEncoder({ ...translation.options, wantsUsage })
     const { restoration } = translation
-    this.#restorer = restoration === null ? null : new StreamRestorer(restoration)
+    this.#restorer = restoration === null ? null : new StreamRenameUndoer(restoration)
   }
 
   /** The upstream's stream was whole, and the text returned last ends the client's. */

@@ -21,7 +21,7 @@ import { TokenCounts } from './gateway/token-counts.ts'
 import { RequestMetrics } from './gateway/request-metrics.ts'
 import { Translator } from './gateway/translator.ts'
 import { createRoutes, createUnknownPathRefusal } from './gateway/routes.ts'
-import { ServiceWords } from './gateway/services.ts'
+import { ServiceTranslator } from './gateway/service-translator.ts'
 import { Shedding } from './gateway/shedding.ts'
 import { publicBaseUrl } from './videos/base-url.ts'
 import { LocalJobBook } from './videos/job-book.ts'
@@ -44,7 +44,7 @@ import { Overload } from './overload/overload.ts'
 import { freeDiskBytes, Resources } from './overload/resources.ts'
 import { RetryBudget } from './scheduling/retry-budget.ts'
 import { Scheduler } from './scheduling/scheduler.ts'
-import { describeKeyNews } from './scheduling/words.ts'
+import { describeKeyHealthEvent } from './scheduling/words.ts'
 import { createClientAddresses } from './server/client-address.ts'
 import { createHttpServer } from './server/http-server.ts'
 import { loadUws } from './server/uws.ts'
@@ -162,7 +162,7 @@ async function runFront(setup: FrontSetup): Promise<void> {
     maxWaiting: config.upstream.queueMax,
     announce: (news) => {
       const severity = news.kind === 'disabled' ? 'error' : 'warn'
-      schedulerLog[severity]({ ...news }, describeKeyNews(news, clock.now()))
+      schedulerLog[severity]({ ...news }, describeKeyHealthEvent(news, clock.now()))
       link.announce(news)
     },
   })
@@ -230,7 +230,7 @@ async function runFront(setup: FrontSetup): Promise<void> {
   })
   const health = new Health({ clock, scheduler, overload, isReady, isWritable: () => journal.writable })
   const translator = new Translator(pool, inlineMaxBytes)
-  const services = new ServiceWords(pool, inlineMaxBytes)
+  const services = new ServiceTranslator(pool, inlineMaxBytes)
   const phases = createPhases({
     clock,
     deadlines,
@@ -301,7 +301,7 @@ async function runFront(setup: FrontSetup): Promise<void> {
     onHealth: (news) => {
       health.update(news)
     },
-    onKeyNews: (news) => {
+    onKeyHealthEvent: (news) => {
       scheduler.hear(news)
     },
     leases,

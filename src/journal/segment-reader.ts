@@ -1,7 +1,7 @@
 import type { FileHandle } from 'node:fs/promises'
 import { open, readdir, stat } from 'node:fs/promises'
 import { join } from 'node:path'
-import { allocateBody } from '../shared/runtime/uncounted-memory.ts'
+import { allocateBody } from '../shared/runtime/body-buffers.ts'
 import type { JournalFrame, SegmentHeader } from './frames.ts'
 import { findFrame, readFrames, readSegmentHeader } from './frames.ts'
 

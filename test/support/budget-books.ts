@@ -1,4 +1,4 @@
-import type { BudgetTruth } from '../../src/control/leases/authority.ts'
+import type { SettledSpend } from '../../src/control/leases/authority.ts'
 import { writerOf } from './lease-world.ts'
 import type { LeaseWorld, WorldFront, WorldNode } from './lease-world.ts'
 import type { SeededRandom } from './seeded-random.ts'
@@ -31,7 +31,7 @@ export class BudgetBooks {
   }
 
   /** What the control process of a machine reads: everything of the journals that ended there, of others as far as it has come. */
-  truthOf(node: WorldNode): BudgetTruth {
+  truthOf(node: WorldNode): SettledSpend {
     return {
       read: (allowances) =>
         new Promise((resolve) => {

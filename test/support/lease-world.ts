@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import type { LeaseFarewell, LeaseReply, LeaseRequest, LeaseResume } from '../../src/shared/core/allowance.ts'
-import type { Authority, BudgetTruth } from '../../src/control/leases/authority.ts'
+import type { Authority, SettledSpend } from '../../src/control/leases/authority.ts'
 import { InProcessAuthority } from '../../src/control/leases/in-process-authority.ts'
 import { RedisAuthority } from '../../src/control/leases/redis-authority.ts'
 import { LeaseBook } from '../../src/front/limits/lease-book.ts'
@@ -18,7 +18,7 @@ const REST_TICK_MS = { first: 1_000, later: 60_000 } as const
 const FIRST_REST_MS = 300_000
 /** Microtasks between two events: a request that passes a dozen limits at once needs some for each. */
 const TURNS = 40
-const NO_BUDGETS: BudgetTruth = { read: () => Promise.resolve(new Map()) }
+const NO_BUDGETS: SettledSpend = { read: () => Promise.resolve(new Map()) }
 const LEASE_KEEP_MS = 20_000
 
 /** One front of the world, with its line to the authority. */
@@ -60,7 +60,7 @@ export interface LeaseWorldOptions {
   /** Which part of the scripts that are sent to Redis is lost, or whose answer is. */
   readonly lossRate?: number
   /** What the control process of a machine reads of budgets. */
-  readonly budgets?: (node: WorldNode) => BudgetTruth
+  readonly budgets?: (node: WorldNode) => SettledSpend
 }
 
 /**

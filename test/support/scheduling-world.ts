@@ -1,6 +1,6 @@
 import { DeadlineClock } from '../../src/shared/runtime/deadlines.ts'
 import type { AttemptOutcome, Slot } from '../../src/shared/core/deployment.ts'
-import type { KeyNews } from '../../src/shared/core/key-news.ts'
+import type { KeyHealthEvent } from '../../src/shared/core/key-health-event.ts'
 import type { ModelTarget, Provider, Snapshot, UpstreamKey } from '../../src/shared/core/snapshot.ts'
 import { LocalSlots } from './local-slots.ts'
 import { Scheduler } from '../../src/front/scheduling/scheduler.ts'
@@ -51,7 +51,7 @@ export interface WorldOptions {
 /** A scheduler whose time passes when it is told to. */
 export class SchedulingWorld {
   nowMs = 1_700_000_000_000
-  readonly news: KeyNews[] = []
+  readonly news: KeyHealthEvent[] = []
   readonly scheduler: Scheduler
   readonly deadlines: DeadlineClock
 

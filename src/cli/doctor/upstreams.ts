@@ -5,7 +5,7 @@ import { ModelCatalogue, targetQuirks } from '../../shared/core/model-facts.ts'
 import type { UpstreamKey } from '../../shared/core/snapshot.ts'
 import { baseOf } from '../../front/gateway/upstream-address.ts'
 import { buildUpstreamLook } from '../../front/gateway/upstream-request.ts'
-import { UpstreamTrials } from '../../front/gateway/upstream-trials.ts'
+import { UpstreamProbes } from '../../front/gateway/upstream-probes.ts'
 import type { ClockReading } from './clock.ts'
 import { failed, ok, reasonOf, skipped, warning } from './finding.ts'
 import type { Finding } from './finding.ts'
@@ -89,7 +89,7 @@ async function checkByCall(name: string, config: Config, upstream: UpstreamConfi
   const { upstreamModel } = model
   const facts = new ModelCatalogue(config.models).factsOf(upstreamModel, provider.profile ?? null, provider.id)
   const target = targetQuirks(facts, provider.target)
-  const trials = new UpstreamTrials(systemClock, config.server.vendor)
+  const trials = new UpstreamProbes(systemClock, config.server.vendor)
   try {
     const { error } = await trials.run(
       { provider, key, upstreamModel, weight: 1, target },

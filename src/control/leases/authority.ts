@@ -20,7 +20,7 @@ export interface Authority {
 }
 
 /** What was used of budgets, as the database has it. */
-export interface BudgetTruth {
+export interface SettledSpend {
   /**
    * For each allowance what was settled of it, by the journal that told it. Never rejects: it is tried until it is there, and
    * not before what the journals held when the process began is settled.

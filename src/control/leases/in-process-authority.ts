@@ -12,7 +12,7 @@ import { Account } from './account.ts'
 import type { PendingAsk } from './account.ts'
 import { DepartedUse } from './departed-use.ts'
 import type { BudgetCount } from './budget-count.ts'
-import type { Authority, AuthorityOptions, BudgetTruth } from './authority.ts'
+import type { Authority, AuthorityOptions, SettledSpend } from './authority.ts'
 
 export interface InProcessAuthorityOptions extends AuthorityOptions {
   readonly clock: Clock
@@ -22,7 +22,7 @@ export interface InProcessAuthorityOptions extends AuthorityOptions {
   readonly closed: boolean
   /** It grants from now on. */
   readonly onOpen?: () => void
-  readonly budgets: BudgetTruth
+  readonly budgets: SettledSpend
   /** What fronts used that ended before this authority began. */
   readonly departed?: readonly WindowCharges[]
 }

@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto'
 import type { LeaseRequest, LeaseResume } from '../../shared/core/allowance.ts'
 import type { Clock } from '../../shared/runtime/clock.ts'
-import type { Authority, AuthorityOptions, BudgetTruth } from './authority.ts'
-import { Buckets } from './buckets.ts'
+import type { Authority, AuthorityOptions, SettledSpend } from './authority.ts'
+import { Shards } from './shards.ts'
 import { ClockOffset } from './clock-offset.ts'
 import { Crowds } from './crowds.ts'
 import { readExchange } from './exchange-answer.ts'
@@ -24,7 +24,7 @@ export interface RedisAuthorityOptions extends AuthorityOptions {
   readonly fronts: () => number
   /** Fronts that were there before this process hold leases of an earlier one: it waits for them before it takes those back. */
   readonly isRestart: boolean
-  readonly budgets: BudgetTruth
+  readonly budgets: SettledSpend
   /** Redis is there, and fronts are to say what they hold. */
   readonly onHere: () => void
   /** Redis cannot be asked: fronts go on alone. */
@@ -76,7 +76,7 @@ const RESUME_GRACE_MS = 2_000
  */
 export class RedisAuthority implements Authority {
   readonly #options: RedisAuthorityOptions
-  readonly #buckets: Buckets
+  readonly #buckets: Shards
   readonly #clocks = new ClockOffset()
   readonly #holders = new Map<string, Holder>()
   readonly #dirty = new Set<LeaseUnit>()
@@ -113,7 +113,7 @@ export class RedisAuthority implements Authority {
 
   constructor(options: RedisAuthorityOptions) {
     this.#options = options
-    this.#buckets = new Buckets(options.prefix)
+    this.#buckets = new Shards(options.prefix)
     this.#purges = !options.isRestart
     this.#crowds = new Crowds({
       reply: options.reply,

@@ -1,9 +1,9 @@
 import { setTimeout as elapsed } from 'node:timers/promises'
-import type { KeyNews } from '../../shared/core/key-news.ts'
+import type { KeyHealthEvent } from '../../shared/core/key-health-event.ts'
 import { repeat } from '../../shared/runtime/repeat.ts'
 import { RedisConnection } from '../store/redis-connection.ts'
 import type { RedisConnectionOptions } from '../store/redis-connection.ts'
-import { KeyNewsExchange } from './key-news-exchange.ts'
+import { KeyHealthExchange } from './key-health-exchange.ts'
 import { RedisAuthority } from './redis-authority.ts'
 import type { RedisAuthorityOptions } from './redis-authority.ts'
 
@@ -12,14 +12,14 @@ const READY_PATIENCE_MS = 4_000
 
 export interface SharedLeasesOptions extends Omit<RedisAuthorityOptions, 'runner' | 'soon' | 'redisClock'> {
   readonly address: RedisConnectionOptions['address']
-  readonly onNews: (news: KeyNews) => void
+  readonly onNews: (news: KeyHealthEvent) => void
   readonly onConnectionError: (error: Error) => void
 }
 
 /** All that machines share through Redis: the leases, and what is known of upstream keys. */
 export class SharedLeases {
   readonly authority: RedisAuthority
-  readonly news: KeyNewsExchange
+  readonly news: KeyHealthExchange
   readonly connection: RedisConnection
   readonly #timer: NodeJS.Timeout
 
@@ -28,7 +28,7 @@ export class SharedLeases {
     const pokes = `${options.prefix}:poke:${options.node}`
     const runner = { run: (calls: Parameters<RedisConnection['run']>[0]) => this.connection.run(calls) }
     this.authority = new RedisAuthority({ ...options, runner, soon: setImmediate })
-    this.news = new KeyNewsExchange({ ...options, runner })
+    this.news = new KeyHealthExchange({ ...options, runner })
     this.connection = new RedisConnection({
       address,
       channels: [pokes, this.news.channel],

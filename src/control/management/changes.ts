@@ -6,7 +6,7 @@ import { insertAuditEntry } from '../store/audit-log.ts'
 import { claimAnswer, findAnswer, insertAnswer } from '../store/idempotent-answers.ts'
 import type { AnswerName, StoredAnswer } from '../store/idempotent-answers.ts'
 import { lockResource } from '../store/resource-lock.ts'
-import type { UnitDatabase } from '../store/unit-of-work.ts'
+import type { TransactionScope } from '../store/transaction-scope.ts'
 import { auditEntryOf } from './audit.ts'
 import type { Attempt } from './audit.ts'
 import { entityTagOf, namesTag } from './entity-tags.ts'
@@ -37,14 +37,14 @@ const RETRY_SECONDS = 1
  * What fails has changed nothing and may be tried again.
  */
 export class Changes {
-  readonly #database: UnitDatabase
+  readonly #database: TransactionScope
   readonly #seal: Seal
   readonly #fingerprintKey: Buffer
   /** Names of answers that are being worked out in this process. */
   readonly #running = new Set<string>()
 
   /** @param secret of the server; keys are derived from it */
-  constructor(database: UnitDatabase, secret: Buffer) {
+  constructor(database: TransactionScope, secret: Buffer) {
     this.#database = database
     this.#seal = new Seal(secret, 'idempotent answers')
     this.#fingerprintKey = deriveKey(secret, 'idempotent requests')

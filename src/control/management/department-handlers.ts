@@ -13,8 +13,8 @@ import {
 } from '../store/departments.ts'
 import type { Department } from '../store/departments.ts'
 import type { Handlers } from './call.ts'
-import { found } from './found.ts'
-import { refusing } from './refusing.ts'
+import { orNotFound } from './or-not-found.ts'
+import { mapConstraintErrors } from './constraint-errors.ts'
 
 const NO_PARENT = { message: 'There is no such department.', param: '/parent_id' }
 
@@ -32,12 +32,12 @@ export function departmentHandlers(database: Database): Handlers<keyof typeof DE
         monthlyBudget: body.monthly_budget ?? null,
         monthlyTokens: body.monthly_tokens ?? null,
       }
-      await refusing({ reference: NO_PARENT }, insertDepartment(database, params.id, department))
-      return rendered(found(await findDepartment(database, params.id, id)))
+      await mapConstraintErrors({ reference: NO_PARENT }, insertDepartment(database, params.id, department))
+      return rendered(orNotFound(await findDepartment(database, params.id, id)))
     },
 
     getDepartment: async ({ params }) =>
-      rendered(found(await findDepartment(database, params.id, params.departmentId))),
+      rendered(orNotFound(await findDepartment(database, params.id, params.departmentId))),
 
     updateDepartment: async ({ params, body }) => {
       const { id, departmentId } = params
@@ -50,14 +50,19 @@ export function departmentHandlers(database: Database): Handlers<keyof typeof DE
           })
         }
         const change = { name, parentId, monthlyBudget, monthlyTokens }
-        found((await refusing({ reference: NO_PARENT }, changeDepartment(tx, id, departmentId, change))) || null)
+        orNotFound(
+          (await mapConstraintErrors({ reference: NO_PARENT }, changeDepartment(tx, id, departmentId, change))) || null,
+        )
       })
-      return rendered(found(await findDepartment(database, id, departmentId)))
+      return rendered(orNotFound(await findDepartment(database, id, departmentId)))
     },
 
     deleteDepartment: async ({ params }) => {
       const inUse = { message: 'The department still has members, keys or departments.' }
-      const outcome = await refusing({ reference: inUse }, deleteDepartment(database, params.id, params.departmentId))
+      const outcome = await mapConstraintErrors(
+        { reference: inUse },
+        deleteDepartment(database, params.id, params.departmentId),
+      )
       if (outcome === 'missing') throw new GatewayError('NOT_FOUND')
       if (outcome === 'used') throw new GatewayError('CONFLICT', inUse)
       return null

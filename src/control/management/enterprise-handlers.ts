@@ -16,16 +16,16 @@ import { decideJoinRequest, findJoinRequest, insertJoinRequest, listJoinRequests
 import type { JoinRequest } from '../store/invitations.ts'
 import { findUserByPhone } from '../store/users.ts'
 import type { Handlers } from './call.ts'
-import { found } from './found.ts'
-import { join } from './join.ts'
+import { orNotFound } from './or-not-found.ts'
+import { addMember } from './add-member.ts'
 import { offsetOf, pageOf } from './pages.ts'
 import { normalisePhone } from './phone.ts'
-import { refusing } from './refusing.ts'
+import { mapConstraintErrors } from './constraint-errors.ts'
 
 /** Enterprises, and who asks to belong to them. */
 export function enterpriseHandlers(database: Database): Handlers<keyof typeof ENTERPRISES> {
   const joinRequest = async (enterpriseId: string, id: string): Promise<ReturnType<typeof renderedRequest>> =>
-    renderedRequest(found(await findJoinRequest(database, enterpriseId, id)))
+    renderedRequest(orNotFound(await findJoinRequest(database, enterpriseId, id)))
   return {
     searchEnterprises: async ({ query }) => ({
       data: await findEnterprisesByPhone(database, normalisePhone(query.phone)),
@@ -58,17 +58,17 @@ export function enterpriseHandlers(database: Database): Handlers<keyof typeof EN
             param: '/owner_phone',
           })
         }
-        await join(tx, id, { userId: owner.id, role: 'owner', departmentId: null })
+        await addMember(tx, id, { userId: owner.id, role: 'owner', departmentId: null })
       })
-      return renderedEnterprise(found(await findEnterprise(database, id)))
+      return renderedEnterprise(orNotFound(await findEnterprise(database, id)))
     },
 
-    adminGetEnterprise: async ({ params }) => renderedEnterprise(found(await findEnterprise(database, params.id))),
+    adminGetEnterprise: async ({ params }) => renderedEnterprise(orNotFound(await findEnterprise(database, params.id))),
 
     adminUpdateEnterprise: async ({ params, body }) => {
       checkTimeZone(body.time_zone)
       return renderedEnterprise(
-        found(
+        orNotFound(
           await changeEnterprise(database, params.id, {
             name: body.name,
             status: body.status,
@@ -84,13 +84,13 @@ export function enterpriseHandlers(database: Database): Handlers<keyof typeof EN
       )
     },
 
-    getEnterprise: async ({ params }) => renderedEnterprise(found(await findEnterprise(database, params.id))),
+    getEnterprise: async ({ params }) => renderedEnterprise(orNotFound(await findEnterprise(database, params.id))),
 
     updateEnterprise: async ({ params, body }) => {
       checkTimeZone(body.time_zone)
       const { name, time_zone: timeZone, monthly_budget: monthlyBudget, monthly_tokens: monthlyTokens } = body
       const change = { name, timeZone, monthlyBudget, monthlyTokens }
-      return renderedEnterprise(found(await changeEnterprise(database, params.id, change)))
+      return renderedEnterprise(orNotFound(await changeEnterprise(database, params.id, change)))
     },
 
     askToJoin: async ({ params, body, caller }) => {
@@ -99,7 +99,10 @@ export function enterpriseHandlers(database: Database): Handlers<keyof typeof EN
       if (standing.role !== null) throw new GatewayError('CONFLICT', { message: 'You are a member already.' })
       const id = `join_${randomUUID()}`
       const request = { id, enterpriseId: params.id, userId: caller.userId, message: body.message ?? null }
-      await refusing({ unique: { message: 'You have asked already.' } }, insertJoinRequest(database, request))
+      await mapConstraintErrors(
+        { unique: { message: 'You have asked already.' } },
+        insertJoinRequest(database, request),
+      )
       return joinRequest(params.id, id)
     },
 
@@ -111,17 +114,17 @@ export function enterpriseHandlers(database: Database): Handlers<keyof typeof EN
     approveJoinRequest: async ({ params, caller }) => {
       const { id, requestId } = params
       await database.transaction(async (tx) => {
-        const request = found(await findJoinRequest(tx, id, requestId))
+        const request = orNotFound(await findJoinRequest(tx, id, requestId))
         const decision = { status: 'approved', by: caller.userId, userId: null } as const
         if (!(await decideJoinRequest(tx, id, requestId, decision))) throw decided()
-        await join(tx, id, { userId: request.userId, role: 'employee', departmentId: null })
+        await addMember(tx, id, { userId: request.userId, role: 'employee', departmentId: null })
       })
       return joinRequest(id, requestId)
     },
 
     rejectJoinRequest: async ({ params, caller }) => {
       const { id, requestId } = params
-      found(await findJoinRequest(database, id, requestId))
+      orNotFound(await findJoinRequest(database, id, requestId))
       const decision = { status: 'rejected', by: caller.userId, userId: null } as const
       if (!(await decideJoinRequest(database, id, requestId, decision))) throw decided()
       return joinRequest(id, requestId)

@@ -8,7 +8,7 @@ import { changeOwnedKey, deleteOwnedKey, findOwnedKey, listOwnedKeys, toggleOwne
 import type { KeyOwner } from '../store/owned-keys.ts'
 import type { Handlers } from './call.ts'
 import { keyChangeOf, newEntryKey, renderedEnterpriseKey } from './entry-keys.ts'
-import { found } from './found.ts'
+import { orNotFound } from './or-not-found.ts'
 import { offsetOf, pageOf } from './pages.ts'
 
 /** The entry keys of an enterprise. */
@@ -39,17 +39,17 @@ export function enterpriseKeyHandlers(database: Database, hashSecret: Buffer): H
       await checkPlaces(params.id, body)
       const { secret, entry } = newEntryKey(of(params.id), body, hashSecret)
       await insertEntryKey(database, entry)
-      const key = found(await findOwnedKey(database, of(params.id), entry.id))
+      const key = orNotFound(await findOwnedKey(database, of(params.id), entry.id))
       return { ...renderedEnterpriseKey(key), key: secret }
     },
 
     getEnterpriseKey: async ({ params }) =>
-      renderedEnterpriseKey(found(await findOwnedKey(database, of(params.id), params.keyId))),
+      renderedEnterpriseKey(orNotFound(await findOwnedKey(database, of(params.id), params.keyId))),
 
     updateEnterpriseKey: async ({ params, body }) => {
       await checkPlaces(params.id, body)
       const changed = await changeOwnedKey(database, of(params.id), params.keyId, keyChangeOf(body))
-      return renderedEnterpriseKey(found(changed))
+      return renderedEnterpriseKey(orNotFound(changed))
     },
 
     deleteEnterpriseKey: async ({ params }) => {
@@ -58,6 +58,8 @@ export function enterpriseKeyHandlers(database: Database, hashSecret: Buffer): H
     },
 
     toggleEnterpriseKey: async ({ params, body }) =>
-      renderedEnterpriseKey(found(await toggleOwnedKey(database, of(params.id), params.keyId, body.enabled ?? null))),
+      renderedEnterpriseKey(
+        orNotFound(await toggleOwnedKey(database, of(params.id), params.keyId, body.enabled ?? null)),
+      ),
   }
 }

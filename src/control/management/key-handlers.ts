@@ -14,7 +14,7 @@ import {
 import type { KeyOwner } from '../store/owned-keys.ts'
 import type { Caller, Handlers } from './call.ts'
 import { keyChangeOf, newEntryKey, renderedKey } from './entry-keys.ts'
-import { found } from './found.ts'
+import { orNotFound } from './or-not-found.ts'
 import { offsetOf, pageOf } from './pages.ts'
 
 const DAY_SECONDS = 86_400
@@ -31,13 +31,13 @@ export function keyHandlers(database: Database, hashSecret: Buffer): Handlers<ke
     createKey: async ({ body, caller }) => {
       const { secret, entry } = newEntryKey(own(caller), body, hashSecret)
       await insertEntryKey(database, entry)
-      return { ...renderedKey(found(await findOwnedKey(database, own(caller), entry.id))), key: secret }
+      return { ...renderedKey(orNotFound(await findOwnedKey(database, own(caller), entry.id))), key: secret }
     },
 
-    getKey: async ({ params, caller }) => renderedKey(found(await findOwnedKey(database, own(caller), params.id))),
+    getKey: async ({ params, caller }) => renderedKey(orNotFound(await findOwnedKey(database, own(caller), params.id))),
 
     updateKey: async ({ params, body, caller }) =>
-      renderedKey(found(await changeOwnedKey(database, own(caller), params.id, keyChangeOf(body)))),
+      renderedKey(orNotFound(await changeOwnedKey(database, own(caller), params.id, keyChangeOf(body)))),
 
     deleteKey: async ({ params, caller }) => {
       if (!(await deleteOwnedKey(database, own(caller), params.id))) throw new GatewayError('NOT_FOUND')
@@ -45,14 +45,14 @@ export function keyHandlers(database: Database, hashSecret: Buffer): Handlers<ke
     },
 
     toggleKey: async ({ params, body, caller }) =>
-      renderedKey(found(await toggleOwnedKey(database, own(caller), params.id, body.enabled ?? null))),
+      renderedKey(orNotFound(await toggleOwnedKey(database, own(caller), params.id, body.enabled ?? null))),
 
     rotateKey: async ({ params, body, caller }) => {
       const key = generateApiKey()
       const oldUntil = new Date(Date.now() + (body.grace_seconds ?? DAY_SECONDS) * 1000)
       const fresh = { digest: digestApiKey(key, hashSecret), masked: maskApiKey(key), oldUntil }
       const rotated = await database.transaction((tx) => rotateOwnedKey(tx, own(caller), params.id, fresh))
-      return { ...renderedKey(found(rotated)), key }
+      return { ...renderedKey(orNotFound(rotated)), key }
     },
   }
 }

@@ -14,12 +14,12 @@ import { changeMember, countOwners, findMember, listMembers, removeMember } from
 import type { Member } from '../store/members.ts'
 import type { Caller, Handlers } from './call.ts'
 import { renderedEnterprise } from './enterprise-handlers.ts'
-import { found } from './found.ts'
-import { digestOfToken, joinByInvitation } from './join.ts'
-import { invitationLetter } from './letters.ts'
+import { orNotFound } from './or-not-found.ts'
+import { digestOfToken, acceptInvitation } from './add-member.ts'
+import { invitationEmail } from './emails.ts'
 import type { Mailer } from './mailer.ts'
 import { offsetOf, pageOf } from './pages.ts'
-import { refusing } from './refusing.ts'
+import { mapConstraintErrors } from './constraint-errors.ts'
 
 const INVITATION_MS = 7 * 24 * 3_600_000
 const NO_DEPARTMENT = { message: 'There is no such department.', param: '/department_id' }
@@ -28,8 +28,8 @@ const NO_DEPARTMENT = { message: 'There is no such department.', param: '/depart
 export function memberHandlers(database: Database, mailer: Mailer | null): Handlers<keyof typeof MEMBERS> {
   return {
     acceptInvitation: async ({ body, caller }) => {
-      const { enterpriseId, role } = await database.transaction((tx) => joinByInvitation(tx, caller.userId, body.token))
-      return { enterprise: renderedEnterprise(found(await findEnterprise(database, enterpriseId))), role }
+      const { enterpriseId, role } = await database.transaction((tx) => acceptInvitation(tx, caller.userId, body.token))
+      return { enterprise: renderedEnterprise(orNotFound(await findEnterprise(database, enterpriseId))), role }
     },
 
     listMembers: async ({ params, query }) => {
@@ -40,7 +40,7 @@ export function memberHandlers(database: Database, mailer: Mailer | null): Handl
     invite: async ({ params, body, caller, afterCommit }) => {
       if (body.role === 'owner') onlyOwners(caller)
       const token = randomBytes(24).toString('base64url')
-      const invitation = await refusing(
+      const invitation = await mapConstraintErrors(
         { reference: NO_DEPARTMENT },
         insertInvitation(database, {
           id: `inv_${randomUUID()}`,
@@ -53,9 +53,9 @@ export function memberHandlers(database: Database, mailer: Mailer | null): Handl
           expiresAt: new Date(Date.now() + INVITATION_MS),
         }),
       )
-      const { name } = found(await findEnterprise(database, params.id))
+      const { name } = orNotFound(await findEnterprise(database, params.id))
       const mailed = mailer?.hasRoom === true
-      if (mailed) afterCommit(() => mailer.send(invitationLetter(body.email, name, token)))
+      if (mailed) afterCommit(() => mailer.send(invitationEmail(body.email, name, token)))
       return { ...renderedInvitation(invitation), token, mailed }
     },
 
@@ -69,7 +69,7 @@ export function memberHandlers(database: Database, mailer: Mailer | null): Handl
       throw new GatewayError('NOT_FOUND')
     },
 
-    getMember: async ({ params }) => renderedMember(found(await findMember(database, params.id, params.memberId))),
+    getMember: async ({ params }) => renderedMember(orNotFound(await findMember(database, params.id, params.memberId))),
 
     updateMember: async ({ params, body, caller }) => {
       const { id, memberId } = params
@@ -77,19 +77,19 @@ export function memberHandlers(database: Database, mailer: Mailer | null): Handl
       const { monthly_budget: monthlyBudget, monthly_tokens: monthlyTokens } = body
       await database.transaction(async (tx) => {
         const before = await countOwners(tx, id)
-        const member = found(await findMember(tx, id, memberId))
+        const member = orNotFound(await findMember(tx, id, memberId))
         if (member.role === 'owner' || role === 'owner') onlyOwners(caller)
         const change = { role, status, departmentId, monthlyBudget, monthlyTokens }
-        await refusing({ reference: NO_DEPARTMENT }, changeMember(tx, id, memberId, change))
+        await mapConstraintErrors({ reference: NO_DEPARTMENT }, changeMember(tx, id, memberId, change))
         if (before > 0 && (await countOwners(tx, id)) === 0) throw lastOwner()
       })
-      return renderedMember(found(await findMember(database, id, memberId)))
+      return renderedMember(orNotFound(await findMember(database, id, memberId)))
     },
 
     removeMember: async ({ params, caller }) => {
       await database.transaction(async (tx) => {
         const before = await countOwners(tx, params.id)
-        const member = found(await findMember(tx, params.id, params.memberId))
+        const member = orNotFound(await findMember(tx, params.id, params.memberId))
         if (member.role === 'owner') onlyOwners(caller)
         await removeMember(tx, params.id, params.memberId)
         if (before > 0 && (await countOwners(tx, params.id)) === 0) throw lastOwner()

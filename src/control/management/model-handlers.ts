@@ -6,8 +6,8 @@ import { GatewayError } from '../../shared/core/errors.ts'
 import type { JsonObject } from '../../shared/core/json-object.ts'
 import { deleteModel, deleteOtherModels, listStored, lockStored, putModels } from '../store/upstreams.ts'
 import type { Handlers } from './call.ts'
-import { checking, checkStorable, pointerTo } from './configured.ts'
-import { found } from './found.ts'
+import { validateAsConfiguration, checkStorable, pointerTo } from './validate-as-configuration.ts'
+import { orNotFound } from './or-not-found.ts'
 import { ModelViews } from './model-views.ts'
 import { offsetOf, pageOf } from './pages.ts'
 import type { UpstreamParts } from './upstream-handlers.ts'
@@ -27,7 +27,7 @@ export function modelHandlers({ database, book, seal }: UpstreamParts): Handlers
       const all = await views()
       const ids = all.ids(query.search)
       const { offset, limit } = offsetOf(query)
-      return pageOf(ids.slice(offset, offset + limit), ids.length, query, (id) => found(all.find(id)))
+      return pageOf(ids.slice(offset, offset + limit), ids.length, query, (id) => orNotFound(all.find(id)))
     },
 
     adminReplaceModels: async ({ body }) => {
@@ -46,7 +46,7 @@ export function modelHandlers({ database, book, seal }: UpstreamParts): Handlers
       })
     },
 
-    adminGetModel: async ({ params }) => found((await views()).find(params.id)),
+    adminGetModel: async ({ params }) => orNotFound((await views()).find(params.id)),
 
     adminUpdateModel: async ({ params, body }) => {
       const { id } = params
@@ -65,7 +65,7 @@ export function modelHandlers({ database, book, seal }: UpstreamParts): Handlers
         const model = { id, entry: changedBy(before, body) }
         checkModels(book, { ...stored, models: [...others, asStored(model)] }, [model], () => [])
         await putModels(tx, [model])
-        return found(new ModelViews(book, book.merge(await listStored(tx, seal))).find(id))
+        return orNotFound(new ModelViews(book, book.merge(await listStored(tx, seal))).find(id))
       })
     },
 
@@ -106,7 +106,7 @@ function checkModels(
   models: readonly NewModel[],
   placeOf: (index: number) => Place,
 ): void {
-  const set = models.map((model, index) => checking(() => resolveStoredModel(model), placeOf(index)))
+  const set = models.map((model, index) => validateAsConfiguration(() => resolveStoredModel(model), placeOf(index)))
   const merged = book.merge(stored)
   const upstreams = new Set([...book.configured, ...book.simulated, ...stored.upstreams].map(({ id }) => id))
   for (const [index, model] of set.entries()) {

@@ -10,11 +10,11 @@ import { generationOf, revokeToken } from '../store/sessions.ts'
 import { findUser, findUserByPhone, insertUser, updateUser } from '../store/users.ts'
 import type { User } from '../store/users.ts'
 import type { Handlers } from './call.ts'
-import { joinByInvitation } from './join.ts'
+import { acceptInvitation } from './add-member.ts'
 import { LoginThrottle } from './login-throttle.ts'
 import { hashPassword, verifyPassword } from './passwords.ts'
 import { normalisePhone } from './phone.ts'
-import { refusing } from './refusing.ts'
+import { mapConstraintErrors } from './constraint-errors.ts'
 import { TOKEN_SECONDS } from './tokens.ts'
 import type { Tokens } from './tokens.ts'
 
@@ -76,11 +76,11 @@ export function sessionHandlers(parts: SessionParts): Handlers<keyof typeof SESS
         status: 'active',
       }
       await database.transaction(async (tx) => {
-        await refusing(
+        await mapConstraintErrors(
           { unique: { message: 'There is an account with this phone number.', param: '/phone' } },
           insertUser(tx, user),
         )
-        if (invitation !== undefined) await joinByInvitation(tx, user.id, invitation)
+        if (invitation !== undefined) await acceptInvitation(tx, user.id, invitation)
       })
       return session(user)
     },

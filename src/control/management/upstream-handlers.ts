@@ -4,15 +4,15 @@ import type { StoredUpstream } from '../../shared/config/stored.ts'
 import type { Book, BookedUpstream, UpstreamBook } from '../../shared/config/upstream-book.ts'
 import { GatewayError } from '../../shared/core/errors.ts'
 import type { Seal } from '../../shared/runtime/seal.ts'
-import type { TryUpstream } from '../../shared/core/upstream-trial.ts'
+import type { ProbeUpstream } from '../../shared/core/upstream-probe.ts'
 import type { Database, Queryable } from '../store/database.ts'
 import { deleteUpstream, insertUpstreamKey, listStored, lockStored, putUpstream } from '../store/upstreams.ts'
 import type { Handlers } from './call.ts'
-import { checking, checkStorable } from './configured.ts'
-import { found } from './found.ts'
+import { validateAsConfiguration, checkStorable } from './validate-as-configuration.ts'
+import { orNotFound } from './or-not-found.ts'
 import { offsetOf, pageOf } from './pages.ts'
 import { checkKeyIds, draftKey } from './upstream-keys.ts'
-import { trialDeployment } from './upstream-trial.ts'
+import { probedDeployment } from './upstream-probe.ts'
 import { booked, shownUpstreams } from './upstream-views.ts'
 
 const MAX_UPSTREAMS = 1_000
@@ -22,7 +22,7 @@ export interface UpstreamParts {
   readonly book: UpstreamBook
   /** Of credentials. */
   readonly seal: Seal
-  readonly tryUpstream: TryUpstream
+  readonly tryUpstream: ProbeUpstream
 }
 
 type Names = Exclude<keyof typeof UPSTREAMS, `${string}UpstreamKey${string}`>
@@ -51,7 +51,7 @@ export function upstreamHandlers({ database, book, seal, tryUpstream }: Upstream
       const keys = newKeys.map((key) => draftKey(id, key))
       const now = new Date()
       const draft = { id, entry, headers, enabled, keys, createdAt: now, updatedAt: now }
-      checking(() => resolveStoredUpstream(draft, book))
+      validateAsConfiguration(() => resolveStoredUpstream(draft, book))
       const shown = await database.transaction(async (tx) => {
         await lockStored(tx)
         const { upstreams } = await read(tx)
@@ -66,7 +66,7 @@ export function upstreamHandlers({ database, book, seal, tryUpstream }: Upstream
 
     adminGetUpstream: async ({ params }) => {
       const all = shownUpstreams(book, await read(database))
-      return found(all.find(({ id }) => id === params.id) ?? null)
+      return orNotFound(all.find(({ id }) => id === params.id) ?? null)
     },
 
     adminUpdateUpstream: async ({ params, body }) => {
@@ -74,7 +74,7 @@ export function upstreamHandlers({ database, book, seal, tryUpstream }: Upstream
       const shown = await database.transaction(async (tx) => {
         const { stored } = await take(tx, params.id)
         const changed = changedBy(stored, body)
-        checking(() => resolveStoredUpstream(changed, book))
+        validateAsConfiguration(() => resolveStoredUpstream(changed, book))
         await putUpstream(tx, seal, { ...changed, headers: changed.headers ?? {} })
         return bookedOf(await read(tx), params.id)
       })
@@ -89,7 +89,7 @@ export function upstreamHandlers({ database, book, seal, tryUpstream }: Upstream
     },
 
     adminTestUpstream: async ({ params, body, signal }) => {
-      const deployment = trialDeployment(book, await read(database), params.id, body)
+      const deployment = probedDeployment(book, await read(database), params.id, body)
       const { ok, status, latencyMs, error } = await tryUpstream(deployment, signal)
       const { key, upstreamModel } = deployment
       return {
@@ -110,7 +110,7 @@ export function changeable(book: UpstreamBook, upstreams: readonly BookedUpstrea
   if (isConfigured(book, id)) {
     throw new GatewayError('CONFLICT', { message: 'This upstream is one of the configuration: it is changed there.' })
   }
-  return found(upstreams.find(({ stored }) => stored.id === id) ?? null)
+  return orNotFound(upstreams.find(({ stored }) => stored.id === id) ?? null)
 }
 
 function isConfigured(book: UpstreamBook, id: string): boolean {
@@ -127,7 +127,7 @@ function checkRoom(book: UpstreamBook, upstreams: readonly BookedUpstream[], id:
 }
 
 function bookedOf({ upstreams }: Book, id: string): BookedUpstream {
-  return found(upstreams.find(({ stored }) => stored.id === id) ?? null)
+  return orNotFound(upstreams.find(({ stored }) => stored.id === id) ?? null)
 }
 
 type Change = Parameters<Handlers<Names>['adminUpdateUpstream']>[0]['body']

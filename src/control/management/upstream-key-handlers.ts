@@ -5,8 +5,8 @@ import { GatewayError } from '../../shared/core/errors.ts'
 import type { Queryable } from '../store/database.ts'
 import { deleteUpstreamKey, insertUpstreamKey, listStored, lockStored, updateUpstreamKey } from '../store/upstreams.ts'
 import type { Handlers } from './call.ts'
-import { checkStorable } from './configured.ts'
-import { found } from './found.ts'
+import { checkStorable } from './validate-as-configuration.ts'
+import { orNotFound } from './or-not-found.ts'
 import { offsetOf, pageOf } from './pages.ts'
 import { changeable } from './upstream-handlers.ts'
 import type { UpstreamParts } from './upstream-handlers.ts'
@@ -22,11 +22,11 @@ export function upstreamKeyHandlers({ database, book, seal }: UpstreamParts): Ha
 
   const keysOf = async (queryable: Queryable, upstreamId: string): Promise<readonly ShownKey[]> => {
     const all = shownUpstreams(book, await read(queryable))
-    return found(all.find(({ id }) => id === upstreamId) ?? null).keys
+    return orNotFound(all.find(({ id }) => id === upstreamId) ?? null).keys
   }
   const keyOf = async (queryable: Queryable, upstreamId: string, keyId: string): Promise<ShownKey> => {
     const keys = await keysOf(queryable, upstreamId)
-    return found(keys.find(({ id }) => id === keyId) ?? null)
+    return orNotFound(keys.find(({ id }) => id === keyId) ?? null)
   }
 
   /** Nobody else changes it until the transaction ends. */
@@ -65,7 +65,7 @@ export function upstreamKeyHandlers({ database, book, seal }: UpstreamParts): Ha
       const { credential = null, name, weight, priority, max_concurrency: maxConcurrency, enabled } = body
       return database.transaction(async (tx) => {
         const { upstream } = await take(tx, params.id)
-        const key = found(upstream.stored.keys.find(({ id }) => id === params.keyId) ?? null)
+        const key = orNotFound(upstream.stored.keys.find(({ id }) => id === params.keyId) ?? null)
         const changed = {
           ...key,
           name: name ?? key.name,

@@ -6,7 +6,7 @@ import { resolveStoredUpstream } from '../../shared/config/stored.ts'
 import type { StoredUpstream, StoredUpstreamKey } from '../../shared/config/stored.ts'
 import type { BookedUpstream, UpstreamBook } from '../../shared/config/upstream-book.ts'
 import { GatewayError } from '../../shared/core/errors.ts'
-import { pointerTo } from './configured.ts'
+import { pointerTo } from './validate-as-configuration.ts'
 
 const MAX_KEYS = 10_000
 const RANDOM_CHARACTERS = 8

@@ -6,11 +6,11 @@ import type { Database } from '../store/database.ts'
 import { findUser, insertUser, listUsers, updateUser } from '../store/users.ts'
 import type { ListedUser } from '../store/users.ts'
 import type { Handlers } from './call.ts'
-import { found } from './found.ts'
+import { orNotFound } from './or-not-found.ts'
 import { offsetOf, pageOf } from './pages.ts'
 import { hashPassword } from './passwords.ts'
 import { normalisePhone } from './phone.ts'
-import { refusing } from './refusing.ts'
+import { mapConstraintErrors } from './constraint-errors.ts'
 
 /** The users of the platform, for its admins. */
 export function userHandlers(database: Database): Handlers<keyof typeof USERS> {
@@ -26,14 +26,14 @@ export function userHandlers(database: Database): Handlers<keyof typeof USERS> {
       const id = `user_${randomUUID()}`
       const phone = normalisePhone(body.phone)
       const passwordHash = await hashPassword(body.password, { phone })
-      await refusing(
+      await mapConstraintErrors(
         { unique: { message: 'There is a user with this phone number.', param: '/phone' } },
         insertUser(database, { id, phone, name, passwordHash, role, status: 'active' }),
       )
-      return rendered(found(await findUser(database, id)))
+      return rendered(orNotFound(await findUser(database, id)))
     },
 
-    adminGetUser: async ({ params }) => rendered(found(await findUser(database, params.id))),
+    adminGetUser: async ({ params }) => rendered(orNotFound(await findUser(database, params.id))),
 
     adminUpdateUser: async ({ params, body, caller }) => {
       const { name, role, status, password } = body
@@ -41,9 +41,9 @@ export function userHandlers(database: Database): Handlers<keyof typeof USERS> {
       if (isOneself && (status === 'disabled' || role === 'user')) {
         throw new GatewayError('CONFLICT', { message: 'Another admin has to do this: you would lock yourself out.' })
       }
-      const { phone } = found(await findUser(database, params.id))
+      const { phone } = orNotFound(await findUser(database, params.id))
       const passwordHash = password === undefined ? undefined : await hashPassword(password, { phone })
-      return rendered(found(await updateUser(database, params.id, { name, role, status, passwordHash })))
+      return rendered(orNotFound(await updateUser(database, params.id, { name, role, status, passwordHash })))
     },
   }
 }

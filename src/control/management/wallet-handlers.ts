@@ -6,7 +6,7 @@ import { countWalletTransactions, findWallet, listWalletTransactions, moveWallet
 import type { Movement, Wallet, WalletTransaction } from '../ledger/wallet.ts'
 import type { Database } from '../store/database.ts'
 import type { Handlers } from './call.ts'
-import { found } from './found.ts'
+import { orNotFound } from './or-not-found.ts'
 import { longPageOf } from './pages.ts'
 
 /** The money of an enterprise. */
@@ -34,10 +34,10 @@ export function walletHandlers(database: Database): Handlers<keyof typeof WALLET
     }
   }
   return {
-    getWallet: async ({ params }) => rendered(found(await findWallet(database, params.id))),
+    getWallet: async ({ params }) => rendered(orNotFound(await findWallet(database, params.id))),
 
     topUpWallet: async ({ params, body, caller, idempotencyKey }) => {
-      const { currency } = found(await findWallet(database, params.id))
+      const { currency } = orNotFound(await findWallet(database, params.id))
       if (body.currency !== currency) {
         throw new GatewayError('INVALID_FIELD', { message: `The wallet is kept in ${currency}.`, param: '/currency' })
       }

@@ -1,4 +1,4 @@
-import { allocateBody } from '../../shared/runtime/uncounted-memory.ts'
+import { allocateBody } from '../../shared/runtime/body-buffers.ts'
 
 /** `COPY … FROM STDIN (FORMAT binary)`: signature, flags and length of the extension, see Postgres's manual on COPY. */
 const HEADER = Buffer.from('PGCOPY\n\xff\r\n\0\0\0\0\0\0\0\0\0', 'latin1')

@@ -1,4 +1,4 @@
-import { Turns } from '../../shared/runtime/turns.ts'
+import { Semaphore } from '../../shared/runtime/semaphore.ts'
 import type { Database, Queryable } from './database.ts'
 
 /** Connections that are left to snapshots, settling and health, however much others ask. */
@@ -10,7 +10,7 @@ const RESERVED = 3
  * must go through the transaction.
  */
 export function partOf(database: Database, maxConnections: number): Database {
-  const turns = new Turns(database.kind === 'pglite' ? 1 : Math.max(1, maxConnections - RESERVED))
+  const turns = new Semaphore(database.kind === 'pglite' ? 1 : Math.max(1, maxConnections - RESERVED))
   const part: Queryable = {
     query: (statement, parameters) => turns.run(() => database.query(statement, parameters)),
     script: (sql) => turns.run(() => database.script(sql)),

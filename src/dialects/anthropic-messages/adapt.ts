@@ -3,7 +3,7 @@ import { textBlock } from '../../shared/core/content.ts'
 import type { Block, CacheMark, MediaSource } from '../../shared/core/content.ts'
 import type { Role } from '../../shared/core/conversation.ts'
 import { plainMediaType } from '../data-url.ts'
-import type { LossReport } from '../losses.ts'
+import type { DroppedFields } from '../dropped-fields.ts'
 import { remoteMedia } from '../remote-media.ts'
 import { upstreamToolId } from '../tool-ids.ts'
 import type { ToolNames } from '../tool-names.ts'
@@ -15,13 +15,13 @@ const MAX_CACHE_MARKS = 4
 export class BlockAdapter {
   readonly #target: Target
   readonly #names: ToolNames
-  readonly #losses: LossReport
+  readonly #droppedFields: DroppedFields
   #marks = 0
 
-  constructor(target: Target, names: ToolNames, losses: LossReport) {
+  constructor(target: Target, names: ToolNames, droppedFields: DroppedFields) {
     this.#target = target
     this.#names = names
-    this.#losses = losses
+    this.#droppedFields = droppedFields
   }
 
   mark(mark: CacheMark | null): CacheMark | null {
@@ -30,19 +30,19 @@ export class BlockAdapter {
       this.#marks++
       return mark
     }
-    this.#losses.lose('content.cache_control')
+    this.#droppedFields.lose('content.cache_control')
     return null
   }
 
   adapt(block: Block, role: Role): Block | null {
     switch (block.type) {
       case 'text':
-        if (block.extra !== null) this.#losses.lose('content.extra')
+        if (block.extra !== null) this.#droppedFields.lose('content.extra')
         return textBlock(block.text, this.mark(block.cache))
       case 'refusal':
         return textBlock(block.text)
       case 'image':
-        this.#losses.dropValue('content.image_url.detail', block.detail)
+        this.#droppedFields.dropValue('content.image_url.detail', block.detail)
         return { ...block, source: this.#source(block.source, 'image'), cache: this.mark(block.cache), extra: null }
       case 'document': {
         const source = this.#source(block.source, 'document')
@@ -69,19 +69,19 @@ export class BlockAdapter {
         }
       case 'thinking':
         if (block.signature !== null && block.format === SIGNED_FORMAT) return { ...block, extra: null }
-        this.#losses.lose('content.thinking', 'messages.reasoning_content')
+        this.#droppedFields.lose('content.thinking', 'messages.reasoning_content')
         return null
       case 'redacted-thinking':
         if (block.format === SIGNED_FORMAT) return { ...block, extra: null }
-        this.#losses.lose('content.thinking', 'messages.reasoning_content')
+        this.#droppedFields.lose('content.thinking', 'messages.reasoning_content')
         return null
       case 'tool-reference':
         return textBlock(block.name)
       case 'audio':
-        this.#losses.lose('content.audio', 'messages.content.input_audio')
+        this.#droppedFields.lose('content.audio', 'messages.content.input_audio')
         return null
       case 'native':
-        this.#losses.loseNative(block.kind, role)
+        this.#droppedFields.loseNative(block.kind, role)
         return null
     }
   }
@@ -96,8 +96,8 @@ export class BlockAdapter {
   }
 
   #source(source: MediaSource, media: 'image' | 'document'): MediaSource {
-    if (source.kind === 'file') throw remoteMedia(media, 'file', this.#losses.from)
-    if (source.kind === 'native') this.#losses.lose('content.native', 'messages.content.source')
+    if (source.kind === 'file') throw remoteMedia(media, 'file', this.#droppedFields.from)
+    if (source.kind === 'native') this.#droppedFields.lose('content.native', 'messages.content.source')
     return source.kind === 'base64' ? { ...source, mediaType: plainMediaType(source.mediaType) } : source
   }
 }

@@ -2,7 +2,7 @@ import type { Target } from '../../shared/core/codec.ts'
 import type { Conversation, OutputFormat } from '../../shared/core/conversation.ts'
 import type { JsonObject } from '../../shared/core/json-object.ts'
 import { jsonInstruction, schemaInstruction } from '../format-instruction.ts'
-import type { LossReport } from '../losses.ts'
+import type { DroppedFields } from '../dropped-fields.ts'
 import { withoutKeywords } from './schema-keywords.ts'
 
 /** The tool whose input is the answer, for models that know no other way to a schema. */
@@ -30,12 +30,12 @@ export function buildFormat(
   format: OutputFormat | null,
   target: Target,
   answerTool: OutputFormat | null,
-  losses: LossReport,
+  droppedFields: DroppedFields,
 ): BuiltFormat {
   if (format === null) return FREE
   if (format.type !== 'schema') return format.type === 'json' ? { ...FREE, instruction: jsonInstruction() } : FREE
   if (target.schemaOutput === 'native') {
-    const schema = withoutKeywords(format.schema, () => losses.drop('response_format.json_schema.schema'))
+    const schema = withoutKeywords(format.schema, () => droppedFields.drop('response_format.json_schema.schema'))
     return { ...FREE, output: { format: { type: 'json_schema', schema } } }
   }
   if (answerTool === null) return { ...FREE, instruction: schemaInstruction(format.schema) }

@@ -5,7 +5,7 @@ import type { Conversation, Message } from '../../shared/core/conversation.ts'
 import type { JsonObject } from '../../shared/core/json-object.ts'
 import { writeCacheMark } from '../cache-mark.ts'
 import { put, putExtra } from '../fields.ts'
-import { LossReport, unsupported } from '../losses.ts'
+import { DroppedFields, unsupportedField } from '../dropped-fields.ts'
 import { ToolNames } from '../tool-names.ts'
 import { takeTurns } from '../turns.ts'
 import type { Turn } from '../turns.ts'
@@ -22,38 +22,38 @@ const DEFAULT_MAX_TOKENS = 4096
 /** A conversation as a messages request. */
 export function buildRequest(conversation: Conversation, target: Target): BuiltRequest {
   if (conversation.from === 'anthropic-messages') return rebuildRequest(conversation, target)
-  const losses = new LossReport(conversation.from)
+  const droppedFields = new DroppedFields(conversation.from)
   const names = new ToolNames()
-  const adapter = new BlockAdapter(target, names, losses)
-  const extra = losses.loseExtra(conversation, target.passFields)
-  if (conversation.choices !== null && conversation.choices > 1) losses.lose('n')
+  const adapter = new BlockAdapter(target, names, droppedFields)
+  const extra = droppedFields.loseExtra(conversation, target.passFields)
+  if (conversation.choices !== null && conversation.choices > 1) droppedFields.lose('n')
   const answerTool = answerToolFits(conversation, target) ? conversation.format : null
-  const thinking = buildThinking(conversation, target, losses)
-  const tools = buildTools(conversation, target, adapter, names, losses)
+  const thinking = buildThinking(conversation, target, droppedFields)
+  const tools = buildTools(conversation, target, adapter, names, droppedFields)
   const { thinks } = thinking
-  const choice = buildToolChoice(conversation, target, names, losses, { thinks, hasTools: tools.length > 0 })
-  const format = buildFormat(conversation.format, target, answerTool, losses)
+  const choice = buildToolChoice(conversation, target, names, droppedFields, { thinks, hasTools: tools.length > 0 })
+  const format = buildFormat(conversation.format, target, answerTool, droppedFields)
   if (format.tool !== null) tools.push(format.tool)
   names.answerTool = format.answerTool
 
   const body: Record<string, unknown> = { model: target.model }
   body['max_tokens'] = maxTokensOf(conversation, target, thinking.budgetTokens)
-  const system = buildSystem(conversation.system, adapter, losses, format.instruction)
+  const system = buildSystem(conversation.system, adapter, droppedFields, format.instruction)
   if (system.length > 0) body['system'] = system
-  body['messages'] = buildMessages(conversation, target, adapter, losses)
+  body['messages'] = buildMessages(conversation, target, adapter, droppedFields)
   if (tools.length > 0) body['tools'] = tools
   put(body, 'tool_choice', format.toolChoice ?? choice)
   if (target.stream) body['stream'] = true
-  buildSampling(body, conversation, target, losses, thinking.thinks)
+  buildSampling(body, conversation, target, droppedFields, thinking.thinks)
   put(body, 'thinking', thinking.thinking)
   const output = { ...thinking.output, ...format.output }
   if (Object.keys(output).length > 0) body['output_config'] = output
   if (conversation.user !== null) body['metadata'] = { user_id: conversation.user }
-  losses.dropValue('metadata', conversation.metadata)
+  droppedFields.dropValue('metadata', conversation.metadata)
   put(body, 'service_tier', serviceTier(conversation.serviceTier))
   put(body, 'cache_control', writeCacheMark(adapter.mark(conversation.cache)))
   putExtra(body, extra)
-  return { body, dropped: losses.dropped, restoration: names.restoration }
+  return { body, dropped: droppedFields.dropped, restoration: names.restoration }
 }
 
 /** The limit must leave room for an answer behind the thinking. */
@@ -66,16 +66,16 @@ function maxTokensOf(conversation: Conversation, target: Target, budgetTokens: n
 function buildSystem(
   system: readonly Message[],
   adapter: BlockAdapter,
-  losses: LossReport,
+  droppedFields: DroppedFields,
   instruction: string | null,
 ): JsonObject[] {
   const blocks: Block[] = []
   for (const message of system) {
-    reportMessage(message, losses)
+    reportMessage(message, droppedFields)
     for (const block of message.content) {
       const adapted = adapter.adapt(block, message.role)
       if (adapted === null) continue
-      if (adapted.type !== 'text') throw unsupported(`messages.content.${adapted.type}`)
+      if (adapted.type !== 'text') throw unsupportedField(`messages.content.${adapted.type}`)
       if (adapted.text.trim() !== '') blocks.push(adapted)
     }
   }
@@ -87,27 +87,27 @@ function buildMessages(
   conversation: Conversation,
   target: Target,
   adapter: BlockAdapter,
-  losses: LossReport,
+  droppedFields: DroppedFields,
 ): JsonObject[] {
-  for (const message of conversation.messages) reportMessage(message, losses)
+  for (const message of conversation.messages) reportMessage(message, droppedFields)
   const turns = takeTurns(conversation.messages, {
     systemAnywhere: target.takesSystemAnywhere,
     adapt: (block, role) => adapter.adapt(block, role),
   })
-  trimPrefill(turns, target, losses)
+  trimPrefill(turns, target, droppedFields)
   return turns.map(({ role, content }) => ({ role, content: content.map(writeBlock) }))
 }
 
-function reportMessage(message: Message, losses: LossReport): void {
-  if (message.name !== null) losses.lose('messages.name')
-  if (message.extra !== null) for (const name of Object.keys(message.extra)) losses.drop(`messages.${name}`)
+function reportMessage(message: Message, droppedFields: DroppedFields): void {
+  if (message.name !== null) droppedFields.lose('messages.name')
+  if (message.extra !== null) for (const name of Object.keys(message.extra)) droppedFields.drop(`messages.${name}`)
 }
 
 /** An answer that the client has begun must not end in white space, and not every model goes on with one. */
-function trimPrefill(turns: readonly Turn[], target: Target, losses: LossReport): void {
+function trimPrefill(turns: readonly Turn[], target: Target, droppedFields: DroppedFields): void {
   const last = turns.at(-1)
   if (last?.role !== 'assistant') return
-  if (!target.takesPrefill) losses.lose('prefill', 'messages')
+  if (!target.takesPrefill) droppedFields.lose('prefill', 'messages')
   const at = last.content.length - 1
   const block = last.content[at]
   if (block?.type === 'text') last.content[at] = { ...block, text: block.text.trimEnd() }

@@ -1,7 +1,7 @@
 import type { Target } from '../../shared/core/codec.ts'
 import type { Conversation } from '../../shared/core/conversation.ts'
 import type { JsonObject } from '../../shared/core/json-object.ts'
-import type { LossReport } from '../losses.ts'
+import type { DroppedFields } from '../dropped-fields.ts'
 import { budgetOf, effortOf, nearestEffort } from '../reasoning-effort.ts'
 import { SIGNED_FORMAT } from '../signed-thinking.ts'
 
@@ -18,18 +18,18 @@ interface BuiltThinking {
 const SILENT: BuiltThinking = { thinking: null, output: null, thinks: false, budgetTokens: null }
 
 /** How the model is told to think. */
-export function buildThinking(conversation: Conversation, target: Target, losses: LossReport): BuiltThinking {
+export function buildThinking(conversation: Conversation, target: Target, droppedFields: DroppedFields): BuiltThinking {
   const { reasoning } = conversation
   if (reasoning === null) return SILENT
   const effort = effortOf(reasoning)
   if (effort === null) return SILENT
   if (target.reasoning === 'none') {
-    if (effort !== 'none') losses.drop('reasoning_effort')
+    if (effort !== 'none') droppedFields.drop('reasoning_effort')
     return SILENT
   }
   // A turn that goes on after tool results must begin with its own thinking, which this dialect's service alone can sign.
   const lost = effort !== 'none' && lacksThinking(conversation)
-  if (lost) losses.drop('reasoning_effort')
+  if (lost) droppedFields.drop('reasoning_effort')
   if (effort === 'none' || lost) return { ...SILENT, thinking: { type: 'disabled' } }
   if (target.reasoning !== 'budget') {
     const known = nearestEffort(effort, target.efforts)
@@ -39,7 +39,7 @@ export function buildThinking(conversation: Conversation, target: Target, losses
   const wanted = Math.max(budgetOf(reasoning) ?? LEAST_BUDGET_TOKENS, LEAST_BUDGET_TOKENS)
   const room = target.maxOutputTokens === null ? wanted : Math.min(wanted, target.maxOutputTokens - 1)
   if (room < LEAST_BUDGET_TOKENS) {
-    losses.drop('reasoning_effort')
+    droppedFields.drop('reasoning_effort')
     return SILENT
   }
   return { thinking: { type: 'enabled', budget_tokens: room }, output: null, thinks: true, budgetTokens: room }

@@ -4,7 +4,7 @@ import type { JsonObject } from '../../shared/core/json-object.ts'
 import { writeCacheMark } from '../cache-mark.ts'
 import { put } from '../fields.ts'
 import { messagesWebSearch, refuseLostChoice, WEB_SEARCH, webSearchOf } from '../hosted-tools.ts'
-import type { LossReport } from '../losses.ts'
+import type { DroppedFields } from '../dropped-fields.ts'
 import { FREE_TEXT_PARAMETERS, toolsLeft } from '../tool-names.ts'
 import type { ToolNames } from '../tool-names.ts'
 import type { BlockAdapter } from './adapt.ts'
@@ -17,7 +17,7 @@ export function buildTools(
   target: Target,
   adapter: BlockAdapter,
   names: ToolNames,
-  losses: LossReport,
+  droppedFields: DroppedFields,
 ): JsonObject[] {
   const built: JsonObject[] = []
   for (const tool of toolsLeft(tools, toolChoice)) {
@@ -25,11 +25,11 @@ export function buildTools(
       case 'function': {
         const name = tool.legacy ? names.declare(tool.name, 'legacy') : names.upstream(tool.name)
         built.push(writeTool(tool, name, adapter))
-        if (tool.extra !== null) losses.lose('tools.extra')
+        if (tool.extra !== null) droppedFields.lose('tools.extra')
         break
       }
       case 'custom': {
-        if (tool.format !== null) losses.drop('tools.custom.format')
+        if (tool.format !== null) droppedFields.drop('tools.custom.format')
         const written: Record<string, unknown> = { name: names.declare(tool.name, 'custom') }
         put(written, 'description', tool.description)
         written['input_schema'] = FREE_TEXT_PARAMETERS
@@ -38,7 +38,7 @@ export function buildTools(
       }
       case 'native': {
         const written = writeHostedTool(tool, target)
-        if (written === null) losses.lose('tools.native', `tools.${tool.kind}`)
+        if (written === null) droppedFields.lose('tools.native', `tools.${tool.kind}`)
         else built.push(written)
       }
     }
@@ -73,13 +73,14 @@ export function buildToolChoice(
   conversation: Conversation,
   target: Target,
   names: ToolNames,
-  losses: LossReport,
+  droppedFields: DroppedFields,
   { thinks, hasTools }: { readonly thinks: boolean; readonly hasTools: boolean },
 ): JsonObject | null {
   const { toolChoice, parallelToolCalls } = conversation
-  refuseLostChoice(conversation, losses, (tool) => writeHostedTool(tool, target) !== null)
+  refuseLostChoice(conversation, droppedFields, (tool) => writeHostedTool(tool, target) !== null)
   if (!hasTools) {
-    if (toolChoice !== null && toolChoice.type !== 'none' && toolChoice.type !== 'auto') losses.drop('tool_choice')
+    if (toolChoice !== null && toolChoice.type !== 'none' && toolChoice.type !== 'auto')
+      droppedFields.drop('tool_choice')
     return null
   }
   let choice: Record<string, unknown> | null = null
@@ -100,7 +101,7 @@ export function buildToolChoice(
       choice = { type: 'tool', name: toolChoice.kind === 'hosted' ? WEB_SEARCH : names.upstream(toolChoice.name) }
   }
   if (thinks && choice !== null && choice['type'] !== 'auto' && choice['type'] !== 'none') {
-    losses.drop('tool_choice')
+    droppedFields.drop('tool_choice')
     choice = { type: 'auto' }
   }
   if (parallelToolCalls === false && choice?.['type'] !== 'none') {

@@ -2,7 +2,7 @@ import type { Target } from '../../shared/core/codec.ts'
 import type { Block, CacheMark } from '../../shared/core/content.ts'
 import type { Role } from '../../shared/core/conversation.ts'
 import { BlockAdapter } from '../anthropic-messages/adapt.ts'
-import type { LossReport } from '../losses.ts'
+import type { DroppedFields } from '../dropped-fields.ts'
 import { SIGNED_FORMAT } from '../signed-thinking.ts'
 import { unsealSignature } from '../thought-signature.ts'
 import type { ToolNames } from '../tool-names.ts'
@@ -11,13 +11,13 @@ import type { Family } from './family.ts'
 /** Brings blocks to what Converse can carry, which is close to what messages can. One per request: it counts marks. */
 export class ConverseAdapter {
   readonly #messages: BlockAdapter
-  readonly #losses: LossReport
+  readonly #droppedFields: DroppedFields
   readonly #family: Family
 
-  constructor(target: Target, family: Family, names: ToolNames, losses: LossReport) {
-    this.#messages = new BlockAdapter(target, names, losses)
+  constructor(target: Target, family: Family, names: ToolNames, droppedFields: DroppedFields) {
+    this.#messages = new BlockAdapter(target, names, droppedFields)
     this.#family = family
-    this.#losses = losses
+    this.#droppedFields = droppedFields
   }
 
   mark(mark: CacheMark | null): CacheMark | null {
@@ -32,7 +32,7 @@ export class ConverseAdapter {
         const isOfOthers = unsealSignature(block) !== null
         const ours = !isOfOthers && (block.format === null || block.format === SIGNED_FORMAT)
         if (this.#family === 'anthropic' && signed && ours) return block
-        this.#losses.lose('content.thinking')
+        this.#droppedFields.lose('content.thinking')
         return null
       }
       default:

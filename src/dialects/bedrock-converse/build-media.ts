@@ -2,7 +2,7 @@ import type { DocumentBlock, ImageBlock, MediaSource } from '../../shared/core/c
 import type { WireDialect } from '../../shared/core/conversation.ts'
 import type { JsonObject } from '../../shared/core/json-object.ts'
 import { plainMediaType } from '../data-url.ts'
-import { unsupported } from '../losses.ts'
+import { unsupportedField } from '../dropped-fields.ts'
 import { remoteMedia } from '../remote-media.ts'
 
 const IMAGE_FORMATS: Readonly<Record<string, string>> = {
@@ -29,14 +29,14 @@ const MAX_NAME_LENGTH = 200
 export function writeImage({ source }: ImageBlock, from: WireDialect): JsonObject {
   if (source.kind === 'base64') {
     const format = IMAGE_FORMATS[plainMediaType(source.mediaType)]
-    if (format === undefined) throw unsupported('messages.content.image')
+    if (format === undefined) throw unsupportedField('messages.content.image')
     return { image: { format, source: { bytes: source.data } } }
   }
   const stored = storedAt(source)
   if (stored === null) throw remoteMedia('image', source.kind === 'file' ? 'file' : 'url', from)
   const ending = stored.slice(stored.lastIndexOf('.') + 1).toLowerCase()
   const format = IMAGE_FORMATS[plainMediaType(`image/${ending}`)]
-  if (format === undefined) throw unsupported('messages.content.image')
+  if (format === undefined) throw unsupportedField('messages.content.image')
   return { image: { format, source: { s3Location: { uri: stored } } } }
 }
 
@@ -66,7 +66,7 @@ function contentOf({ source, citations }: DocumentBlock, from: WireDialect): Jso
   switch (source.kind) {
     case 'base64': {
       const format = DOCUMENT_FORMATS[plainMediaType(source.mediaType)]
-      if (format === undefined) throw unsupported('messages.content.document')
+      if (format === undefined) throw unsupportedField('messages.content.document')
       return { format, source: { bytes: source.data } }
     }
     case 'text': {
@@ -76,7 +76,7 @@ function contentOf({ source, citations }: DocumentBlock, from: WireDialect): Jso
     }
     case 'blocks': {
       const content = source.blocks.flatMap((block) => (block.type === 'text' ? [{ text: block.text }] : []))
-      if (content.length < source.blocks.length) throw unsupported('messages.content.source')
+      if (content.length < source.blocks.length) throw unsupportedField('messages.content.source')
       return { format: 'txt', source: { content } }
     }
     default: {

@@ -8,7 +8,7 @@ import { cloudBetas, losesBetas } from '../anthropic-messages/cloud-betas.ts'
 import { isBillingHeader } from '../billing-header.ts'
 import { put } from '../fields.ts'
 import { asObject, valueAt } from '../json-value.ts'
-import { LossReport, unsupported } from '../losses.ts'
+import { DroppedFields, unsupportedField } from '../dropped-fields.ts'
 import { effortOf, nearestEffort } from '../reasoning-effort.ts'
 import { ToolNames } from '../tool-names.ts'
 import { takeTurns } from '../turns.ts'
@@ -24,21 +24,21 @@ const ROOM_FOR_ANSWER = 4096
 /** A conversation as a body of Converse; the model is in the path. */
 export function buildRequest(conversation: Conversation, target: Target): BuiltRequest {
   const family = familyOf(target.model === '' ? conversation.model : target.model)
-  const losses = new LossReport(conversation.from)
+  const droppedFields = new DroppedFields(conversation.from)
   const names = new ToolNames()
-  const adapter = new ConverseAdapter(target, family, names, losses)
-  const extra = losses.loseExtra(conversation, target.passFields)
-  if (conversation.choices !== null && conversation.choices > 1) losses.lose('n')
+  const adapter = new ConverseAdapter(target, family, names, droppedFields)
+  const extra = droppedFields.loseExtra(conversation, target.passFields)
+  if (conversation.choices !== null && conversation.choices > 1) droppedFields.lose('n')
   const fields: Record<string, unknown> = { ...extra }
-  if (family === 'anthropic') addBetas(fields, target.betas ?? [], losses)
-  const thinking = addReasoning(fields, conversation, target, family, losses)
+  if (family === 'anthropic') addBetas(fields, target.betas ?? [], droppedFields)
+  const thinking = addReasoning(fields, conversation, target, family, droppedFields)
   const answerTool = answerToolFits(conversation, target) ? conversation.format : null
-  const format = buildFormat(conversation.format, target, answerTool, losses)
+  const format = buildFormat(conversation.format, target, answerTool, droppedFields)
   names.answerTool = format.answerTool
 
   const body: Record<string, unknown> = {}
-  const system = buildSystem(conversation.system, adapter, losses, format.instruction)
-  const turns = buildTurns(conversation, target, adapter, losses)
+  const system = buildSystem(conversation.system, adapter, droppedFields, format.instruction)
+  const turns = buildTurns(conversation, target, adapter, droppedFields)
   const writer = new BlockWriter(family, conversation.from)
   const messages = turns.map(({ role, content }) => ({ role, content: writer.write(content) }))
   const mark = adapter.mark(conversation.cache)
@@ -46,28 +46,35 @@ export function buildRequest(conversation: Conversation, target: Target): BuiltR
   body['messages'] = messages
   if (system.length > 0) body['system'] = system
   const sampling: Record<string, unknown> = {}
-  buildSampling(sampling, conversation, target, losses, thinking.thinks)
+  buildSampling(sampling, conversation, target, droppedFields, thinking.thinks)
   put(body, 'inferenceConfig', inferenceConfig(conversation, target, sampling, thinking.budgetTokens))
   if (sampling['top_k'] !== undefined) addTopK(fields, sampling['top_k'], family)
-  const toolConfig = buildToolConfig(conversation, { target, adapter, names, losses, turns, thinks: thinking.thinks })
+  const toolConfig = buildToolConfig(conversation, {
+    target,
+    adapter,
+    names,
+    droppedFields,
+    turns,
+    thinks: thinking.thinks,
+  })
   put(body, 'toolConfig', format.tool === null ? toolConfig : answerConfig(format.tool))
   if (format.output !== null)
     body['outputConfig'] = { textFormat: textFormat(conversation.format, valueAt(format.output, 'format', 'schema')) }
   put(body, 'serviceTier', serviceTier(conversation.serviceTier))
-  losses.dropValue('user', conversation.user)
-  losses.dropValue('metadata', conversation.metadata)
+  droppedFields.dropValue('user', conversation.user)
+  droppedFields.dropValue('metadata', conversation.metadata)
   if (Object.keys(fields).length > 0) body['additionalModelRequestFields'] = fields
   if (family === 'anthropic' && sampling['stop_sequences'] !== undefined) {
     body['additionalModelResponseFieldPaths'] = ['/stop_sequence']
   }
-  return { body, dropped: losses.dropped, restoration: names.restoration }
+  return { body, dropped: droppedFields.dropped, restoration: names.restoration }
 }
 
 /** Flags are the model's, not the service's. */
-function addBetas(fields: Record<string, unknown>, asked: readonly string[], losses: LossReport): void {
+function addBetas(fields: Record<string, unknown>, asked: readonly string[], droppedFields: DroppedFields): void {
   const betas = cloudBetas(asked)
   if (betas.length > 0) fields['anthropic_beta'] = betas
-  if (losesBetas(asked)) losses.drop('anthropic-beta')
+  if (losesBetas(asked)) droppedFields.drop('anthropic-beta')
 }
 
 interface Reasons {
@@ -81,17 +88,17 @@ function addReasoning(
   conversation: Conversation,
   target: Target,
   family: Family,
-  losses: LossReport,
+  droppedFields: DroppedFields,
 ): Reasons {
   if (family === 'anthropic') {
-    const { thinking, output, thinks, budgetTokens } = buildThinking(conversation, target, losses)
+    const { thinking, output, thinks, budgetTokens } = buildThinking(conversation, target, droppedFields)
     put(fields, 'thinking', thinking)
     put(fields, 'output_config', output)
     return { thinks, budgetTokens }
   }
   const wanted = conversation.reasoning === null ? null : effortOf(conversation.reasoning)
   const effort = wanted === null || wanted === 'none' ? null : nearestEffort(wanted, target.efforts)
-  if (effort !== null && target.reasoning === 'none') losses.drop('reasoning_effort')
+  if (effort !== null && target.reasoning === 'none') droppedFields.drop('reasoning_effort')
   else if (effort !== null && family === 'nova') {
     fields['reasoningConfig'] = { type: 'enabled', maxReasoningEffort: effort }
   } else if (effort !== null) fields[family === 'openai' ? 'reasoning_effort' : 'reasoning_config'] = effort
@@ -101,17 +108,17 @@ function addReasoning(
 function buildSystem(
   system: readonly Message[],
   adapter: ConverseAdapter,
-  losses: LossReport,
+  droppedFields: DroppedFields,
   instruction: string | null,
 ): JsonObject[] {
   const written: JsonObject[] = []
   for (const message of system) {
-    reportMessage(message, losses)
+    reportMessage(message, droppedFields)
     for (const block of message.content) {
       if (block.type === 'text' && isBillingHeader(block.text)) continue
       const adapted = adapter.adapt(block, message.role)
       if (adapted === null) continue
-      if (adapted.type !== 'text') throw unsupported(`messages.content.${adapted.type}`)
+      if (adapted.type !== 'text') throw unsupportedField(`messages.content.${adapted.type}`)
       if (adapted.text.trim() === '') continue
       written.push({ text: adapted.text })
       if (adapted.cache !== null) written.push(cachePoint(adapted.cache))
@@ -125,9 +132,9 @@ function buildTurns(
   conversation: Conversation,
   target: Target,
   adapter: ConverseAdapter,
-  losses: LossReport,
+  droppedFields: DroppedFields,
 ): readonly Turn[] {
-  for (const message of conversation.messages) reportMessage(message, losses)
+  for (const message of conversation.messages) reportMessage(message, droppedFields)
   const turns = takeTurns(conversation.messages, {
     systemAnywhere: false,
     adapt: (block, role) => adapter.adapt(block, role),
@@ -135,15 +142,15 @@ function buildTurns(
   const last = turns.at(-1)
   if (last?.role !== 'assistant') return turns
   // An answer that the client has begun must not end in white space, and not every model goes on with one.
-  if (!target.takesPrefill) losses.lose('prefill', 'messages')
+  if (!target.takesPrefill) droppedFields.lose('prefill', 'messages')
   const block = last.content.at(-1)
   if (block?.type === 'text') last.content[last.content.length - 1] = { ...block, text: block.text.trimEnd() }
   return turns
 }
 
-function reportMessage(message: Message, losses: LossReport): void {
-  if (message.name !== null) losses.lose('messages.name')
-  if (message.extra !== null) for (const name of Object.keys(message.extra)) losses.drop(`messages.${name}`)
+function reportMessage(message: Message, droppedFields: DroppedFields): void {
+  if (message.name !== null) droppedFields.lose('messages.name')
+  if (message.extra !== null) for (const name of Object.keys(message.extra)) droppedFields.drop(`messages.${name}`)
 }
 
 /** The limit must leave room for an answer behind the thinking. */

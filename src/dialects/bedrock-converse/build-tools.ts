@@ -2,7 +2,7 @@ import type { Target } from '../../shared/core/codec.ts'
 import type { Conversation, FunctionTool } from '../../shared/core/conversation.ts'
 import type { JsonObject } from '../../shared/core/json-object.ts'
 import { refuseLostChoice } from '../hosted-tools.ts'
-import type { LossReport } from '../losses.ts'
+import type { DroppedFields } from '../dropped-fields.ts'
 import { FREE_TEXT_PARAMETERS, toolsLeft } from '../tool-names.ts'
 import type { ToolNames } from '../tool-names.ts'
 import type { Turn } from '../turns.ts'
@@ -15,7 +15,7 @@ interface ToolParts {
   readonly target: Target
   readonly adapter: ConverseAdapter
   readonly names: ToolNames
-  readonly losses: LossReport
+  readonly droppedFields: DroppedFields
   readonly turns: readonly Turn[]
   readonly thinks: boolean
 }
@@ -26,30 +26,30 @@ interface ToolParts {
  */
 export function buildToolConfig(conversation: Conversation, parts: ToolParts): JsonObject | null {
   const { tools, toolChoice } = conversation
-  const { losses } = parts
+  const { droppedFields } = parts
   const called = namesCalled(parts.turns)
-  if (conversation.parallelToolCalls === false && tools.length > 0) losses.drop('parallel_tool_calls')
-  refuseLostChoice(conversation, losses)
+  if (conversation.parallelToolCalls === false && tools.length > 0) droppedFields.drop('parallel_tool_calls')
+  refuseLostChoice(conversation, droppedFields)
   if (toolChoice?.type === 'none') {
     if (called.size === 0) return null
-    losses.drop('tool_choice')
+    droppedFields.drop('tool_choice')
   }
   const specs: JsonObject[] = []
   const declared = new Set<string>()
   for (const tool of toolsLeft(tools, toolChoice)) {
     if (tool.type === 'native') {
-      losses.lose('tools.native', `tools.${tool.kind}`)
+      droppedFields.lose('tools.native', `tools.${tool.kind}`)
       continue
     }
     const name = tool.type === 'custom' ? parts.names.declare(tool.name, 'custom') : nameOf(tool, parts.names)
     declared.add(name)
     specs.push(specOf(name, tool.description, tool.type === 'custom' ? FREE_TEXT_PARAMETERS : schemaOf(tool)))
-    if (tool.type === 'custom') losses.dropValue('tools.custom.format', tool.format)
+    if (tool.type === 'custom') droppedFields.dropValue('tools.custom.format', tool.format)
     else finishTool(tool, specs, parts)
   }
   for (const name of called) if (!declared.has(name)) specs.push(specOf(name, null, ANY_OBJECT))
   if (specs.length === 0) {
-    if (toolChoice?.type === 'required' || toolChoice?.type === 'tool') losses.drop('tool_choice')
+    if (toolChoice?.type === 'required' || toolChoice?.type === 'tool') droppedFields.drop('tool_choice')
     return null
   }
   const choice = declared.size === 0 ? null : choiceOf(conversation, parts)
@@ -70,20 +70,21 @@ function schemaOf({ parameters }: FunctionTool): JsonObject {
   return parameters['type'] === 'object' ? parameters : { ...parameters, type: 'object' }
 }
 
-function finishTool(tool: FunctionTool, specs: JsonObject[], { adapter, losses }: ToolParts): void {
-  if (tool.strict === true) losses.lose('tools.strict')
-  if (tool.extra !== null) for (const name of Object.keys(tool.extra)) if (name !== 'type') losses.drop(`tools.${name}`)
+function finishTool(tool: FunctionTool, specs: JsonObject[], { adapter, droppedFields }: ToolParts): void {
+  if (tool.strict === true) droppedFields.lose('tools.strict')
+  if (tool.extra !== null)
+    for (const name of Object.keys(tool.extra)) if (name !== 'type') droppedFields.drop(`tools.${name}`)
   const mark = adapter.mark(tool.cache)
   if (mark !== null) specs.push(cachePoint(mark))
 }
 
 /** A model that thinks cannot be made to call a tool: then it may choose. */
-function choiceOf({ toolChoice }: Conversation, { names, losses, thinks }: ToolParts): JsonObject | null {
+function choiceOf({ toolChoice }: Conversation, { names, droppedFields, thinks }: ToolParts): JsonObject | null {
   if (toolChoice === null || toolChoice.type === 'none') return null
   const forced = toolChoice.type === 'allowed' ? toolChoice.required : toolChoice.type !== 'auto'
   if (!forced) return { auto: {} }
   if (thinks) {
-    losses.drop('tool_choice')
+    droppedFields.drop('tool_choice')
     return { auto: {} }
   }
   return toolChoice.type === 'tool' ? { tool: { name: names.upstream(toolChoice.name) } } : { any: {} }

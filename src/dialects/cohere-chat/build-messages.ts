@@ -5,8 +5,8 @@ import type { Conversation, Message, Role } from '../../shared/core/conversation
 import type { JsonObject } from '../../shared/core/json-object.ts'
 import { isBillingHeader } from '../billing-header.ts'
 import { dataUrl, plainMediaType } from '../data-url.ts'
-import { unsupported } from '../losses.ts'
-import type { LossReport } from '../losses.ts'
+import { unsupportedField } from '../dropped-fields.ts'
+import type { DroppedFields } from '../dropped-fields.ts'
 import { upstreamToolId } from '../tool-ids.ts'
 import { inputObject } from '../tool-input.ts'
 import type { ToolNames } from '../tool-names.ts'
@@ -21,21 +21,21 @@ export function buildMessages(
   conversation: Conversation,
   target: Target,
   names: ToolNames,
-  losses: LossReport,
+  droppedFields: DroppedFields,
   instruction: string | null,
 ): JsonObject[] {
-  const writer = new MessageWriter(target, names, losses)
+  const writer = new MessageWriter(target, names, droppedFields)
   for (const message of conversation.system) writer.system(message)
   if (instruction !== null) writer.written.push({ role: 'system', content: instruction })
   for (const { name, extra } of conversation.messages) {
-    if (name !== null) losses.lose('messages.name')
-    if (extra !== null) for (const member of Object.keys(extra)) losses.drop(`messages.${member}`)
+    if (name !== null) droppedFields.lose('messages.name')
+    if (extra !== null) for (const member of Object.keys(extra)) droppedFields.drop(`messages.${member}`)
   }
   const turns = takeTurns(conversation.messages, {
     systemAnywhere: target.takesSystemAnywhere,
     adapt: (block, role) => writer.adapt(block, role),
   })
-  if (turns.at(-1)?.role === 'assistant' && !target.takesPrefill) losses.lose('prefill', 'messages')
+  if (turns.at(-1)?.role === 'assistant' && !target.takesPrefill) droppedFields.lose('prefill', 'messages')
   for (const turn of turns) writer.turn(turn)
   return writer.written
 }
@@ -44,12 +44,12 @@ class MessageWriter {
   readonly written: JsonObject[] = []
   readonly #target: Target
   readonly #names: ToolNames
-  readonly #losses: LossReport
+  readonly #droppedFields: DroppedFields
 
-  constructor(target: Target, names: ToolNames, losses: LossReport) {
+  constructor(target: Target, names: ToolNames, droppedFields: DroppedFields) {
     this.#target = target
     this.#names = names
-    this.#losses = losses
+    this.#droppedFields = droppedFields
   }
 
   system({ role, content }: Message): void {
@@ -57,14 +57,14 @@ class MessageWriter {
     for (const block of content) {
       const adapted = this.adapt(block, role)
       if (adapted === null) continue
-      if (adapted.type !== 'text') throw unsupported(`messages.content.${adapted.type}`)
+      if (adapted.type !== 'text') throw unsupportedField(`messages.content.${adapted.type}`)
       if (adapted.text.trim() !== '' && !isBillingHeader(adapted.text)) texts.push(adapted.text)
     }
     if (texts.length > 0) this.written.push({ role: 'system', content: texts.join('\n\n') })
   }
 
   adapt(block: Block, role: Role): Block | null {
-    if ('cache' in block && block.cache !== null) this.#losses.lose('content.cache_control')
+    if ('cache' in block && block.cache !== null) this.#droppedFields.lose('content.cache_control')
     switch (block.type) {
       case 'text':
       case 'refusal':
@@ -80,13 +80,13 @@ class MessageWriter {
       case 'tool-reference':
         return textBlock(block.name)
       case 'redacted-thinking':
-        this.#losses.lose('content.thinking')
+        this.#droppedFields.lose('content.thinking')
         return null
       case 'native':
-        this.#losses.loseNative(block.kind, role)
+        this.#droppedFields.loseNative(block.kind, role)
         return null
       case 'audio':
-        this.#losses.lose('content.audio', 'messages.content.input_audio')
+        this.#droppedFields.lose('content.audio', 'messages.content.input_audio')
         return null
       case 'thinking':
       case 'tool-call':
@@ -136,7 +136,7 @@ class MessageWriter {
       else if (block.type === 'text') text += block.text
     }
     const goesBack = this.#target.reasoningBack !== 'never' && calls.length > 0
-    if (thinking !== '' && !goesBack) this.#losses.lose('content.thinking')
+    if (thinking !== '' && !goesBack) this.#droppedFields.lose('content.thinking')
     if (text === '' && calls.length === 0) return
     const message: Record<string, unknown> = { role: 'assistant' }
     if (text !== '') message['content'] = text
@@ -156,8 +156,8 @@ class MessageWriter {
 
   #imageSource(source: MediaSource): MediaSource {
     if (source.kind === 'base64') return { ...source, mediaType: plainMediaType(source.mediaType) }
-    if (source.kind === 'file') this.#losses.lose('content.file_id', 'messages.content.source.file_id')
-    if (source.kind !== 'url') this.#losses.lose('content.native', 'messages.content.source')
+    if (source.kind === 'file') this.#droppedFields.lose('content.file_id', 'messages.content.source.file_id')
+    if (source.kind !== 'url') this.#droppedFields.lose('content.native', 'messages.content.source')
     return source
   }
 
@@ -170,7 +170,7 @@ class MessageWriter {
     if (source.kind === 'blocks' && source.blocks.every((block) => block.type === 'text')) {
       return head + source.blocks.map((block) => block.text).join('\n')
     }
-    this.#losses.lose('content.native', 'messages.content.document')
+    this.#droppedFields.lose('content.native', 'messages.content.document')
     return ''
   }
 }

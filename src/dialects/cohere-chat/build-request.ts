@@ -4,7 +4,7 @@ import type { JsonObject } from '../../shared/core/json-object.ts'
 import { put, putExtra } from '../fields.ts'
 import { schemaInstruction } from '../format-instruction.ts'
 import { refuseLostChoice } from '../hosted-tools.ts'
-import { LossReport } from '../losses.ts'
+import { DroppedFields } from '../dropped-fields.ts'
 import { budgetOf, effortOf } from '../reasoning-effort.ts'
 import { FREE_TEXT_PARAMETERS, ToolNames, toolsLeft } from '../tool-names.ts'
 import { buildMessages } from './build-messages.ts'
@@ -14,11 +14,11 @@ const HIGHEST_TEMPERATURE = 1
 
 /** A conversation as a body of POST v2/chat. */
 export function buildRequest(conversation: Conversation, target: Target): BuiltRequest {
-  const losses = new LossReport(conversation.from)
+  const droppedFields = new DroppedFields(conversation.from)
   const names = new ToolNames()
-  const extra = losses.loseExtra(conversation, target.passFields)
-  if (conversation.choices !== null && conversation.choices > 1) losses.lose('n')
-  const tools = buildTools(conversation, names, losses)
+  const extra = droppedFields.loseExtra(conversation, target.passFields)
+  if (conversation.choices !== null && conversation.choices > 1) droppedFields.lose('n')
+  const tools = buildTools(conversation, names, droppedFields)
   // A format and tools exclude each other.
   const instruction =
     conversation.format?.type === 'schema' && (tools.length > 0 || target.schemaOutput !== 'native')
@@ -26,32 +26,32 @@ export function buildRequest(conversation: Conversation, target: Target): BuiltR
       : null
 
   const body: Record<string, unknown> = { model: target.model, stream: target.stream }
-  body['messages'] = buildMessages(conversation, target, names, losses, instruction)
+  body['messages'] = buildMessages(conversation, target, names, droppedFields, instruction)
   if (tools.length > 0) body['tools'] = tools
-  if (tools.length > 0) put(body, 'tool_choice', toolChoice(conversation, losses))
+  if (tools.length > 0) put(body, 'tool_choice', toolChoice(conversation, droppedFields))
   const { maxTokens } = conversation
   const most = target.maxOutputTokens
   put(body, 'max_tokens', maxTokens === null || most === null ? maxTokens : Math.min(maxTokens, most))
-  buildSampling(body, conversation, target, losses)
-  buildThinking(body, conversation, target, losses)
+  buildSampling(body, conversation, target, droppedFields)
+  buildThinking(body, conversation, target, droppedFields)
   if (instruction === null && tools.length === 0) put(body, 'response_format', responseFormat(conversation.format))
-  if (conversation.parallelToolCalls === false && tools.length > 0) losses.drop('parallel_tool_calls')
-  losses.dropValue('user', conversation.user)
-  losses.dropValue('metadata', conversation.metadata)
-  losses.dropValue('service_tier', conversation.serviceTier)
-  losses.dropValue('cache_control', conversation.cache)
+  if (conversation.parallelToolCalls === false && tools.length > 0) droppedFields.drop('parallel_tool_calls')
+  droppedFields.dropValue('user', conversation.user)
+  droppedFields.dropValue('metadata', conversation.metadata)
+  droppedFields.dropValue('service_tier', conversation.serviceTier)
+  droppedFields.dropValue('cache_control', conversation.cache)
   putExtra(body, extra)
-  return { body, dropped: losses.dropped, restoration: names.restoration }
+  return { body, dropped: droppedFields.dropped, restoration: names.restoration }
 }
 
 /** With `allowed`, or a tool by name, those are the only ones: the dialect can force a call, but not which. */
-function buildTools(conversation: Conversation, names: ToolNames, losses: LossReport): JsonObject[] {
+function buildTools(conversation: Conversation, names: ToolNames, droppedFields: DroppedFields): JsonObject[] {
   const { tools, toolChoice: choice } = conversation
-  refuseLostChoice(conversation, losses)
+  refuseLostChoice(conversation, droppedFields)
   const built: JsonObject[] = []
   for (const tool of toolsLeft(tools, choice)) {
     if (tool.type === 'native') {
-      losses.lose('tools.native', `tools.${tool.kind}`)
+      droppedFields.lose('tools.native', `tools.${tool.kind}`)
       continue
     }
     if (choice?.type === 'tool' && tool.name !== choice.name) continue
@@ -59,13 +59,13 @@ function buildTools(conversation: Conversation, names: ToolNames, losses: LossRe
     put(definition, 'description', tool.description)
     if (tool.type === 'custom') {
       names.declare(tool.name, 'custom')
-      losses.dropValue('tools.custom.format', tool.format)
+      droppedFields.dropValue('tools.custom.format', tool.format)
       definition['parameters'] = FREE_TEXT_PARAMETERS
     } else {
       if (tool.legacy) names.declare(tool.name, 'legacy')
-      if (tool.strict === true) losses.lose('tools.strict')
-      if (tool.cache !== null) losses.lose('content.cache_control')
-      for (const name of Object.keys(tool.extra ?? {})) if (name !== 'type') losses.drop(`tools.${name}`)
+      if (tool.strict === true) droppedFields.lose('tools.strict')
+      if (tool.cache !== null) droppedFields.lose('content.cache_control')
+      for (const name of Object.keys(tool.extra ?? {})) if (name !== 'type') droppedFields.drop(`tools.${name}`)
       definition['parameters'] = tool.parameters === null ? NO_PARAMETERS : { type: 'object', ...tool.parameters }
     }
     built.push({ type: 'function', function: definition })
@@ -73,14 +73,14 @@ function buildTools(conversation: Conversation, names: ToolNames, losses: LossRe
   return built
 }
 
-function toolChoice({ toolChoice: choice }: Conversation, losses: LossReport): string | null {
+function toolChoice({ toolChoice: choice }: Conversation, droppedFields: DroppedFields): string | null {
   switch (choice?.type) {
     case 'none':
       return 'NONE'
     case 'required':
       return 'REQUIRED'
     case 'tool':
-      losses.drop('tools')
+      droppedFields.drop('tools')
       return 'REQUIRED'
     case 'allowed':
       return choice.required ? 'REQUIRED' : null
@@ -93,25 +93,25 @@ function buildSampling(
   body: Record<string, unknown>,
   { sampling, stop }: Conversation,
   target: Target,
-  losses: LossReport,
+  droppedFields: DroppedFields,
 ): void {
   const { temperature, topP, topK } = sampling
-  if (temperature !== null && temperature > HIGHEST_TEMPERATURE) losses.drop('temperature')
+  if (temperature !== null && temperature > HIGHEST_TEMPERATURE) droppedFields.drop('temperature')
   if (target.takesSampling) {
     put(body, 'temperature', temperature === null ? null : Math.min(temperature, HIGHEST_TEMPERATURE))
     put(body, 'p', topP)
     put(body, 'k', topK)
   } else {
-    losses.dropValue('temperature', temperature)
-    losses.dropValue('top_p', topP)
-    losses.dropValue('top_k', topK)
+    droppedFields.dropValue('temperature', temperature)
+    droppedFields.dropValue('top_p', topP)
+    droppedFields.dropValue('top_k', topK)
   }
   put(body, 'seed', sampling.seed)
-  buildPenalty(body, 'presence_penalty', sampling.presencePenalty, losses)
-  buildPenalty(body, 'frequency_penalty', sampling.frequencyPenalty, losses)
-  losses.dropValue('logprobs', sampling.logprobs === false ? null : sampling.logprobs)
-  losses.dropValue('top_logprobs', sampling.topLogprobs)
-  if (stop.length > target.maxStopSequences) losses.drop('stop')
+  buildPenalty(body, 'presence_penalty', sampling.presencePenalty, droppedFields)
+  buildPenalty(body, 'frequency_penalty', sampling.frequencyPenalty, droppedFields)
+  droppedFields.dropValue('logprobs', sampling.logprobs === false ? null : sampling.logprobs)
+  droppedFields.dropValue('top_logprobs', sampling.topLogprobs)
+  if (stop.length > target.maxStopSequences) droppedFields.drop('stop')
   if (stop.length > 0) body['stop_sequences'] = stop.slice(0, target.maxStopSequences)
 }
 
@@ -120,11 +120,11 @@ function buildPenalty(
   body: Record<string, unknown>,
   name: 'presence_penalty' | 'frequency_penalty',
   penalty: number | null,
-  losses: LossReport,
+  droppedFields: DroppedFields,
 ): void {
   if (penalty === null) return
   const bound = Math.min(Math.max(penalty, 0), 1)
-  if (bound !== penalty) losses.drop(name)
+  if (bound !== penalty) droppedFields.drop(name)
   body[name] = bound
 }
 
@@ -132,12 +132,12 @@ function buildThinking(
   body: Record<string, unknown>,
   { reasoning }: Conversation,
   target: Target,
-  losses: LossReport,
+  droppedFields: DroppedFields,
 ): void {
   const effort = reasoning === null ? null : effortOf(reasoning)
   if (reasoning === null || effort === null) return
   if (target.reasoning === 'none') {
-    if (effort !== 'none') losses.drop('reasoning_effort')
+    if (effort !== 'none') droppedFields.drop('reasoning_effort')
     return
   }
   if (effort === 'none') {

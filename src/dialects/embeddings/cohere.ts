@@ -1,7 +1,7 @@
 import type { UpstreamFailure } from '../../shared/core/dialect.ts'
 import { put } from '../fields.ts'
 import { readInputUsage } from '../input-usage.ts'
-import { unsupported } from '../losses.ts'
+import { unsupportedField } from '../dropped-fields.ts'
 import { valueAt } from '../json-value.ts'
 import { carry } from '../services/fields.ts'
 import { brokenFailure } from '../whole-answer.ts'
@@ -21,7 +21,7 @@ export const cohereEmbeddings: EmbeddingsCodec = {
 }
 
 function buildRequest({ model, inputs, dimensions, encoding, others }: EmbeddingsAsk): BuiltCall {
-  if (encoding === 'as-is') throw unsupported('encoding_format')
+  if (encoding === 'as-is') throw unsupportedField('encoding_format')
   // The service must be told what the vectors are for; most of them are kept to be searched.
   const body: Record<string, unknown> = {
     model,

@@ -4,7 +4,7 @@ import { objects, put } from '../fields.ts'
 import { googlePath } from '../gemini/address.ts'
 import { geminiFailure } from '../gemini/errors.ts'
 import { asObject, valueAt } from '../json-value.ts'
-import { unsupported } from '../losses.ts'
+import { unsupportedField } from '../dropped-fields.ts'
 import type { BuiltCall } from '../services/codec.ts'
 import { carry } from '../services/fields.ts'
 import { firstCount, tokenCount } from '../token-count.ts'
@@ -30,7 +30,7 @@ export const vertexEmbeddings: EmbeddingsCodec = {
 }
 
 function buildBatch({ model, inputs, dimensions, encoding, others }: EmbeddingsAsk): BuiltCall {
-  if (encoding === 'as-is') throw unsupported('encoding_format')
+  if (encoding === 'as-is') throw unsupportedField('encoding_format')
   const extra: Record<string, unknown> = {}
   const dropped = carry(others, extra, { task_type: 'taskType', title: 'title' })
   put(extra, 'outputDimensionality', dimensions)
@@ -40,7 +40,7 @@ function buildBatch({ model, inputs, dimensions, encoding, others }: EmbeddingsA
 }
 
 function buildPredict({ inputs, dimensions, encoding, others }: EmbeddingsAsk): BuiltCall {
-  if (encoding === 'as-is') throw unsupported('encoding_format')
+  if (encoding === 'as-is') throw unsupportedField('encoding_format')
   const extra: Record<string, unknown> = {}
   const dropped = carry(others, extra, { task_type: 'task_type', title: 'title' })
   const body: Record<string, unknown> = { instances: inputs.map((content) => ({ content, ...extra })) }

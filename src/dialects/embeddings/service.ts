@@ -5,7 +5,7 @@ import { emptyUsage } from '../../shared/core/usage.ts'
 import { numberOrNull } from '../fields.ts'
 import { asObject } from '../json-value.ts'
 import { encoded } from '../openai-embeddings/answer.ts'
-import type { BuiltCalls, ServiceAsk, ServiceCodec, ServiceReading } from '../services/codec.ts'
+import type { BuiltCalls, ServiceTarget, ServiceCodec, ServiceAnswerRules } from '../services/codec.ts'
 import { byRules, otherFields, sizesOf } from '../services/fields.ts'
 import { boundUsage } from '../token-count.ts'
 import { brokenAnswer, failedAnswer, goodAnswer } from '../whole-answer.ts'
@@ -22,7 +22,7 @@ export function embeddingsService(codec: EmbeddingsCodec): ServiceCodec {
   }
 }
 
-function build(codec: EmbeddingsCodec, request: JsonObject, { model, rules }: ServiceAsk): BuiltCalls {
+function build(codec: EmbeddingsCodec, request: JsonObject, { model, rules }: ServiceTarget): BuiltCalls {
   const inputs = inputsOf(request['input']).map((input) => carriedInput(input, codec))
   const sizes = sizesOf(inputs.length, Math.max(1, rules.maxPerCall ?? codec.maxInputs), 'input')
   const dimensions = numberOrNull(request['dimensions'])
@@ -68,7 +68,7 @@ function encodingOf(format: unknown): 'float' | 'base64' | 'as-is' {
   return format === 'base64' ? 'base64' : 'as-is'
 }
 
-function read(codec: EmbeddingsCodec, answers: readonly unknown[], reading: ServiceReading): BufferedAnswer {
+function read(codec: EmbeddingsCodec, answers: readonly unknown[], reading: ServiceAnswerRules): BufferedAnswer {
   const encoding = reading.expected?.kind === 'embeddings' ? reading.expected.encoding : 'as-is'
   const data: JsonObject[] = []
   let counted: number | null = 0

@@ -1,7 +1,7 @@
 import type { Target } from '../../shared/core/codec.ts'
 import type { Block, DocumentBlock, ToolCallBlock, ToolResultBlock } from '../../shared/core/content.ts'
 import type { JsonObject } from '../../shared/core/json-object.ts'
-import type { LossReport } from '../losses.ts'
+import type { DroppedFields } from '../dropped-fields.ts'
 import { unsealSignature } from '../thought-signature.ts'
 import { inputObject } from '../tool-input.ts'
 import type { Turn } from '../turns.ts'
@@ -16,35 +16,35 @@ const MEDIA_BELOW = '[attached below]'
 export class ContentWriter {
   readonly #target: Target
   readonly #names: GeminiToolNames
-  readonly #losses: LossReport
+  readonly #droppedFields: DroppedFields
   /** Calls that were written, by their ids: the upstream's names of their tools, and which came first. */
   readonly #called = new Map<string, { readonly name: string; readonly order: number }>()
   #calls = 0
 
-  constructor(target: Target, names: GeminiToolNames, losses: LossReport) {
+  constructor(target: Target, names: GeminiToolNames, droppedFields: DroppedFields) {
     this.#target = target
     this.#names = names
-    this.#losses = losses
+    this.#droppedFields = droppedFields
   }
 
   /** The block if it can be said, null after reporting that it cannot. Throws GatewayError UNSUPPORTED_FIELD. */
   adapt(block: Block, role: Turn['role']): Block | null {
-    if ('cache' in block && block.cache !== null) this.#losses.lose('content.cache_control')
+    if ('cache' in block && block.cache !== null) this.#droppedFields.lose('content.cache_control')
     if ('extra' in block && block.extra !== null) this.#reportExtra(block)
     switch (block.type) {
       case 'thinking':
       case 'redacted-thinking':
         if (unsealSignature(block) !== null) return block
-        this.#losses.lose('content.thinking', 'messages.reasoning_content')
+        this.#droppedFields.lose('content.thinking', 'messages.reasoning_content')
         return null
       case 'native':
-        this.#losses.loseNative(block.kind, role)
+        this.#droppedFields.loseNative(block.kind, role)
         return null
       case 'image':
-        this.#losses.dropValue('content.image_url.detail', block.detail)
+        this.#droppedFields.dropValue('content.image_url.detail', block.detail)
         return block
       case 'document':
-        if (block.citations === true) this.#losses.lose('content.citations')
+        if (block.citations === true) this.#droppedFields.lose('content.citations')
         return block
       default:
         return block
@@ -159,14 +159,14 @@ export class ContentWriter {
   }
 
   #lostFile(): never {
-    this.#losses.lose('content.file_id', 'messages.content.file.file_id')
+    this.#droppedFields.lose('content.file_id', 'messages.content.file.file_id')
     throw new TypeError('a lost file is refused')
   }
 
   #reportExtra(block: Block): void {
     // Of these the extra is the wire's own form of what the block says.
     if (block.type !== 'thinking' && block.type !== 'redacted-thinking' && block.type !== 'tool-call') {
-      this.#losses.lose('content.extra')
+      this.#droppedFields.lose('content.extra')
     }
   }
 }

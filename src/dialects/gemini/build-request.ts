@@ -4,7 +4,7 @@ import type { JsonObject } from '../../shared/core/json-object.ts'
 import { isBillingHeader } from '../billing-header.ts'
 import { putExtra } from '../fields.ts'
 import { jsonInstruction, schemaInstruction } from '../format-instruction.ts'
-import { LossReport, unsupported } from '../losses.ts'
+import { DroppedFields, unsupportedField } from '../dropped-fields.ts'
 import { takeTurns } from '../turns.ts'
 import { buildGeneration } from './build-generation.ts'
 import { ContentWriter } from './build-parts.ts'
@@ -13,29 +13,29 @@ import { GeminiToolNames } from './tool-names.ts'
 
 /** A conversation as the body of generateContent. The model and whether it is a stream are told by the path. */
 export function buildRequest(conversation: Conversation, target: Target): BuiltRequest {
-  const losses = new LossReport(conversation.from)
+  const droppedFields = new DroppedFields(conversation.from)
   const names = new GeminiToolNames()
-  const extra = losses.loseExtra(conversation, target.passFields)
-  if (conversation.choices !== null && conversation.choices > 1) losses.lose('n')
-  const declarations = buildDeclarations(conversation.tools, names, losses)
-  const choice = buildToolChoice(conversation, names, losses)
+  const extra = droppedFields.loseExtra(conversation, target.passFields)
+  if (conversation.choices !== null && conversation.choices > 1) droppedFields.lose('n')
+  const declarations = buildDeclarations(conversation.tools, names, droppedFields)
+  const choice = buildToolChoice(conversation, names, droppedFields)
   const saysFormat = takesFormat(target, declarations.length > 0)
-  const generation = buildGeneration(conversation, target, saysFormat ? conversation.format : null, losses)
+  const generation = buildGeneration(conversation, target, saysFormat ? conversation.format : null, droppedFields)
 
-  const body: Record<string, unknown> = { contents: buildContents(conversation, target, names, losses) }
-  const system = buildSystem(conversation, saysFormat, losses)
+  const body: Record<string, unknown> = { contents: buildContents(conversation, target, names, droppedFields) }
+  const system = buildSystem(conversation, saysFormat, droppedFields)
   if (system.length > 0) body['systemInstruction'] = { parts: system }
   if (declarations.length > 0) {
     body['tools'] = [{ functionDeclarations: declarations }]
     if (choice !== null) body['toolConfig'] = { functionCallingConfig: choice }
-  } else if (choice !== null) losses.drop('tool_choice')
+  } else if (choice !== null) droppedFields.drop('tool_choice')
   if (Object.keys(generation).length > 0) body['generationConfig'] = generation
-  losses.dropValue('user', conversation.user)
-  losses.dropValue('metadata', conversation.metadata)
-  losses.dropValue('service_tier', conversation.serviceTier)
-  if (conversation.cache !== null) losses.lose('content.cache_control')
+  droppedFields.dropValue('user', conversation.user)
+  droppedFields.dropValue('metadata', conversation.metadata)
+  droppedFields.dropValue('service_tier', conversation.serviceTier)
+  if (conversation.cache !== null) droppedFields.lose('content.cache_control')
   putExtra(body, extra)
-  return { body, dropped: losses.dropped, restoration: names.restoration }
+  return { body, dropped: droppedFields.dropped, restoration: names.restoration }
 }
 
 /** Models that think by a budget, and older ones, refuse a shape of the answer beside tools. */
@@ -47,21 +47,25 @@ function buildContents(
   { messages }: Conversation,
   target: Target,
   names: GeminiToolNames,
-  losses: LossReport,
+  droppedFields: DroppedFields,
 ): JsonObject[] {
-  for (const message of messages) reportMessage(message, losses)
-  const writer = new ContentWriter(target, names, losses)
+  for (const message of messages) reportMessage(message, droppedFields)
+  const writer = new ContentWriter(target, names, droppedFields)
   const turns = takeTurns(messages, { systemAnywhere: false, adapt: (block, role) => writer.adapt(block, role) })
   return writer.write(turns)
 }
 
-function buildSystem({ system, format }: Conversation, saysFormat: boolean, losses: LossReport): JsonObject[] {
+function buildSystem(
+  { system, format }: Conversation,
+  saysFormat: boolean,
+  droppedFields: DroppedFields,
+): JsonObject[] {
   const parts: JsonObject[] = []
   for (const message of system) {
-    reportMessage(message, losses)
+    reportMessage(message, droppedFields)
     for (const block of message.content) {
-      if (block.type !== 'text') throw unsupported(`messages.content.${block.type}`)
-      if (block.cache !== null) losses.lose('content.cache_control')
+      if (block.type !== 'text') throw unsupportedField(`messages.content.${block.type}`)
+      if (block.cache !== null) droppedFields.lose('content.cache_control')
       if (block.text.trim() !== '' && !isBillingHeader(block.text)) parts.push({ text: block.text })
     }
   }
@@ -69,7 +73,7 @@ function buildSystem({ system, format }: Conversation, saysFormat: boolean, loss
   return [...parts, { text: format.type === 'schema' ? schemaInstruction(format.schema) : jsonInstruction() }]
 }
 
-function reportMessage(message: Message, losses: LossReport): void {
-  if (message.name !== null) losses.lose('messages.name')
-  if (message.extra !== null) for (const name of Object.keys(message.extra)) losses.drop(`messages.${name}`)
+function reportMessage(message: Message, droppedFields: DroppedFields): void {
+  if (message.name !== null) droppedFields.lose('messages.name')
+  if (message.extra !== null) for (const name of Object.keys(message.extra)) droppedFields.drop(`messages.${name}`)
 }

@@ -1,7 +1,7 @@
 import type { Target } from '../../shared/core/codec.ts'
 import type { Conversation, Reasoning } from '../../shared/core/conversation.ts'
 import type { JsonObject } from '../../shared/core/json-object.ts'
-import type { LossReport } from '../losses.ts'
+import type { DroppedFields } from '../dropped-fields.ts'
 import { effortOf, nearestEffort } from '../reasoning-effort.ts'
 
 const BUDGETS: Readonly<Record<string, number>> = {
@@ -19,11 +19,15 @@ const LARGEST_BUDGET = 32_768
 const LEVELS: Readonly<Record<string, string>> = { none: 'MINIMAL', minimal: 'MINIMAL', low: 'LOW', medium: 'MEDIUM' }
 
 /** How the model is told to think: by a level or by a budget, never both. Null: as it likes. */
-export function buildThinking({ reasoning }: Conversation, target: Target, losses: LossReport): JsonObject | null {
+export function buildThinking(
+  { reasoning }: Conversation,
+  target: Target,
+  droppedFields: DroppedFields,
+): JsonObject | null {
   const effort = reasoning === null ? null : effortOf(reasoning)
   if (reasoning === null || effort === null) return null
   if (target.reasoning === 'none') {
-    if (effort !== 'none') losses.drop('reasoning_effort')
+    if (effort !== 'none') droppedFields.drop('reasoning_effort')
     return null
   }
   const known = nearestEffort(effort, target.efforts) ?? effort

@@ -2,17 +2,21 @@ import type { Conversation, Tool } from '../../shared/core/conversation.ts'
 import type { JsonObject } from '../../shared/core/json-object.ts'
 import { put } from '../fields.ts'
 import { refuseLostChoice } from '../hosted-tools.ts'
-import type { LossReport } from '../losses.ts'
+import type { DroppedFields } from '../dropped-fields.ts'
 import { FREE_TEXT_PARAMETERS } from '../tool-names.ts'
 import { cleanParameters } from './schema.ts'
 import type { GeminiToolNames } from './tool-names.ts'
 
 /** Declarations of the client's tools; those of its provider cannot be carried. */
-export function buildDeclarations(tools: readonly Tool[], names: GeminiToolNames, losses: LossReport): JsonObject[] {
+export function buildDeclarations(
+  tools: readonly Tool[],
+  names: GeminiToolNames,
+  droppedFields: DroppedFields,
+): JsonObject[] {
   const built: JsonObject[] = []
   for (const tool of tools) {
     if (tool.type === 'native') {
-      losses.lose('tools.native', `tools.${tool.kind}`)
+      droppedFields.lose('tools.native', `tools.${tool.kind}`)
       continue
     }
     const isFunction = tool.type === 'function'
@@ -21,13 +25,13 @@ export function buildDeclarations(tools: readonly Tool[], names: GeminiToolNames
     put(declaration, 'description', tool.description)
     const { schema, lossy } = cleanParameters((isFunction ? tool.parameters : FREE_TEXT_PARAMETERS) ?? {})
     put(declaration, 'parameters', schema)
-    if (lossy) losses.drop('tools.parameters')
-    if (tool.type === 'custom') losses.dropValue('tools.custom.format', tool.format)
+    if (lossy) droppedFields.drop('tools.parameters')
+    if (tool.type === 'custom') droppedFields.dropValue('tools.custom.format', tool.format)
     else {
-      if (tool.strict === true) losses.lose('tools.strict')
-      if (tool.cache !== null) losses.lose('content.cache_control')
+      if (tool.strict === true) droppedFields.lose('tools.strict')
+      if (tool.cache !== null) droppedFields.lose('content.cache_control')
     }
-    if (tool.extra !== null) losses.lose('tools.extra')
+    if (tool.extra !== null) droppedFields.lose('tools.extra')
     built.push(declaration)
   }
   return built
@@ -41,12 +45,12 @@ function kindOf(tool: Tool): 'custom' | 'legacy' {
 export function buildToolChoice(
   conversation: Conversation,
   names: GeminiToolNames,
-  losses: LossReport,
+  droppedFields: DroppedFields,
 ): JsonObject | null {
   const { toolChoice, tools, parallelToolCalls } = conversation
-  refuseLostChoice(conversation, losses)
+  refuseLostChoice(conversation, droppedFields)
   const declared = new Set(tools.map((tool) => (tool.type === 'native' ? null : tool.name)))
-  if (parallelToolCalls === false) losses.drop('parallel_tool_calls')
+  if (parallelToolCalls === false) droppedFields.drop('parallel_tool_calls')
   switch (toolChoice?.type) {
     case undefined:
       return null
@@ -57,7 +61,7 @@ export function buildToolChoice(
     case 'required':
       return { mode: 'ANY' }
     case 'tool':
-      if (!declared.has(toolChoice.name)) losses.lose('tool_choice.native', 'tool_choice')
+      if (!declared.has(toolChoice.name)) droppedFields.lose('tool_choice.native', 'tool_choice')
       return { mode: 'ANY', allowedFunctionNames: [names.upstream(toolChoice.name)] }
     case 'allowed': {
       const allowed = toolChoice.names.filter((name) => declared.has(name)).map((name) => names.upstream(name))

@@ -4,7 +4,7 @@ import type { Usage } from '../../shared/core/usage.ts'
 import { dataUrl, sourceOfUrl } from '../data-url.ts'
 import { numberOrNull, textOr } from '../fields.ts'
 import { mediaTypeOf } from '../openai-images/answer.ts'
-import type { BuiltCalls, ServiceAsk, ServiceCodec, ServiceReading } from '../services/codec.ts'
+import type { BuiltCalls, ServiceTarget, ServiceCodec, ServiceAnswerRules } from '../services/codec.ts'
 import { byRules, otherFields, sizesOf } from '../services/fields.ts'
 import { boundUsage } from '../token-count.ts'
 import { brokenAnswer, failedAnswer, goodAnswer } from '../whole-answer.ts'
@@ -22,7 +22,7 @@ export function imagesService(codec: ImagesCodec): ServiceCodec {
   }
 }
 
-function build(codec: ImagesCodec, request: JsonObject, { model, rules }: ServiceAsk): BuiltCalls {
+function build(codec: ImagesCodec, request: JsonObject, { model, rules }: ServiceTarget): BuiltCalls {
   const sizes = sizesOf(numberOrNull(request['n']) ?? 1, Math.max(1, rules.maxPerCall ?? codec.maxImages), 'n')
   const asked = {
     model,
@@ -46,7 +46,7 @@ function formatOf(format: unknown): 'url' | 'b64_json' | null {
   return format === 'url' || format === 'b64_json' ? format : null
 }
 
-function read(codec: ImagesCodec, answers: readonly unknown[], reading: ServiceReading): BufferedAnswer {
+function read(codec: ImagesCodec, answers: readonly unknown[], reading: ServiceAnswerRules): BufferedAnswer {
   const wantsUrl = reading.expected?.kind !== 'images' || reading.expected.wantsUrl
   const data: JsonObject[] = []
   let usage: Usage | null = null

@@ -4,7 +4,7 @@ import type { JsonObject } from '../../shared/core/json-object.ts'
 import { asObject } from '../json-value.ts'
 import { arrayOf, put } from '../fields.ts'
 import { jsonInstruction, schemaInstruction } from '../format-instruction.ts'
-import type { LossReport } from '../losses.ts'
+import type { DroppedFields } from '../dropped-fields.ts'
 
 const SCHEMA_NAME = 'output'
 
@@ -15,11 +15,15 @@ export function asksForJson(format: OutputFormat | null, target: Target): string
 }
 
 /** `response_format`; null: there is none, or an instruction asks for it. */
-export function writeFormat(format: OutputFormat | null, target: Target, losses: LossReport): JsonObject | null {
+export function writeFormat(
+  format: OutputFormat | null,
+  target: Target,
+  droppedFields: DroppedFields,
+): JsonObject | null {
   if (format === null) return null
   if (format.type !== 'schema') return format.type === 'json' && target.takesJsonMode ? { type: 'json_object' } : null
   if (target.schemaOutput !== 'native') {
-    losses.drop('output_config.format')
+    droppedFields.drop('output_config.format')
     return target.takesJsonMode ? { type: 'json_object' } : null
   }
   const schema: Record<string, unknown> = { name: format.name ?? SCHEMA_NAME }

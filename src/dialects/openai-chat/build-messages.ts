@@ -5,8 +5,8 @@ import type { Conversation, Message, Role } from '../../shared/core/conversation
 import type { JsonObject } from '../../shared/core/json-object.ts'
 import { isBillingHeader } from '../billing-header.ts'
 import { plainMediaType } from '../data-url.ts'
-import { unsupported } from '../losses.ts'
-import type { LossReport } from '../losses.ts'
+import { unsupportedField } from '../dropped-fields.ts'
+import type { DroppedFields } from '../dropped-fields.ts'
 import { upstreamToolId } from '../tool-ids.ts'
 import { inputText } from '../tool-input.ts'
 import type { ToolNames } from '../tool-names.ts'
@@ -20,10 +20,10 @@ export function buildMessages(
   conversation: Conversation,
   target: Target,
   names: ToolNames,
-  losses: LossReport,
+  droppedFields: DroppedFields,
   instruction: string | null,
 ): JsonObject[] {
-  const writer = new MessageWriter(target, names, losses)
+  const writer = new MessageWriter(target, names, droppedFields)
   for (const message of conversation.system) writer.system(message)
   if (instruction !== null) writer.system(instructionMessage(instruction))
   for (const message of conversation.messages) writer.message(message)
@@ -38,12 +38,12 @@ class MessageWriter {
   readonly written: Record<string, unknown>[] = []
   readonly #target: Target
   readonly #names: ToolNames
-  readonly #losses: LossReport
+  readonly #droppedFields: DroppedFields
 
-  constructor(target: Target, names: ToolNames, losses: LossReport) {
+  constructor(target: Target, names: ToolNames, droppedFields: DroppedFields) {
     this.#target = target
     this.#names = names
-    this.#losses = losses
+    this.#droppedFields = droppedFields
   }
 
   system({ role, content }: Message): void {
@@ -51,7 +51,7 @@ class MessageWriter {
     for (const block of content) {
       const adapted = this.#adapt(block, role)
       if (adapted === null) continue
-      if (adapted.type !== 'text') throw unsupported(`messages.content.${adapted.type}`)
+      if (adapted.type !== 'text') throw unsupportedField(`messages.content.${adapted.type}`)
       if (!isBillingHeader(adapted.text) && adapted.text !== '') blocks.push(adapted)
     }
     if (blocks.length === 0) return
@@ -60,7 +60,8 @@ class MessageWriter {
   }
 
   message(message: Message): void {
-    if (message.extra !== null) for (const name of Object.keys(message.extra)) this.#losses.drop(`messages.${name}`)
+    if (message.extra !== null)
+      for (const name of Object.keys(message.extra)) this.#droppedFields.drop(`messages.${name}`)
     if (message.role === 'assistant') this.#assistant(message)
     else if (message.role === 'user' || message.role === 'tool') this.#user(message)
     else if (this.#target.takesSystemAnywhere || this.written.every((earlier) => earlier['role'] === 'system')) {
@@ -89,7 +90,7 @@ class MessageWriter {
   }
 
   #result(result: ToolResultBlock, beside: Block[]): void {
-    if (result.cache !== null) this.#losses.lose('content.cache_control')
+    if (result.cache !== null) this.#droppedFields.lose('content.cache_control')
     const texts: string[] = []
     for (const block of result.content) {
       const adapted = this.#adapt(block, 'tool')
@@ -123,7 +124,7 @@ class MessageWriter {
     }
     const back = this.#target.reasoningBack
     const goesBack = back === 'always' || (back === 'tool-turns' && calls.length > 0)
-    if (thinking !== '' && !goesBack) this.#losses.lose('content.thinking')
+    if (thinking !== '' && !goesBack) this.#droppedFields.lose('content.thinking')
     if (calls.length === 0 && texts.length === 0) return
     const message = this.#push('assistant', texts.length === 0 ? null : this.#content(texts, ''))
     // A turn with calls is not answered without its reasoning, be it empty.
@@ -135,7 +136,7 @@ class MessageWriter {
   }
 
   #call(call: ToolCallBlock): JsonObject {
-    if (call.cache !== null) this.#losses.lose('content.cache_control')
+    if (call.cache !== null) this.#droppedFields.lose('content.cache_control')
     const text = inputText(call.input)
     return writeCall({
       ...call,
@@ -172,7 +173,7 @@ class MessageWriter {
   #adapt(block: Block, role: Role): Block | null {
     switch (block.type) {
       case 'text':
-        if (block.citations !== null) this.#losses.lose('content.citations')
+        if (block.citations !== null) this.#droppedFields.lose('content.citations')
         return textBlock(block.text, this.#mark(block))
       case 'image':
         return { ...block, source: this.#imageSource(block), cache: this.#mark(block), extra: null }
@@ -184,12 +185,12 @@ class MessageWriter {
         return textBlock(block.name)
       case 'redacted-thinking':
       case 'thinking':
-        this.#losses.lose('content.thinking')
+        this.#droppedFields.lose('content.thinking')
         return null
       case 'refusal':
         return textBlock(block.text)
       case 'native':
-        this.#losses.loseNative(block.kind, role)
+        this.#droppedFields.loseNative(block.kind, role)
         return null
       case 'audio':
         return block
@@ -201,21 +202,21 @@ class MessageWriter {
 
   #mark(block: Extract<Block, { cache: unknown }>): Extract<Block, { cache: unknown }>['cache'] {
     if (block.cache === null || this.#target.takesCacheMarks) return block.cache
-    this.#losses.lose('content.cache_control')
+    this.#droppedFields.lose('content.cache_control')
     return null
   }
 
   #imageSource({ source }: Extract<Block, { type: 'image' }>): Extract<Block, { type: 'image' }>['source'] {
-    if (source.kind === 'file') this.#losses.lose('content.file_id', 'messages.content.source.file_id')
+    if (source.kind === 'file') this.#droppedFields.lose('content.file_id', 'messages.content.source.file_id')
     if (source.kind === 'base64') return { ...source, mediaType: plainMediaType(source.mediaType) }
-    if (source.kind !== 'url') this.#losses.lose('content.native', 'messages.content.source')
+    if (source.kind !== 'url') this.#droppedFields.lose('content.native', 'messages.content.source')
     return source
   }
 
   #document(block: Extract<Block, { type: 'document' }>): Block {
     const { source } = block
     const mark = this.#mark(block)
-    if (block.citations === true) this.#losses.drop('messages.content.citations')
+    if (block.citations === true) this.#droppedFields.drop('messages.content.citations')
     const head = [block.title, block.context].filter((line) => line !== null && line !== '').join('\n')
     switch (source.kind) {
       case 'text':
@@ -223,20 +224,20 @@ class MessageWriter {
       case 'blocks': {
         const texts = source.blocks.map((inner) => (inner.type === 'text' ? inner.text : ''))
         if (source.blocks.some((inner) => inner.type !== 'text')) {
-          this.#losses.lose('content.native', 'messages.content.source')
+          this.#droppedFields.lose('content.native', 'messages.content.source')
         }
         return textBlock([head, ...texts].filter((text) => text !== '').join('\n'), mark)
       }
       case 'url':
-        this.#losses.lose('content.document_url', 'messages.content.source.url')
+        this.#droppedFields.lose('content.document_url', 'messages.content.source.url')
         return block
       case 'base64':
         return { ...block, title: block.title ?? 'document.pdf', cache: mark, extra: null }
       case 'file':
-        this.#losses.lose('content.file_id', 'messages.content.source.file_id')
+        this.#droppedFields.lose('content.file_id', 'messages.content.source.file_id')
         return block
       case 'native':
-        this.#losses.lose('content.native', 'messages.content.source')
+        this.#droppedFields.lose('content.native', 'messages.content.source')
         return block
     }
   }

@@ -2,7 +2,7 @@ import type { BuiltRequest, Target } from '../../shared/core/codec.ts'
 import type { Conversation } from '../../shared/core/conversation.ts'
 import { writeCacheMark } from '../cache-mark.ts'
 import { put, putExtra } from '../fields.ts'
-import { LossReport } from '../losses.ts'
+import { DroppedFields } from '../dropped-fields.ts'
 import { effortOf, nearestEffort } from '../reasoning-effort.ts'
 import { hashText } from '../tool-ids.ts'
 import { ToolNames } from '../tool-names.ts'
@@ -16,45 +16,45 @@ const MAX_USER_LENGTH = 64
 /** A conversation as a chat completion request. */
 export function buildRequest(conversation: Conversation, target: Target): BuiltRequest {
   if (conversation.from === 'openai-chat') return rebuildRequest(conversation, target)
-  const losses = new LossReport(conversation.from)
+  const droppedFields = new DroppedFields(conversation.from)
   const names = new ToolNames()
-  const extra = losses.loseExtra(conversation, target.passFields)
-  if (conversation.choices !== null && conversation.choices > 1) losses.lose('n')
-  const tools = buildTools(conversation, target, names, losses)
+  const extra = droppedFields.loseExtra(conversation, target.passFields)
+  if (conversation.choices !== null && conversation.choices > 1) droppedFields.lose('n')
+  const tools = buildTools(conversation, target, names, droppedFields)
 
   const body: Record<string, unknown> = { model: target.model }
-  body['messages'] = buildMessages(conversation, target, names, losses, asksForJson(conversation.format, target))
+  body['messages'] = buildMessages(conversation, target, names, droppedFields, asksForJson(conversation.format, target))
   if (tools.length > 0) body['tools'] = tools
-  put(body, 'tool_choice', buildToolChoice(conversation, tools.length > 0, names, losses))
+  put(body, 'tool_choice', buildToolChoice(conversation, tools.length > 0, names, droppedFields))
   if (conversation.parallelToolCalls === false && tools.length > 0) body['parallel_tool_calls'] = false
   put(body, target.maxTokensField, limit(conversation.maxTokens, target.maxOutputTokens))
-  buildSampling(body, conversation, target, losses)
-  buildReasoning(body, conversation, target, losses)
-  put(body, 'response_format', writeFormat(conversation.format, target, losses))
+  buildSampling(body, conversation, target, droppedFields)
+  buildReasoning(body, conversation, target, droppedFields)
+  put(body, 'response_format', writeFormat(conversation.format, target, droppedFields))
   if (conversation.user !== null) body['user'] = userName(conversation.user)
-  losses.dropValue('metadata', conversation.metadata)
-  losses.dropValue('service_tier', conversation.serviceTier)
+  droppedFields.dropValue('metadata', conversation.metadata)
+  droppedFields.dropValue('service_tier', conversation.serviceTier)
   if (conversation.cache !== null) {
     if (target.takesCacheMarks) body['cache_control'] = writeCacheMark(conversation.cache)
-    else losses.drop('cache_control')
+    else droppedFields.drop('cache_control')
   }
   putExtra(body, extra)
   if (target.stream) {
     body['stream'] = true
     if (target.takesStreamOptions ?? true) body['stream_options'] = { include_usage: true }
   }
-  sayAsHost(body, target, losses)
-  return { body, dropped: losses.dropped, restoration: names.restoration }
+  sayAsHost(body, target, droppedFields)
+  return { body, dropped: droppedFields.dropped, restoration: names.restoration }
 }
 
 /** Names that the host has for its own, and what it answers with an error, left out. */
 function sayAsHost(
   body: Record<string, unknown>,
   { fieldNames = {}, refusedFields = [] }: Target,
-  losses: LossReport,
+  droppedFields: DroppedFields,
 ): void {
   for (const name of refusedFields) {
-    if (name in body) losses.drop(name)
+    if (name in body) droppedFields.drop(name)
     delete body[name]
   }
   for (const [name, other] of Object.entries(fieldNames)) {
@@ -72,22 +72,22 @@ function buildSampling(
   body: Record<string, unknown>,
   { sampling, stop }: Conversation,
   target: Target,
-  losses: LossReport,
+  droppedFields: DroppedFields,
 ): void {
   const { temperature, topP, topK } = sampling
   if (target.takesSampling) put(body, 'temperature', temperature)
-  else losses.dropValue('temperature', temperature)
+  else droppedFields.dropValue('temperature', temperature)
   const both = temperature === null || target.takesTemperatureWithTopP
   if (target.takesSampling && both) put(body, 'top_p', topP)
-  else losses.dropValue('top_p', topP)
+  else droppedFields.dropValue('top_p', topP)
   if (target.takesSampling && target.takesTopK) put(body, 'top_k', topK)
-  else losses.dropValue('top_k', topK)
+  else droppedFields.dropValue('top_k', topK)
   put(body, 'seed', sampling.seed)
   put(body, 'presence_penalty', sampling.presencePenalty)
   put(body, 'frequency_penalty', sampling.frequencyPenalty)
   put(body, 'logprobs', sampling.logprobs)
   put(body, 'top_logprobs', sampling.topLogprobs)
-  if (stop.length > target.maxStopSequences) losses.drop('stop_sequences')
+  if (stop.length > target.maxStopSequences) droppedFields.drop('stop_sequences')
   if (stop.length > 0) body['stop'] = stop.slice(0, target.maxStopSequences)
 }
 
@@ -95,12 +95,12 @@ function buildReasoning(
   body: Record<string, unknown>,
   { reasoning }: Conversation,
   target: Target,
-  losses: LossReport,
+  droppedFields: DroppedFields,
 ): void {
   if (reasoning === null) return
   const effort = effortOf(reasoning)
   const known = effort === null || target.reasoning === 'none' ? null : nearestEffort(effort, target.efforts)
-  if (known === null) losses.drop('thinking')
+  if (known === null) droppedFields.drop('thinking')
   else body['reasoning_effort'] = known
 }
 

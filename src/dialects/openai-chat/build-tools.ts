@@ -4,7 +4,7 @@ import type { JsonObject } from '../../shared/core/json-object.ts'
 import { writeCacheMark } from '../cache-mark.ts'
 import { put } from '../fields.ts'
 import { refuseLostChoice } from '../hosted-tools.ts'
-import type { LossReport } from '../losses.ts'
+import type { DroppedFields } from '../dropped-fields.ts'
 import { FREE_TEXT_PARAMETERS, toolsLeft } from '../tool-names.ts'
 import type { ToolNames } from '../tool-names.ts'
 
@@ -13,18 +13,23 @@ export function buildTools(
   { tools, toolChoice }: Conversation,
   target: Target,
   names: ToolNames,
-  losses: LossReport,
+  droppedFields: DroppedFields,
 ): JsonObject[] {
   const built: JsonObject[] = []
   for (const tool of toolsLeft(tools, toolChoice)) {
-    if (tool.type === 'native') losses.lose('tools.native', `tools.${tool.kind}`)
-    else if (tool.type === 'custom') built.push(writeCustomTool(tool, target, names, losses))
-    else built.push(writeFunctionTool(tool, target, names, losses))
+    if (tool.type === 'native') droppedFields.lose('tools.native', `tools.${tool.kind}`)
+    else if (tool.type === 'custom') built.push(writeCustomTool(tool, target, names, droppedFields))
+    else built.push(writeFunctionTool(tool, target, names, droppedFields))
   }
   return built
 }
 
-function writeFunctionTool(tool: FunctionTool, target: Target, names: ToolNames, losses: LossReport): JsonObject {
+function writeFunctionTool(
+  tool: FunctionTool,
+  target: Target,
+  names: ToolNames,
+  droppedFields: DroppedFields,
+): JsonObject {
   const definition: Record<string, unknown> = { name: names.upstream(tool.name) }
   put(definition, 'description', tool.description)
   put(definition, 'parameters', tool.parameters)
@@ -32,15 +37,15 @@ function writeFunctionTool(tool: FunctionTool, target: Target, names: ToolNames,
   const written: Record<string, unknown> = { type: 'function', function: definition }
   if (tool.cache !== null) {
     if (target.takesCacheMarks) written['cache_control'] = writeCacheMark(tool.cache)
-    else losses.lose('content.cache_control')
+    else droppedFields.lose('content.cache_control')
   }
   if (tool.extra !== null) {
-    for (const name of Object.keys(tool.extra)) if (name !== 'type') losses.drop(`tools.${name}`)
+    for (const name of Object.keys(tool.extra)) if (name !== 'type') droppedFields.drop(`tools.${name}`)
   }
   return written
 }
 
-function writeCustomTool(tool: CustomTool, target: Target, names: ToolNames, losses: LossReport): JsonObject {
+function writeCustomTool(tool: CustomTool, target: Target, names: ToolNames, droppedFields: DroppedFields): JsonObject {
   const definition: Record<string, unknown> = {}
   if (target.takesCustomTools) {
     definition['name'] = names.upstream(tool.name)
@@ -48,7 +53,7 @@ function writeCustomTool(tool: CustomTool, target: Target, names: ToolNames, los
     put(definition, 'format', tool.format)
     return { type: 'custom', custom: definition }
   }
-  if (tool.format !== null) losses.drop('tools.format')
+  if (tool.format !== null) droppedFields.drop('tools.format')
   definition['name'] = names.declare(tool.name, 'custom')
   put(definition, 'description', tool.description)
   definition['parameters'] = FREE_TEXT_PARAMETERS
@@ -59,13 +64,13 @@ export function buildToolChoice(
   conversation: Conversation,
   hasTools: boolean,
   names: ToolNames,
-  losses: LossReport,
+  droppedFields: DroppedFields,
 ): string | JsonObject | null {
-  refuseLostChoice(conversation, losses)
+  refuseLostChoice(conversation, droppedFields)
   const { toolChoice } = conversation
   if (!hasTools) {
     // A choice without tools is an error, and says nothing unless it forces one.
-    if (toolChoice?.type === 'required' || toolChoice?.type === 'tool') losses.drop('tool_choice')
+    if (toolChoice?.type === 'required' || toolChoice?.type === 'tool') droppedFields.drop('tool_choice')
     return null
   }
   if (toolChoice === null) return null

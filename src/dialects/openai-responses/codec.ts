@@ -1,6 +1,6 @@
 import type { ClientCodec } from '../../shared/core/codec.ts'
 import { buildAnswer } from './build-answer.ts'
-import { echoOf } from './echo.ts'
+import { repeatedFields } from './repeated-fields.ts'
 import { parseRequest } from './parse-request.ts'
 import { ResponsesEncoder } from './stream-encoder.ts'
 
@@ -8,7 +8,7 @@ import { ResponsesEncoder } from './stream-encoder.ts'
 export const responsesCodec: ClientCodec = {
   name: 'openai-responses',
   parseRequest,
-  echoOf,
+  repeatedFields,
   buildAnswer,
   createEncoder: (options) => new ResponsesEncoder(options),
 }

@@ -1,8 +1,8 @@
 import type { JsonObject } from '../../shared/core/json-object.ts'
 import { arrayOf, booleanOrNull, numberOrNull, textOr } from '../fields.ts'
 import { asObject } from '../json-value.ts'
-import { unsupported } from '../losses.ts'
-import type { BuiltCalls, ServiceAsk, ServiceCodec } from '../services/codec.ts'
+import { unsupportedField } from '../dropped-fields.ts'
+import type { BuiltCalls, ServiceTarget, ServiceCodec } from '../services/codec.ts'
 import { byRules, otherFields } from '../services/fields.ts'
 import { readRanking } from './answer.ts'
 import type { RerankCodec } from './codec.ts'
@@ -18,7 +18,7 @@ export function rerankService(codec: RerankCodec): ServiceCodec {
   }
 }
 
-function build(codec: RerankCodec, request: JsonObject, { model, rules }: ServiceAsk): BuiltCalls {
+function build(codec: RerankCodec, request: JsonObject, { model, rules }: ServiceTarget): BuiltCalls {
   const documents = arrayOf(request['documents']).map((document) => carriedDocument(document, codec))
   const returnDocuments = booleanOrNull(request['return_documents'])
   const built = codec.buildRequest({
@@ -40,5 +40,5 @@ function carriedDocument(document: unknown, { takesObjects }: RerankCodec): unkn
   const object = asObject(document)
   if (object !== null && typeof object['text'] === 'string' && Object.keys(object).length === 1) return object['text']
   if (takesObjects) return document
-  throw unsupported('documents')
+  throw unsupportedField('documents')
 }

@@ -1,12 +1,12 @@
 import type { BufferedAnswer } from '../../shared/core/dialect.ts'
 import { asObject } from '../json-value.ts'
-import type { BuiltCalls, ServiceAsk, ServiceReading } from './codec.ts'
+import type { BuiltCalls, ServiceTarget, ServiceAnswerRules } from './codec.ts'
 import { serviceCodec } from './codecs.ts'
 
 export type ServiceCalls = Omit<BuiltCalls, 'bodies'> & { readonly bodies: readonly Buffer[] }
 
 /** The bodies of the calls that a request comes to. `bytes` have passed validation. Throws UNSUPPORTED_FIELD. */
-export function buildCalls(bytes: Buffer, ask: ServiceAsk): ServiceCalls {
+export function buildCalls(bytes: Buffer, ask: ServiceTarget): ServiceCalls {
   const request = asObject(JSON.parse(bytes.toString('utf8'))) ?? {}
   const { bodies, ...calls } = serviceCodec(ask.protocol).build(request, ask)
   return { ...calls, bodies: bodies.map((body) => Buffer.from(JSON.stringify(body))) }
@@ -16,7 +16,7 @@ export function buildCalls(bytes: Buffer, ask: ServiceAsk): ServiceCalls {
  * What the client gets of the answers. @param bytes one answer, or the array of all when there were several calls.
  * Throws SyntaxError when they are not JSON.
  */
-export function readCalls(bytes: Buffer, reading: ServiceReading): BufferedAnswer {
+export function readCalls(bytes: Buffer, reading: ServiceAnswerRules): BufferedAnswer {
   const value: unknown = JSON.parse(bytes.toString('utf8'))
   const answers = reading.sizes.length > 1 && Array.isArray(value) ? (value as unknown[]) : [value]
   return serviceCodec(reading.protocol).read(answers, reading)

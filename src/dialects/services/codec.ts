@@ -3,7 +3,7 @@ import type { JsonObject } from '../../shared/core/json-object.ts'
 import type { ServiceProtocol, ServiceRules } from '../../shared/core/service.ts'
 
 /** How a request is to be put to a provider's service. Plain: it goes to the pool. */
-export interface ServiceAsk {
+export interface ServiceTarget {
   readonly protocol: ServiceProtocol
   readonly rules: ServiceRules
   /** The upstream's name of the model. */
@@ -22,7 +22,7 @@ export interface BuiltCalls {
 }
 
 /** What answers are read with. Plain: it goes to the pool. */
-export interface ServiceReading extends AnswerRequest {
+export interface ServiceAnswerRules extends AnswerRequest {
   readonly protocol: ServiceProtocol
   /** The name of the model that the client asked for. */
   readonly model: string
@@ -40,9 +40,9 @@ export interface ServiceCodec {
   /** Sent with each call: flat names and values, lower-case names. */
   readonly headers?: readonly string[]
   /** `request` has passed validation. Throws GatewayError UNSUPPORTED_FIELD for what cannot be said. */
-  build(request: JsonObject, ask: ServiceAsk): BuiltCalls
+  build(request: JsonObject, ask: ServiceTarget): BuiltCalls
   /** The answers to all calls, in their order, as the client's one. */
-  read(answers: readonly unknown[], reading: ServiceReading): BufferedAnswer
+  read(answers: readonly unknown[], reading: ServiceAnswerRules): BufferedAnswer
 }
 
 /** The body of one call, and what of the request it leaves out. */

@@ -3,7 +3,7 @@ import type { Dialect } from '../../shared/core/dialect.ts'
 import type { GatewayError } from '../../shared/core/errors.ts'
 import type { RequestBody } from '../../shared/core/request-body.ts'
 import type { RequestContext } from '../../shared/core/request-context.ts'
-import type { ServiceReading } from '../../dialects/services/codec.ts'
+import type { ServiceAnswerRules } from '../../dialects/services/codec.ts'
 import type { AnswerTranslation } from '../../dialects/translate.ts'
 import type { UpstreamHeaders } from '../upstream/upstream-client.ts'
 import type { Redact } from './classify.ts'
@@ -40,7 +40,7 @@ export interface Answer {
   /** How the answer becomes one of the client's dialect; null: it is one. */
   readonly translation: AnswerTranslation | null
   /** The same of an answer that is no conversation. */
-  readonly reading: ServiceReading | null
+  readonly reading: ServiceAnswerRules | null
   readonly status: number
   readonly headers: UpstreamHeaders
   readonly clock: Clock

@@ -8,7 +8,7 @@ import type { RequestBody } from '../../shared/core/request-body.ts'
 import type { RequestContext } from '../../shared/core/request-context.ts'
 import type { Provider } from '../../shared/core/snapshot.ts'
 import { redactUpstreamText } from '../../dialects/redact.ts'
-import type { ServiceReading } from '../../dialects/services/codec.ts'
+import type { ServiceAnswerRules } from '../../dialects/services/codec.ts'
 import type { AnswerTranslation } from '../../dialects/translate.ts'
 import type { GoogleTokens } from '../upstream/google-tokens.ts'
 import type { UpstreamCall, UpstreamClient, UpstreamHeaders, UpstreamListener } from '../upstream/upstream-client.ts'
@@ -19,7 +19,7 @@ import { sendInTurn } from './calls-in-turn.ts'
 import { outcomeOf } from './classify.ts'
 import { readHeadroom } from './headroom.ts'
 import { prepareCall } from './prepared-call.ts'
-import type { CallWords } from './prepared-call.ts'
+import type { CallTranslators } from './prepared-call.ts'
 import { settleUnseen } from './settle-usage.ts'
 import { StreamRelay } from './stream-relay.ts'
 import { remainingTimeouts } from './total-time.ts'
@@ -27,7 +27,7 @@ import { TranslatedStream } from './translated-stream.ts'
 import { unaskedForm } from './translator.ts'
 import { buildUpstreamRequest } from './upstream-request.ts'
 
-export interface AttemptOptions extends CallWords {
+export interface AttemptOptions extends CallTranslators {
   readonly upstream: UpstreamClient
   readonly clock: Clock
   readonly deadlines: DeadlineClock
@@ -65,7 +65,7 @@ export class Attempt implements UpstreamListener, AttemptControl {
   #call: UpstreamCall | null = null
   #receiver: AnswerReceiver | null = null
   #translation: AnswerTranslation | null = null
-  #reading: ServiceReading | null = null
+  #reading: ServiceAnswerRules | null = null
   #status = 0
   #slotHeld = true
   #outcome: AttemptOutcome = { kind: 'ok' }

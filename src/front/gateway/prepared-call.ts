@@ -2,17 +2,17 @@ import type { Deployment } from '../../shared/core/deployment.ts'
 import type { BodyEdits, Dialect } from '../../shared/core/dialect.ts'
 import type { RequestBody } from '../../shared/core/request-body.ts'
 import type { RequestContext } from '../../shared/core/request-context.ts'
-import type { ServiceReading } from '../../dialects/services/codec.ts'
+import type { ServiceAnswerRules } from '../../dialects/services/codec.ts'
 import type { AnswerTranslation } from '../../dialects/translate.ts'
-import { takesAsItIs } from './services.ts'
-import type { ServiceRequest, ServiceWords } from './services.ts'
+import { takesAsItIs } from './service-translator.ts'
+import type { ServiceRequest, ServiceTranslator } from './service-translator.ts'
 import { needsTranslation } from './translator.ts'
 import type { TranslatedCall, Translator } from './translator.ts'
 import { betasOf } from './upstream-request.ts'
 
-export interface CallWords {
+export interface CallTranslators {
   readonly translator: Translator
-  readonly services: ServiceWords
+  readonly services: ServiceTranslator
   /** As in the names of the messages protocol's headers. */
   readonly vendor: string
 }
@@ -24,7 +24,7 @@ export interface PreparedCall {
   readonly dropped: readonly string[]
   /** Both null: the answer is read as it comes. */
   readonly translation: AnswerTranslation | null
-  readonly reading: ServiceReading | null
+  readonly reading: ServiceAnswerRules | null
 }
 
 const NOTHING: readonly string[] = []
@@ -35,7 +35,7 @@ export function prepareCall(
   body: RequestBody,
   deployment: Deployment,
   dialect: Dialect,
-  { translator, services, vendor }: CallWords,
+  { translator, services, vendor }: CallTranslators,
 ): PreparedCall | Promise<PreparedCall> {
   const { endpoint } = ctx
   const { service } = deployment

@@ -4,7 +4,7 @@ import { monthAt } from '../../shared/core/month.ts'
 import type { Principal } from '../../shared/core/principal.ts'
 import type { RateLimitState, Reservation } from '../../shared/core/request-context.ts'
 import { cellOf } from '../../shared/core/allowance.ts'
-import type { Holding, Refusal, Taken } from './holding.ts'
+import type { LeasedLimit, Refusal, Taken } from './leased-limit.ts'
 import type { LeaseBook } from './lease-book.ts'
 import { Limit } from './limit.ts'
 import { budgetRefusal, limitRefusal } from './refusals.ts'
@@ -228,7 +228,7 @@ function stateOf({ requests, tokens }: Chain, nowMs: number): RateLimitState {
   }
 }
 
-function tightest(limits: readonly Limit[], nowMs: number): Holding | undefined {
+function tightest(limits: readonly Limit[], nowMs: number): LeasedLimit | undefined {
   const [first, ...others] = limits.map(({ holding }) => holding)
   if (first === undefined) return undefined
   return others.reduce((best, one) => (one.remaining(nowMs) < best.remaining(nowMs) ? one : best), first)

@@ -9,8 +9,8 @@ import type {
   LeaseResume,
 } from '../../shared/core/allowance.ts'
 import type { Clock } from '../../shared/runtime/clock.ts'
-import { Holding } from './holding.ts'
-import type { Desk } from './holding.ts'
+import { LeasedLimit } from './leased-limit.ts'
+import type { LeaseChannel } from './leased-limit.ts'
 import { HALF_EVEN_MS } from './window-use.ts'
 
 export interface LeaseBookOptions {
@@ -45,14 +45,14 @@ const TAKE_SHARE_MS = 5_000
 const HEARD_MS = 1_000
 
 /** All that a front holds of allowances, and its side of the conversation with the authority. */
-export class LeaseBook implements Desk {
+export class LeaseBook implements LeaseChannel {
   readonly clock: Clock
   readonly #options: LeaseBookOptions
-  readonly #holdings = new Map<string, Holding>()
+  readonly #holdings = new Map<string, LeasedLimit>()
   /** Reports under way, oldest first: what each charged. */
   readonly #sent: Array<{ readonly sequence: number; readonly amounts: ReadonlyMap<string, number> }> = []
-  readonly #dirty = new Set<Holding>()
-  readonly #asks = new Map<Holding, LeaseAsk>()
+  readonly #dirty = new Set<LeasedLimit>()
+  readonly #asks = new Map<LeasedLimit, LeaseAsk>()
   readonly #cancels = new Set<string>()
   #returns: Array<readonly [string, number]> = []
   #recalled: string[] = []
@@ -79,10 +79,10 @@ export class LeaseBook implements Desk {
   #flushing = false
   #sweptMs = 0
   /** Holdings at which somebody waits. */
-  readonly #waited = new Set<Holding>()
+  readonly #waited = new Set<LeasedLimit>()
   /** Made after leases had expired. */
-  readonly #fresh = new Set<Holding>()
-  readonly #onGranted: Array<(holding: Holding) => void> = []
+  readonly #fresh = new Set<LeasedLimit>()
+  readonly #onGranted: Array<(holding: LeasedLimit) => void> = []
   readonly #onConnected: Array<() => void> = []
 
   constructor(options: LeaseBookOptions) {
@@ -143,10 +143,10 @@ export class LeaseBook implements Desk {
    * The holding of this allowance, made where there is none. One that rests for minutes (of a budget, a day) is forgotten: whoever keeps it
    * looks at `isForgotten` before each use, as {@link Limit} does.
    */
-  holding(id: string, kind: AllowanceKind, limit: number): Holding {
+  holding(id: string, kind: AllowanceKind, limit: number): LeasedLimit {
     let holding = this.#holdings.get(id)
     if (holding === undefined) {
-      holding = new Holding(id, kind, limit, this)
+      holding = new LeasedLimit(id, kind, limit, this)
       this.#holdings.set(id, holding)
       if (this.#expired) this.#fresh.add(holding)
     }
@@ -155,7 +155,7 @@ export class LeaseBook implements Desk {
   }
 
   /** Called whenever the authority has granted some of a holding, after those who waited for it were served. */
-  onGranted(listener: (holding: Holding) => void): void {
+  onGranted(listener: (holding: LeasedLimit) => void): void {
     this.#onGranted.push(listener)
   }
 
@@ -293,27 +293,27 @@ export class LeaseBook implements Desk {
     }
   }
 
-  ask(holding: Holding, ask: LeaseAsk): void {
+  ask(holding: LeasedLimit, ask: LeaseAsk): void {
     this.#cancels.delete(holding.id)
     this.#asks.set(holding, ask)
     this.#flushSoon()
   }
 
-  cancel(holding: Holding): void {
+  cancel(holding: LeasedLimit): void {
     if (!this.#asks.delete(holding)) this.#cancels.add(holding.id)
     this.#flushSoon()
   }
 
-  giveBack(holding: Holding, amount: number): void {
+  giveBack(holding: LeasedLimit, amount: number): void {
     this.#returns.push([holding.id, amount])
     this.#flushSoon()
   }
 
-  dirty(holding: Holding): void {
+  dirty(holding: LeasedLimit): void {
     this.#dirty.add(holding)
   }
 
-  waiting(holding: Holding): void {
+  waiting(holding: LeasedLimit): void {
     this.#waited.add(holding)
   }
 
@@ -344,7 +344,7 @@ export class LeaseBook implements Desk {
     this.#options.send({ type: 'lease-request', sequence: this.#sequence, ...said })
   }
 
-  #forget(id: string, holding: Holding): void {
+  #forget(id: string, holding: LeasedLimit): void {
     holding.isForgotten = true
     this.#holdings.delete(id)
     this.#fresh.delete(holding)
@@ -387,7 +387,7 @@ export class LeaseBook implements Desk {
     for (const holding of this.#holdings.values()) if (holding.kind === 'window') holding.expire()
   }
 
-  #expireAll(isMeant: (holding: Holding) => boolean): void {
+  #expireAll(isMeant: (holding: LeasedLimit) => boolean): void {
     const expired = this.#expired ? [...this.#fresh] : [...this.#holdings.values()]
     this.#expired = true
     this.#fresh.clear()

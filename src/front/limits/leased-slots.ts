@@ -1,4 +1,4 @@
-import type { Holding } from './holding.ts'
+import type { LeasedLimit } from './leased-limit.ts'
 import type { LeaseBook } from './lease-book.ts'
 
 /**
@@ -7,8 +7,8 @@ import type { LeaseBook } from './lease-book.ts'
  */
 export class LeasedSlots {
   readonly #book: LeaseBook
-  readonly #holdings = new Map<string, Holding>()
-  readonly #keyIds = new Map<Holding, string>()
+  readonly #holdings = new Map<string, LeasedLimit>()
+  readonly #keyIds = new Map<LeasedLimit, string>()
   readonly #wanted = new Set<string>()
   #listener: (keyId: string) => void = () => undefined
 
@@ -96,6 +96,6 @@ export class LeasedSlots {
   }
 }
 
-function askForShare(holding: Holding): void {
+function askForShare(holding: LeasedLimit): void {
   if (!holding.asking) holding.ask(0, holding.limit, false)
 }

@@ -1,6 +1,6 @@
 import type { AllowanceKind } from '../../shared/core/allowance.ts'
 import type { BudgetMeasure, BudgetOwner } from '../../shared/core/budget.ts'
-import type { Holding } from './holding.ts'
+import type { LeasedLimit } from './leased-limit.ts'
 import type { LeaseBook } from './lease-book.ts'
 
 export interface LimitTerms {
@@ -18,7 +18,7 @@ export class Limit {
   readonly owner: LimitTerms['owner']
   readonly measure: LimitTerms['measure']
   readonly #book: LeaseBook
-  #holding: Holding
+  #holding: LeasedLimit
 
   constructor(book: LeaseBook, { owner, measure, allowance, kind, limit }: LimitTerms) {
     this.owner = owner
@@ -28,7 +28,7 @@ export class Limit {
   }
 
   /** The one that the book knows. To be asked for at each use. */
-  get holding(): Holding {
+  get holding(): LeasedLimit {
     const { id, kind, limit, isForgotten } = this.#holding
     if (isForgotten) this.#holding = this.#book.holding(id, kind, limit)
     return this.#holding

@@ -1,5 +1,5 @@
 import { GatewayError } from '../../shared/core/errors.ts'
-import type { Refusal } from './holding.ts'
+import type { Refusal } from './leased-limit.ts'
 import type { Limit } from './limit.ts'
 
 /** Money may be paid into a wallet at any time: the fronts hear of it within a second. */

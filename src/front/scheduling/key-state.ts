@@ -1,6 +1,6 @@
 import { Deadline } from '../../shared/runtime/deadlines.ts'
 import type { AttemptOutcome, Headroom } from '../../shared/core/deployment.ts'
-import type { KeyNews } from '../../shared/core/key-news.ts'
+import type { KeyHealthEvent } from '../../shared/core/key-health-event.ts'
 import { CircuitBreaker } from './circuit-breaker.ts'
 import type { Backoff } from './circuit-breaker.ts'
 import { ConcurrencyLimit } from './concurrency-limit.ts'
@@ -45,7 +45,7 @@ export class ProviderState {
   }
 }
 
-export type Announce = (kind: KeyNews['kind'], untilMs: number, reason: string) => void
+export type Announce = (kind: KeyHealthEvent['kind'], untilMs: number, reason: string) => void
 
 /** What is known of an upstream key beyond its configuration; survives snapshots. */
 export class KeyState {
@@ -170,7 +170,7 @@ export class KeyState {
   }
 
   /** What another front process has learned. */
-  hear({ kind, untilMs }: KeyNews, nowMs: number): void {
+  hear({ kind, untilMs }: KeyHealthEvent, nowMs: number): void {
     switch (kind) {
       case 'cooling':
         this.#coolingUntilMs = Math.max(this.#coolingUntilMs, Math.min(untilMs, nowMs + MAX_COOLING_MS))

@@ -3,7 +3,7 @@ import type { DeadlineClock } from '../../shared/runtime/deadlines.ts'
 import type { AnswerHead, AttemptOutcome, Choice, Slot } from '../../shared/core/deployment.ts'
 import type { ServedBy } from '../../shared/core/endpoint.ts'
 import { GatewayError } from '../../shared/core/errors.ts'
-import type { KeyNews } from '../../shared/core/key-news.ts'
+import type { KeyHealthEvent } from '../../shared/core/key-health-event.ts'
 import type { SchedulerStats } from '../../shared/core/scheduler-stats.ts'
 import type { Snapshot } from '../../shared/core/snapshot.ts'
 import type { Catalog, Route } from './catalog.ts'
@@ -35,7 +35,7 @@ export interface SchedulerOptions {
   /** Requests that may wait at a time. */
   readonly maxWaiting: number
   /** What was learned here and others should know. */
-  readonly announce: (news: KeyNews) => void
+  readonly announce: (news: KeyHealthEvent) => void
 }
 
 /**
@@ -132,7 +132,7 @@ export class Scheduler implements SlotOwner {
   }
 
   /** What another process has learned. */
-  hear(news: KeyNews): void {
+  hear(news: KeyHealthEvent): void {
     const key = this.#keys.get(news.keyId)
     if (key === undefined) return
     const nowMs = this.#options.clock.now()

@@ -1,4 +1,4 @@
-import type { KeyNews } from '../../shared/core/key-news.ts'
+import type { KeyHealthEvent } from '../../shared/core/key-health-event.ts'
 import type { Capacity } from './key-registry.ts'
 import type { KeyState } from './key-state.ts'
 
@@ -36,7 +36,7 @@ export function describeKeyPool({ keys, availableKeys, unusable }: Capacity): st
 }
 
 /** For the log: what became of an upstream key, why, and what to do. */
-export function describeKeyNews({ keyId, kind, untilMs, reason }: KeyNews, nowMs: number): string {
+export function describeKeyHealthEvent({ keyId, kind, untilMs, reason }: KeyHealthEvent, nowMs: number): string {
   const seconds = Math.max(1, Math.round((untilMs - nowMs) / 1000))
   switch (kind) {
     case 'disabled':

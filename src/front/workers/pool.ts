@@ -5,9 +5,9 @@ import type { AnswerRequest, BufferedAnswer } from '../../shared/core/dialect.ts
 import type { BodyDialectName, DialectName } from '../../shared/core/endpoint.ts'
 import { GatewayError } from '../../shared/core/errors.ts'
 import type { RequestBody } from '../../shared/core/request-body.ts'
-import { portable, transfersOf } from '../../shared/runtime/uncounted-memory.ts'
+import { unpooled, transfersOf } from '../../shared/runtime/body-buffers.ts'
 import type { ServiceCalls } from '../../dialects/services/calls.ts'
-import type { ServiceAsk, ServiceReading } from '../../dialects/services/codec.ts'
+import type { ServiceTarget, ServiceAnswerRules } from '../../dialects/services/codec.ts'
 import type {
   AnswerTranslation,
   Pair,
@@ -90,7 +90,7 @@ export class WorkerPool {
   }
 
   /** As `buildCalls` of the dialects, for large bodies. */
-  async buildCalls(bytes: Buffer, ask: ServiceAsk): Promise<ServiceCalls> {
+  async buildCalls(bytes: Buffer, ask: ServiceTarget): Promise<ServiceCalls> {
     const result = await this.#run({ kind: 'build-calls', ask, bytes })
     if (result.kind !== 'calls') throw failureOf(result)
     const whole = asBuffer(result.bytes)
@@ -100,7 +100,7 @@ export class WorkerPool {
   }
 
   /** As `readCalls` of the dialects, for large answers. */
-  async readCalls(bytes: Buffer, reading: ServiceReading): Promise<BufferedAnswer> {
+  async readCalls(bytes: Buffer, reading: ServiceAnswerRules): Promise<BufferedAnswer> {
     const result = await this.#run({ kind: 'read-calls', reading, bytes })
     if (result.kind !== 'answer') throw failureOf(result)
     return { ...result.answer, body: result.bytes === null ? null : asBuffer(result.bytes) }
@@ -130,7 +130,7 @@ export class WorkerPool {
     if (this.#tasks >= this.#maxTasks) throw new GatewayError('WORKERS_BUSY', { retryAfterSeconds: 1 })
     this.#tasks += 1
     try {
-      const bytes = portable(task.bytes)
+      const bytes = unpooled(task.bytes)
       return (await this.#pool.run(
         { ...task, bytes },
         {

@@ -3,7 +3,7 @@ import type { BodyDialectName, DialectName } from '../../shared/core/endpoint.ts
 import type { ErrorCode } from '../../shared/core/errors.ts'
 import type { RequestBody } from '../../shared/core/request-body.ts'
 import type { ServiceCalls } from '../../dialects/services/calls.ts'
-import type { ServiceAsk, ServiceReading } from '../../dialects/services/codec.ts'
+import type { ServiceTarget, ServiceAnswerRules } from '../../dialects/services/codec.ts'
 import type {
   AnswerTranslation,
   Pair,
@@ -28,8 +28,8 @@ export type Task =
     }
   | { readonly kind: 'translate-answer'; readonly translation: AnswerTranslation; readonly bytes: Uint8Array }
   | CountTask
-  | { readonly kind: 'build-calls'; readonly ask: ServiceAsk; readonly bytes: Uint8Array }
-  | { readonly kind: 'read-calls'; readonly reading: ServiceReading; readonly bytes: Uint8Array }
+  | { readonly kind: 'build-calls'; readonly ask: ServiceTarget; readonly bytes: Uint8Array }
+  | { readonly kind: 'read-calls'; readonly reading: ServiceAnswerRules; readonly bytes: Uint8Array }
   | {
       readonly kind: 'read-answer'
       readonly dialect: BodyDialectName

@@ -1,8 +1,8 @@
 // Before all else: loading what follows takes a while, too.
-import './give-way.ts'
+import './lower-priority.ts'
 import { move, transferableSymbol, valueSymbol } from 'piscina'
 import { GatewayError } from '../../shared/core/errors.ts'
-import { joinBody, portable, transfersOf } from '../../shared/runtime/uncounted-memory.ts'
+import { joinBody, unpooled, transfersOf } from '../../shared/runtime/body-buffers.ts'
 import { dialectOf } from '../../dialects/codecs.ts'
 import { buildCalls, readCalls } from '../../dialects/services/calls.ts'
 import { translateAnswer, translateRequest } from '../../dialects/translate.ts'
@@ -33,27 +33,27 @@ function perform(task: Task, buffer: Buffer): TaskResult | Promise<TaskResult> {
     }
     case 'translate-request': {
       const { body, ...request } = translateRequest(buffer, task.pair, task.edits)
-      return { kind: 'translated', request, bytes: portable(body) }
+      return { kind: 'translated', request, bytes: unpooled(body) }
     }
     case 'translate-answer': {
       const { body, ...answer } = translateAnswer(buffer, task.translation)
-      return { kind: 'translated-answer', answer, bytes: body === null ? null : portable(body) }
+      return { kind: 'translated-answer', answer, bytes: body === null ? null : unpooled(body) }
     }
     case 'build-calls': {
       const { bodies, ...calls } = buildCalls(buffer, task.ask)
       const lengths = bodies.map((body) => body.length)
-      return { kind: 'calls', calls, lengths, bytes: portable(joinBody(bodies)) }
+      return { kind: 'calls', calls, lengths, bytes: unpooled(joinBody(bodies)) }
     }
     case 'read-calls': {
       const { body, ...answer } = readCalls(buffer, task.reading)
-      return { kind: 'answer', answer, bytes: body === null ? null : portable(body) }
+      return { kind: 'answer', answer, bytes: body === null ? null : unpooled(body) }
     }
     case 'count-prompt':
     case 'count-answer':
       return counted(task, buffer)
     case 'read-answer': {
       const { body, ...answer } = dialectOf(task.dialect).readAnswer(buffer, task.request)
-      return { kind: 'answer', answer, bytes: body === null ? null : portable(body) }
+      return { kind: 'answer', answer, bytes: body === null ? null : unpooled(body) }
     }
   }
 }

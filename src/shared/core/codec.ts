@@ -169,7 +169,7 @@ export interface ClientCodec {
   /** A body that passed validation. */
   parseRequest(body: unknown): Conversation
   /** What of the request, as it came, answers repeat. */
-  echoOf?(body: unknown): JsonObject
+  repeatedFields?(body: unknown): JsonObject
   buildAnswer(answer: Answer, options: AnswerOptions): BuiltAnswer
   createEncoder(options: EncoderOptions): StreamEncoder
 }

@@ -5,7 +5,7 @@ import type { LeaseFarewell, LeaseRequest, LeaseResume } from '../core/allowance
 import { GrowingBody } from '../runtime/growing-body.ts'
 import type { CacheShare } from '../core/health.ts'
 import type { ClaimMessage, ClaimReply, JobOver } from '../core/job-claim.ts'
-import type { KeyNews } from '../core/key-news.ts'
+import type { KeyHealthEvent } from '../core/key-health-event.ts'
 import type { MetricReport } from '../telemetry/metrics.ts'
 import { FrameDecoder, createFrameEncoder } from '../wire/link-frames.ts'
 import type { ControlToFront, FrontToControl, TunnelRequest } from './messages.ts'
@@ -34,7 +34,7 @@ export interface ControlLinkOptions {
   readonly serve: (request: ManagementRequest) => Promise<ManagementResponse>
   readonly onUsage: (share: CacheShare) => void
   /** A front has learned something about an upstream key; the other fronts have been told. */
-  readonly onKeyNews: (news: KeyNews) => void
+  readonly onKeyHealthEvent: (news: KeyHealthEvent) => void
   /** The authority's side of the talk about leases; fronts are told apart by their connection. */
   readonly leases: {
     resume(front: string, message: LeaseResume): void
@@ -70,7 +70,7 @@ export class ControlLink {
       this.#connections += 1
       const name = `front-connection-${this.#connections}`
       const front = new FrontConnection(name, socket, options, (news) => {
-        options.onKeyNews(news)
+        options.onKeyHealthEvent(news)
         for (const other of this.#fronts.values()) if (other !== front) other.send({ type: 'key-news', news })
       })
       this.#fronts.set(name, front)
@@ -128,7 +128,7 @@ interface Passage {
 
 class FrontConnection {
   readonly #name: string
-  readonly #onKeyNews: (news: KeyNews) => void
+  readonly #onKeyHealthEvent: (news: KeyHealthEvent) => void
   /** What the process calls itself; null before it has said so. */
   #front: string | null = null
   readonly #socket: Socket
@@ -137,9 +137,14 @@ class FrontConnection {
   readonly #decoder = new FrameDecoder()
   readonly #passages = new Map<number, Passage & { readonly request: TunnelRequest }>()
 
-  constructor(name: string, socket: Socket, options: ControlLinkOptions, onKeyNews: (news: KeyNews) => void) {
+  constructor(
+    name: string,
+    socket: Socket,
+    options: ControlLinkOptions,
+    onKeyHealthEvent: (news: KeyHealthEvent) => void,
+  ) {
     this.#name = name
-    this.#onKeyNews = onKeyNews
+    this.#onKeyHealthEvent = onKeyHealthEvent
     this.#socket = socket
     this.#options = options
     socket.on('data', (chunk) => {
@@ -177,7 +182,7 @@ class FrontConnection {
         for (const greeting of this.#options.greet()) this.send(greeting)
         return
       case 'key-news':
-        this.#onKeyNews(message.news)
+        this.#onKeyHealthEvent(message.news)
         return
       case 'lease-resume':
         this.#options.leases.resume(this.#name, message)

@@ -4,7 +4,7 @@ import type { LeaseEpoch, LeaseFarewell, LeaseReply, LeaseRequest, LeaseResume }
 import type { ClaimMessage, ClaimReply, JobOver } from '../core/job-claim.ts'
 import type { DeadlineClock } from '../runtime/deadlines.ts'
 import type { Snapshot } from '../core/snapshot.ts'
-import type { KeyNews } from '../core/key-news.ts'
+import type { KeyHealthEvent } from '../core/key-health-event.ts'
 import type { CacheShare, StoreHealth } from '../core/health.ts'
 import type { MetricReport } from '../telemetry/metrics.ts'
 import { FrameDecoder, createFrameEncoder } from '../wire/link-frames.ts'
@@ -19,7 +19,7 @@ export interface FrontLinkOptions {
   readonly onSnapshot: (snapshot: Snapshot) => void
   readonly onHealth: (health: StoreHealth & { readonly cacheShare: CacheShare }) => void
   /** What another front has learned about an upstream key. */
-  readonly onKeyNews: (news: KeyNews) => void
+  readonly onKeyHealthEvent: (news: KeyHealthEvent) => void
   /** The front's side of the talk about leases. */
   readonly leases: {
     greeted(epoch: LeaseEpoch): void
@@ -107,7 +107,7 @@ export class FrontLink {
   }
 
   /** Tells the other fronts. */
-  announce(news: KeyNews): void {
+  announce(news: KeyHealthEvent): void {
     this.#send({ type: 'key-news', news })
   }
 
@@ -160,7 +160,7 @@ export class FrontLink {
         this.#options.jobs?.receive(message)
         return
       case 'key-news':
-        this.#options.onKeyNews(message.news)
+        this.#options.onKeyHealthEvent(message.news)
         return
       default:
         this.tunnel.receive(message)

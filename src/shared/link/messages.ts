@@ -9,7 +9,7 @@ import type {
   LeaseTerms,
 } from '../core/allowance.ts'
 import type { CacheShare, StoreHealth } from '../core/health.ts'
-import type { KeyNews } from '../core/key-news.ts'
+import type { KeyHealthEvent } from '../core/key-health-event.ts'
 import type { ClaimMessage, ClaimReply, JobOver } from '../core/job-claim.ts'
 import type { Snapshot } from '../core/snapshot.ts'
 import type { MetricReport } from '../telemetry/metrics.ts'
@@ -23,7 +23,7 @@ export type FrontToControl =
   | LeaseResume
   | LeaseFarewell
   | LeaseRequest
-  | { readonly type: 'key-news'; readonly news: KeyNews }
+  | { readonly type: 'key-news'; readonly news: KeyHealthEvent }
   | SnapshotInquiry
   | { readonly type: 'metrics'; readonly report: MetricReport }
   | ClaimMessage
@@ -43,7 +43,7 @@ export type ControlToFront =
   | LeaseReply
   | ClaimReply
   | SnapshotInquiryReply
-  | { readonly type: 'key-news'; readonly news: KeyNews }
+  | { readonly type: 'key-news'; readonly news: KeyHealthEvent }
   | {
       readonly type: 'response'
       readonly id: number

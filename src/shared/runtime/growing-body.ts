@@ -1,4 +1,4 @@
-import { allocateBody } from './uncounted-memory.ts'
+import { allocateBody } from './body-buffers.ts'
 
 /** Most that is allocated ahead of the bytes. */
 const MAX_BLOCK_BYTES = 65_536

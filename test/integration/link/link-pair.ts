@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect } from 'vitest'
 import { DeadlineClock } from '../../../src/shared/runtime/deadlines.ts'
-import type { KeyNews } from '../../../src/shared/core/key-news.ts'
+import type { KeyHealthEvent } from '../../../src/shared/core/key-health-event.ts'
 import type { GatewayError } from '../../../src/shared/core/errors.ts'
 import type { ManagementRequest, ManagementResponse } from '../../../src/shared/link/control-link.ts'
 import { ControlLink } from '../../../src/shared/link/control-link.ts'
@@ -35,7 +35,7 @@ export class LinkPair {
   refreshSnapshot = (): Promise<void> => Promise.resolve()
   /** How often the front has heard news. */
   greeted = 0
-  readonly heard: KeyNews[] = []
+  readonly heard: KeyHealthEvent[] = []
   readonly #directory = mkdtempSync(join(tmpdir(), 'sluice-link-'))
   readonly #deadlines: DeadlineClock
   #nowMs = 1_000_000
@@ -51,7 +51,7 @@ export class LinkPair {
       onHealth: () => {
         this.greeted += 1
       },
-      onKeyNews: (news) => {
+      onKeyHealthEvent: (news) => {
         this.heard.push(news)
       },
       leases: {
@@ -73,8 +73,8 @@ export class LinkPair {
   }
 
   /** A second front on the same channel. */
-  anotherFront(): { readonly heard: KeyNews[]; readonly greeted: number; stop: () => void } {
-    const other = { heard: [] as KeyNews[], greeted: 0, stop: () => undefined as void }
+  anotherFront(): { readonly heard: KeyHealthEvent[]; readonly greeted: number; stop: () => void } {
+    const other = { heard: [] as KeyHealthEvent[], greeted: 0, stop: () => undefined as void }
     const front = new FrontLink({
       socketPath: join(this.#directory, 'link'),
       front: 'front-1',
@@ -83,7 +83,7 @@ export class LinkPair {
       onHealth: () => {
         other.greeted += 1
       },
-      onKeyNews: (news) => {
+      onKeyHealthEvent: (news) => {
         other.heard.push(news)
       },
       leases: {
@@ -151,7 +151,7 @@ export class LinkPair {
           : this.serve(request)
       },
       onUsage: () => undefined,
-      onKeyNews: () => undefined,
+      onKeyHealthEvent: () => undefined,
       leases: { resume: () => undefined, farewell: () => undefined, exchange: () => undefined, gone: () => undefined },
       onFault: (cause) => this.faults.push(cause),
     })

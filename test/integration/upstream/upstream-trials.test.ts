@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { systemClock } from '../../../src/shared/runtime/clock.ts'
 import type { Deployment } from '../../../src/shared/core/deployment.ts'
-import { UpstreamTrials } from '../../../src/front/gateway/upstream-trials.ts'
+import { UpstreamProbes } from '../../../src/front/gateway/upstream-probes.ts'
 import type { Simulator } from '../../../src/simulator/simulator.ts'
 import { startSimulator } from '../../../src/simulator/simulator.ts'
 import { eventually } from '../../support/eventually.ts'
@@ -34,7 +34,7 @@ function deployment(more: Partial<Deployment['provider']> = {}): Deployment {
 }
 
 it('has few calls under way at a time, and ends them when who asked has left', async () => {
-  const trials = new UpstreamTrials(systemClock, 'anthropic')
+  const trials = new UpstreamProbes(systemClock, 'anthropic')
   const leaving = new AbortController()
   simulator.setDefaults({ fault: 'hang-before-headers' })
   const running = [1, 2, 3, 4].map(() => trials.run(deployment({ billsAfterDisconnect: false }), leaving.signal))
@@ -57,7 +57,7 @@ it('has few calls under way at a time, and ends them when who asked has left', a
 })
 
 it('makes no pictures for a test', async () => {
-  const trials = new UpstreamTrials(systemClock, 'anthropic')
+  const trials = new UpstreamProbes(systemClock, 'anthropic')
   const pictures = deployment({ converses: false, services: { images: [{ protocol: 'openai-images' }] } })
 
   await expect(trials.run(pictures, new AbortController().signal)).rejects.toMatchObject({ param: '/model' })

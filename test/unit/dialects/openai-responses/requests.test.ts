@@ -163,7 +163,13 @@ describe('what a response holds', () => {
   it('cites addresses where they were cited, and repeats its request', () => {
     const native = { url: 'https://a.example/' }
     const citation = { url: native.url, title: 'A', text: null, start: null, end: null, native }
-    const echo = responsesCodec.echoOf?.({ model: 'm', input: 'x', tools: [], temperature: 0.5, metadata: { a: 'b' } })
+    const echo = responsesCodec.repeatedFields?.({
+      model: 'm',
+      input: 'x',
+      tools: [],
+      temperature: 0.5,
+      metadata: { a: 'b' },
+    })
     const body = answered([{ type: 'text', text: 'Four', citations: [citation], cache: null, extra: null }], {
       ...OPTIONS,
       echo: echo ?? null,

@@ -7,7 +7,7 @@ import { storableText } from '../store/text.ts'
  * Does what the configuration file's checks are part of. Throws INVALID_FIELD, of the field they find fault with.
  * @param place where in the request it stands that is checked
  */
-export function checking<Result>(check: () => Result, place: Path = []): Result {
+export function validateAsConfiguration<Result>(check: () => Result, place: Path = []): Result {
   try {
     return check()
   } catch (cause) {

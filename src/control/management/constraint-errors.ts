@@ -7,7 +7,7 @@ interface Said {
 }
 
 /** What the database's refusals mean to the client: of what there may be one only, and of what has to be there. */
-export interface Refusals {
+export interface ConstraintErrors {
   readonly unique?: Said
   readonly reference?: Said
 }
@@ -16,7 +16,10 @@ const UNIQUE_VIOLATION = '23505'
 const FOREIGN_KEY_VIOLATION = '23503'
 
 /** Rejects with CONFLICT or INVALID_FIELD where the database refuses what was foreseen. */
-export async function refusing<Result>({ unique, reference }: Refusals, work: Promise<Result>): Promise<Result> {
+export async function mapConstraintErrors<Result>(
+  { unique, reference }: ConstraintErrors,
+  work: Promise<Result>,
+): Promise<Result> {
   try {
     return await work
   } catch (cause) {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import type { StreamEvent } from '../../../../src/shared/core/stream-event.ts'
-import { StreamRestorer, restoreAnswer } from '../../../../src/dialects/restore.ts'
+import { StreamRenameUndoer, undoRenames } from '../../../../src/dialects/undo-renames.ts'
 import { replayAnswer } from '../../../../src/dialects/replay-answer.ts'
 import type { Json } from '../../../support/plain-json.ts'
 import { answerOf, collect, encodeStream, readBody, translateRequest } from '../../../support/translation.ts'
@@ -17,10 +17,10 @@ function answerTo(request: Json, input: Json, target = {}): { whole: Json; strea
     stop_reason: 'tool_use',
     usage: { input_tokens: 1, output_tokens: 1 },
   })
-  const restorer = new StreamRestorer(restoration)
+  const restorer = new StreamRenameUndoer(restoration)
   const events: StreamEvent[] = []
   for (const event of replayAnswer(answer)) restorer.restore(event, events)
-  const whole = restoreAnswer(answer, restoration)
+  const whole = undoRenames(answer, restoration)
   const { content, stop } = answerOf(collect(events))
   expect({ content: content.map(({ type }) => type), stop: stop.reason }).toEqual({
     content: whole.content.map(({ type }) => type),

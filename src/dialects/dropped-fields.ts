@@ -78,8 +78,8 @@ const FIXES: Readonly<Partial<Record<keyof typeof PLACES, string>>> = {
   prefill: 'It does not go on with an answer that has been begun: end with a message of the user.',
 }
 
-/** The losses of one request on its way to one upstream. */
-export class LossReport {
+/** The droppedFields of one request on its way to one upstream. */
+export class DroppedFields {
   /** The client's dialect, in whose words fields are named. */
   readonly from: WireDialect
   readonly #fields = new Set<string>()
@@ -107,7 +107,7 @@ export class LossReport {
    * @param name of the field as the client knows it; the place by default
    */
   lose(place: keyof typeof PLACES, name: string = place): void {
-    if (PLACES[place] === 'refuse') throw unsupported(name, FIXES[place])
+    if (PLACES[place] === 'refuse') throw unsupportedField(name, FIXES[place])
     this.#fields.add(name)
   }
 
@@ -126,7 +126,7 @@ export class LossReport {
         passed ??= {}
         passed[name] = extra[name]
       } else if (FIELDS[this.from]?.[name] === 'refuse' && !isHarmless(name, extra[name])) {
-        throw unsupported(name)
+        throw unsupportedField(name)
       } else {
         this.#fields.add(name)
       }
@@ -143,7 +143,7 @@ function isHarmless(name: string, value: unknown): boolean {
  * @param name dotted, as reports have it
  * @param fix what the client can do about it, in a sentence
  */
-export function unsupported(name: string, fix?: string): GatewayError {
+export function unsupportedField(name: string, fix?: string): GatewayError {
   const refusal = `The provider of this model cannot be given ${name}.`
   return new GatewayError('UNSUPPORTED_FIELD', {
     message: fix === undefined ? refusal : `${refusal} ${fix}`,

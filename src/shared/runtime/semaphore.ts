@@ -1,5 +1,5 @@
 /** So many at the same time; the others wait, the first to come goes first. */
-export class Turns {
+export class Semaphore {
   readonly #waiting: Array<() => void> = []
   #free: number
 

@@ -6,7 +6,7 @@ import { SCRIPTS } from './script-runner.ts'
 const BUCKETS = 64
 
 /** What is known of the buckets: whether Redis still has what was written to them. */
-export class Buckets {
+export class Shards {
   readonly #prefix: string
   readonly #epochs: string[] = []
   /** When each closed last, by Redis's clock. */

@@ -1,13 +1,13 @@
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import type { KeyNews } from '../../../src/shared/core/key-news.ts'
-import { KeyNewsExchange } from '../../../src/control/leases/key-news-exchange.ts'
+import type { KeyHealthEvent } from '../../../src/shared/core/key-health-event.ts'
+import { KeyHealthExchange } from '../../../src/control/leases/key-health-exchange.ts'
 import { RedisConnection } from '../../../src/control/store/redis-connection.ts'
 import { eventually } from '../../support/eventually.ts'
 import { TestRedis } from '../../support/redis.ts'
 
 let redis: TestRedis
 let connection: RedisConnection
-const machines: Array<{ readonly exchange: KeyNewsExchange; readonly heard: KeyNews[] }> = []
+const machines: Array<{ readonly exchange: KeyHealthExchange; readonly heard: KeyHealthEvent[] }> = []
 
 beforeAll(async () => {
   redis = await TestRedis.start()
@@ -20,9 +20,9 @@ beforeAll(async () => {
     onError: () => undefined,
   })
   for (const node of ['listens', 'looks', 'tells']) {
-    const heard: KeyNews[] = []
-    const onNews = (news: KeyNews): unknown => heard.push(news)
-    machines.push({ heard, exchange: new KeyNewsExchange({ runner: connection, prefix: 'test', node, onNews }) })
+    const heard: KeyHealthEvent[] = []
+    const onNews = (news: KeyHealthEvent): unknown => heard.push(news)
+    machines.push({ heard, exchange: new KeyHealthExchange({ runner: connection, prefix: 'test', node, onNews }) })
   }
   await eventually(() => connection.ping())
 })
@@ -34,8 +34,8 @@ afterAll(async () => {
 
 it('tells other machines what is known of an upstream key, by message or when they look', async () => {
   const [listens, looks, tells] = machines
-  const news: KeyNews = { keyId: 'k', kind: 'cooling', untilMs: Date.now() + 60_000, reason: 'rate limited' }
-  const past: KeyNews = { ...news, keyId: 'old', untilMs: Date.now() - 1 }
+  const news: KeyHealthEvent = { keyId: 'k', kind: 'cooling', untilMs: Date.now() + 60_000, reason: 'rate limited' }
+  const past: KeyHealthEvent = { ...news, keyId: 'old', untilMs: Date.now() - 1 }
   tells?.exchange.tell(news)
   tells?.exchange.tell(past)
   await eventually(async () => {

@@ -6,19 +6,19 @@ import type { RequestContext } from '../../shared/core/request-context.ts'
 import type { Service } from '../../shared/core/service.ts'
 import { buildCalls, readCalls } from '../../dialects/services/calls.ts'
 import type { ServiceCalls } from '../../dialects/services/calls.ts'
-import type { ServiceAsk, ServiceReading } from '../../dialects/services/codec.ts'
+import type { ServiceTarget, ServiceAnswerRules } from '../../dialects/services/codec.ts'
 
 /** Does what `dialects/services/calls.ts` does, off the event loop. Leaves `bytes` as they are. */
 export interface ServicePool {
-  buildCalls(bytes: Buffer, ask: ServiceAsk): Promise<ServiceCalls>
-  readCalls(bytes: Buffer, reading: ServiceReading): Promise<BufferedAnswer>
+  buildCalls(bytes: Buffer, ask: ServiceTarget): Promise<ServiceCalls>
+  readCalls(bytes: Buffer, reading: ServiceAnswerRules): Promise<BufferedAnswer>
 }
 
 /** A request as the provider's service gets it, and how its answers are to be read. */
 export interface ServiceRequest {
   readonly bodies: readonly Buffer[]
   readonly dropped: readonly string[]
-  readonly reading: ServiceReading
+  readonly reading: ServiceAnswerRules
 }
 
 /** The service takes the body as clients write it, in one call. */
@@ -31,7 +31,7 @@ export function takesAsItIs(service: Service, endpoint: Endpoint, { expected }: 
 }
 
 /** Puts requests into the words of a provider's service: small ones at once, larger ones in the pool. */
-export class ServiceWords {
+export class ServiceTranslator {
   readonly #pool: ServicePool
   readonly #inlineMaxBytes: number
 
@@ -47,18 +47,18 @@ export class ServiceWords {
     { upstreamModel }: Deployment,
     service: Service,
   ): ServiceRequest | Promise<ServiceRequest> {
-    const ask: ServiceAsk = { protocol: service.protocol, rules: rulesOf(service), model: upstreamModel }
+    const ask: ServiceTarget = { protocol: service.protocol, rules: rulesOf(service), model: upstreamModel }
     if (body.bytes.length <= this.#inlineMaxBytes) return requestOf(buildCalls(body.bytes, ask), ask, ctx, body)
     return this.#pool.buildCalls(body.bytes, ask).then((calls) => requestOf(calls, ask, ctx, body))
   }
 
   /** Throws, or rejects with, SyntaxError when the answer is not JSON. */
-  answer(reading: ServiceReading, bytes: Buffer): BufferedAnswer | Promise<BufferedAnswer> {
+  answer(reading: ServiceAnswerRules, bytes: Buffer): BufferedAnswer | Promise<BufferedAnswer> {
     return bytes.length <= this.#inlineMaxBytes ? readCalls(bytes, reading) : this.#pool.readCalls(bytes, reading)
   }
 }
 
-function rulesOf({ maxPerCall, fieldNames, refusedFields }: Service): ServiceAsk['rules'] {
+function rulesOf({ maxPerCall, fieldNames, refusedFields }: Service): ServiceTarget['rules'] {
   return {
     ...(maxPerCall === undefined ? {} : { maxPerCall }),
     ...(fieldNames === undefined ? {} : { fieldNames }),
@@ -68,7 +68,7 @@ function rulesOf({ maxPerCall, fieldNames, refusedFields }: Service): ServiceAsk
 
 function requestOf(
   { bodies, dropped, sizes, documents }: ServiceCalls,
-  { protocol }: ServiceAsk,
+  { protocol }: ServiceTarget,
   ctx: RequestContext,
   { expected, estimatedPromptTokens, model }: RequestBody,
 ): ServiceRequest {

@@ -1,7 +1,7 @@
 import type { RequestOf, ResultOf } from '../client/operations.ts'
 
 /** What keys may be managed through. All reject where there is no such key. */
-export interface KeysDoor {
+export interface KeysBackend {
   list(): Promise<ReadonlyArray<ResultOf<'getKey'>>>
   create(body: RequestOf<'createEnterpriseKey'>['body']): Promise<ResultOf<'createKey'>>
   /** @param enabled null: the other way */

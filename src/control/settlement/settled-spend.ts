@@ -5,7 +5,7 @@ import type { BudgetUseRow } from '../store/budget-use.ts'
 import type { Queryable } from '../store/database.ts'
 import { writerName } from './charges.ts'
 
-export interface BudgetTruthOptions {
+export interface SettledSpendOptions {
   readonly database: Queryable
   readonly node: string
   /** Resolves once what the journals held when the process began is settled. */
@@ -16,10 +16,10 @@ export interface BudgetTruthOptions {
 const RETRY_MS = 1_000
 
 /** What was used of budgets, as the settler has booked it. */
-export class BudgetTruth {
-  readonly #options: BudgetTruthOptions
+export class SettledSpendReader {
+  readonly #options: SettledSpendOptions
 
-  constructor(options: BudgetTruthOptions) {
+  constructor(options: SettledSpendOptions) {
     this.#options = options
   }
 

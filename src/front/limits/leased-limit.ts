@@ -13,7 +13,7 @@ import { BudgetUse } from './budget-use.ts'
 import { HALF_EVEN_MS, OUTDATED_MS, SHARES_MS, WindowUse } from './window-use.ts'
 
 /** What a holding wants to be said to the authority; said with the next message. */
-export interface Desk {
+export interface LeaseChannel {
   readonly clock: Clock
   /** How many processes there are: each has its share when the authority cannot be asked. */
   readonly processes: number
@@ -34,13 +34,13 @@ export interface Desk {
   mayTakeUnasked(allowance: string): boolean
   /** What to do without an authority when leases are used up. */
   degradedOf(allowance: string): DegradedMode
-  ask(holding: Holding, ask: LeaseAsk): void
-  cancel(holding: Holding): void
-  giveBack(holding: Holding, amount: number): void
+  ask(holding: LeasedLimit, ask: LeaseAsk): void
+  cancel(holding: LeasedLimit): void
+  giveBack(holding: LeasedLimit, amount: number): void
   /** The holding has charges to tell. */
-  dirty(holding: Holding): void
+  dirty(holding: LeasedLimit): void
   /** Somebody waits at the holding: it wants to be ticked. */
-  waiting(holding: Holding): void
+  waiting(holding: LeasedLimit): void
 }
 
 /** How an authority that is there again knows what was leased before. */
@@ -106,7 +106,7 @@ const BUDGET_IDLE_MS = 24 * 3_600_000
 const CLOSED_RETRY_MS = 1_000
 
 /** One allowance as a front holds it: the slice it has leased, and what it used of it. */
-export class Holding {
+export class LeasedLimit {
   readonly id: string
   readonly kind: AllowanceKind
   limit: number
@@ -115,7 +115,7 @@ export class Holding {
   isPermanent = false
   /** The book has dropped it: what the authority grants does not reach it any more, and another one may have its name. */
   isForgotten = false
-  readonly #desk: Desk
+  readonly #desk: LeaseChannel
   /** Leased and free. Of places it may be below 0: taken by the process's own share while nobody could be asked. */
   #free = 0
   #inUse = 0
@@ -139,7 +139,7 @@ export class Holding {
   /** Taken of what is set aside, and told to the authority since: it is not set aside again before as much was handed back. */
   #borrowed = 0
 
-  constructor(id: string, kind: AllowanceKind, limit: number, desk: Desk) {
+  constructor(id: string, kind: AllowanceKind, limit: number, desk: LeaseChannel) {
     this.id = id
     this.kind = kind
     this.limit = limit

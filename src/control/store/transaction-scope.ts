@@ -15,7 +15,7 @@ const SERIALIZATION_FAILURE = '40001'
  * Within a unit, `transaction` is a savepoint: what it did is undone when it rejects, and the unit goes on. A statement that
  * fails outside of one fails the unit. Savepoints are taken one after the other, never side by side.
  */
-export class UnitDatabase implements Database {
+export class TransactionScope implements Database {
   readonly #database: Database
   readonly #current = new AsyncLocalStorage<Unit>()
 

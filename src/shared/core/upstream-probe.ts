@@ -1,7 +1,7 @@
 import type { Deployment } from './deployment.ts'
 
 /** What came of one small call to an upstream. */
-export interface UpstreamTrial {
+export interface UpstreamProbe {
   readonly ok: boolean
   /** Of HTTP; null: there was no answer. */
   readonly status: number | null
@@ -11,4 +11,4 @@ export interface UpstreamTrial {
 }
 
 /** Calls a deployment once. Rejects with GATEWAY_OVERLOADED, and with INVALID_FIELD where no small call is known. */
-export type TryUpstream = (deployment: Deployment, signal: AbortSignal) => Promise<UpstreamTrial>
+export type ProbeUpstream = (deployment: Deployment, signal: AbortSignal) => Promise<UpstreamProbe>

@@ -7,7 +7,7 @@ import type { Exchange, Responder } from '../../shared/core/exchange.ts'
 import { RequestContext } from '../../shared/core/request-context.ts'
 import { serviceOf } from '../../shared/core/service.ts'
 import type { UpstreamTimeouts } from '../../shared/core/snapshot.ts'
-import type { UpstreamTrial } from '../../shared/core/upstream-trial.ts'
+import type { UpstreamProbe } from '../../shared/core/upstream-probe.ts'
 import { REACH_KEY } from '../../shared/core/upstream-reach.ts'
 import { ENDPOINTS } from '../../shared/endpoints/index.ts'
 import { dialectOf } from '../../dialects/codecs.ts'
@@ -20,8 +20,8 @@ import { createValidator } from '../validation/validate.ts'
 import type { Validator } from '../validation/validate.ts'
 import { Attempt } from './attempt.ts'
 import type { AttemptOptions } from './attempt.ts'
-import { ServiceWords } from './services.ts'
-import type { ServicePool } from './services.ts'
+import { ServiceTranslator } from './service-translator.ts'
+import type { ServicePool } from './service-translator.ts'
 import { Translator } from './translator.ts'
 import type { TranslationPool } from './translator.ts'
 
@@ -48,7 +48,7 @@ type OnFault = (cause: unknown) => void
 type Network = Pick<Http1ClientOptions, 'reach' | 'connect' | 'lookup'>
 
 /** One small call to an upstream, just as a client's request would be sent there. */
-export class UpstreamTrials {
+export class UpstreamProbes {
   readonly #clock: Clock
   readonly #vendor: string
   readonly #network: Network
@@ -67,7 +67,7 @@ export class UpstreamTrials {
   }
 
   /** Rejects with GATEWAY_OVERLOADED, and with INVALID_FIELD where no small call is known. */
-  async run(deployment: Deployment, signal: AbortSignal): Promise<UpstreamTrial> {
+  async run(deployment: Deployment, signal: AbortSignal): Promise<UpstreamProbe> {
     if (this.#underWay >= MAX_AT_A_TIME) {
       throw new GatewayError('GATEWAY_OVERLOADED', { message: 'Too many tests are under way.', retryAfterSeconds: 1 })
     }
@@ -88,7 +88,7 @@ export class UpstreamTrials {
     { endpoint, deployment, body }: TrialCall,
     upstream: Http1Client,
     signal: AbortSignal,
-  ): Promise<UpstreamTrial> {
+  ): Promise<UpstreamProbe> {
     this.#validator ??= createValidator({ maxDepth: 16, maxElements: 1_000 })
     const checked = this.#validator.validate(endpoint.name, Buffer.from(JSON.stringify(body)))
     const startUs = this.#clock.monotonicUs()
@@ -112,7 +112,7 @@ export class UpstreamTrials {
 
   #options(upstream: Http1Client): AttemptOptions {
     const translator = new Translator(NO_POOL, Infinity)
-    const services = new ServiceWords(NO_POOL, Infinity)
+    const services = new ServiceTranslator(NO_POOL, Infinity)
     return {
       upstream,
       clock: this.#clock,

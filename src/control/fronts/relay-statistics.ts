@@ -13,7 +13,7 @@ type SeenKey = { -readonly [Field in keyof UpstreamKeyState]: UpstreamKeyState[F
 }
 
 /** What fronts tell of upstreams and of how much they serve, put together. */
-export class RelayWatch {
+export class RelayStatistics {
   readonly #clock: Clock
   readonly #registry: MetricRegistry
   readonly #fronts: () => number

@@ -1,4 +1,4 @@
-import type { KeyNews } from '../../shared/core/key-news.ts'
+import type { KeyHealthEvent } from '../../shared/core/key-health-event.ts'
 import type { RedisCall } from '../store/redis-connection.ts'
 import { redisScript } from '../store/redis-connection.ts'
 import type { ScriptRunner } from './script-runner.ts'
@@ -33,27 +33,27 @@ return current
 const LIST_EVERY_MS = 2_000
 const MOST_UNTOLD = 1_000
 
-export interface KeyNewsExchangeOptions {
+export interface KeyHealthExchangeOptions {
   readonly runner: ScriptRunner
   readonly prefix: string
   readonly node: string
   /** Another machine has learned something about an upstream key. */
-  readonly onNews: (news: KeyNews) => void
+  readonly onNews: (news: KeyHealthEvent) => void
 }
 
 /**
  * What is known of upstream keys, told to the other machines and heard from them: at once by a message, within seconds from what
  * is kept in Redis.
  */
-export class KeyNewsExchange {
-  readonly #options: KeyNewsExchangeOptions
+export class KeyHealthExchange {
+  readonly #options: KeyHealthExchangeOptions
   /** The latest of each key and kind, told or heard. */
-  readonly #known = new Map<string, KeyNews>()
-  #untold: KeyNews[] = []
+  readonly #known = new Map<string, KeyHealthEvent>()
+  #untold: KeyHealthEvent[] = []
   #listAtMs = 0
   #busy = false
 
-  constructor(options: KeyNewsExchangeOptions) {
+  constructor(options: KeyHealthExchangeOptions) {
     this.#options = options
   }
 
@@ -61,14 +61,14 @@ export class KeyNewsExchange {
     return `${this.#options.prefix}:key-news`
   }
 
-  tell(news: KeyNews): void {
+  tell(news: KeyHealthEvent): void {
     this.#known.set(fieldOf(news), news)
     this.#untold.push(news)
     if (this.#untold.length > MOST_UNTOLD) this.#untold.shift()
   }
 
   heard(message: string): void {
-    const { node, news } = JSON.parse(message) as { node: string; news: KeyNews }
+    const { node, news } = JSON.parse(message) as { node: string; news: KeyHealthEvent }
     if (node !== this.#options.node) this.#learn(news)
   }
 
@@ -86,7 +86,7 @@ export class KeyNewsExchange {
       const answers = await this.#options.runner.run(calls)
       this.#untold.unshift(...told.filter((_, at) => answers[at] instanceof Error))
       const current = lists ? answers.at(-1) : null
-      if (Array.isArray(current)) for (const text of current) this.#learn(JSON.parse(String(text)) as KeyNews)
+      if (Array.isArray(current)) for (const text of current) this.#learn(JSON.parse(String(text)) as KeyHealthEvent)
       for (const [field, { untilMs }] of this.#known) if (untilMs <= nowMs) this.#known.delete(field)
     } finally {
       this.#busy = false
@@ -97,7 +97,7 @@ export class KeyNewsExchange {
     return `${this.#options.prefix}:{key-news}`
   }
 
-  #tellCall(news: KeyNews): RedisCall {
+  #tellCall(news: KeyHealthEvent): RedisCall {
     // What was shrunk grows again by use, and a closed breaker ends an open one: there is nothing to keep.
     const isKept = news.kind !== 'shrink'
     const untilMs = news.kind === 'breaker-closed' ? 0 : Math.ceil(news.untilMs)
@@ -109,7 +109,7 @@ export class KeyNewsExchange {
     }
   }
 
-  #learn(news: KeyNews): void {
+  #learn(news: KeyHealthEvent): void {
     const field = fieldOf(news)
     const known = this.#known.get(field)
     if (known?.kind === news.kind && known.untilMs >= news.untilMs) return
@@ -120,6 +120,6 @@ export class KeyNewsExchange {
 }
 
 /** A closed breaker takes the place of an open one. */
-function fieldOf({ keyId, kind }: KeyNews): string {
+function fieldOf({ keyId, kind }: KeyHealthEvent): string {
   return `${keyId}/${kind === 'breaker-closed' ? 'breaker-open' : kind}`
 }

@@ -3,7 +3,7 @@ import type { Letter } from './mailer.ts'
 const MAX_NAME = 100
 
 /** What an invited person reads. Nothing that others chose stands in a header. */
-export function invitationLetter(to: string, enterprise: string, token: string): Letter {
+export function invitationEmail(to: string, enterprise: string, token: string): Letter {
   const name = enterprise.replace(/[\p{Cc}\p{Zl}\p{Zp}]+/gu, ' ').slice(0, MAX_NAME)
   return {
     to,

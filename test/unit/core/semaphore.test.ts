@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { Turns } from '../../../src/shared/runtime/turns.ts'
+import { Semaphore } from '../../../src/shared/runtime/semaphore.ts'
 import fc from '../../support/fast-check.ts'
 
 it('runs so many at a time, in the order of coming, whatever becomes of them', async () => {
@@ -8,7 +8,7 @@ it('runs so many at a time, in the order of coming, whatever becomes of them', a
       fc.integer({ min: 1, max: 4 }),
       fc.array(fc.record({ ticks: fc.integer({ min: 0, max: 4 }), fails: fc.boolean() }), { maxLength: 30 }),
       async (places, jobs) => {
-        const turns = new Turns(places)
+        const turns = new Semaphore(places)
         const began: number[] = []
         let running = 0
         let most = 0

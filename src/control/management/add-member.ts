@@ -4,10 +4,10 @@ import { GatewayError } from '../../shared/core/errors.ts'
 import type { Queryable } from '../store/database.ts'
 import { takeInvitation } from '../store/invitations.ts'
 import { insertMember } from '../store/members.ts'
-import { refusing } from './refusing.ts'
+import { mapConstraintErrors } from './constraint-errors.ts'
 
 /** Makes the user a member as the invitation says, which is used up then. In a transaction. Throws NOT_FOUND or CONFLICT. */
-export async function joinByInvitation(
+export async function acceptInvitation(
   tx: Queryable,
   userId: string,
   token: string,
@@ -17,17 +17,17 @@ export async function joinByInvitation(
     throw new GatewayError('NOT_FOUND', { message: 'The invitation is not good, or not any more.' })
   }
   const { enterpriseId, role, departmentId } = invitation
-  await join(tx, enterpriseId, { userId, role, departmentId })
+  await addMember(tx, enterpriseId, { userId, role, departmentId })
   return { enterpriseId, role }
 }
 
 /** Throws CONFLICT when the user is a member already. */
-export async function join(
+export async function addMember(
   tx: Queryable,
   enterpriseId: string,
   member: { readonly userId: string; readonly role: EnterpriseRole; readonly departmentId: string | null },
 ): Promise<void> {
-  await refusing(
+  await mapConstraintErrors(
     { unique: { message: 'This user is a member already.' } },
     insertMember(tx, enterpriseId, { id: `member_${randomUUID()}`, ...member }),
   )

@@ -5,7 +5,7 @@ import { asObject, valueAt } from '../json-value.ts'
 const OPTIONAL = ['instructions', 'max_output_tokens', 'temperature', 'top_p', 'user', 'service_tier'] as const
 
 /** What of its request a response repeats. */
-export function echoOf(body: unknown): JsonObject {
+export function repeatedFields(body: unknown): JsonObject {
   const request = asObject(body) ?? {}
   const echo: Record<string, unknown> = {}
   for (const name of OPTIONAL) echo[name] = request[name] ?? null

@@ -9,7 +9,7 @@ import { inputObject, inputText } from './tool-input.ts'
 // input is the answer.
 
 /** A whole answer as the client expects it. */
-export function restoreAnswer(answer: Answer, restoration: Restoration): Answer {
+export function undoRenames(answer: Answer, restoration: Restoration): Answer {
   const content = answer.content.map((block) => (block.type === 'tool-call' ? restoreCall(block, restoration) : block))
   const answered = answer.content.some((block) => block.type === 'tool-call' && block.name === restoration.answerTool)
   return { ...answer, content, stop: answered ? withoutCalls(answer.stop) : answer.stop }
@@ -37,7 +37,7 @@ function withoutCalls(stop: Stop): Stop {
 }
 
 /** The same for a stream. One per stream. */
-export class StreamRestorer {
+export class StreamRenameUndoer {
   readonly #restoration: Restoration
   /** The call whose input becomes text. */
   #answering = false

@@ -3,10 +3,10 @@ import type { UpstreamModel } from '../../shared/config/shape.ts'
 import type { Deployment } from '../../shared/core/deployment.ts'
 import { GatewayError } from '../../shared/core/errors.ts'
 import { ModelCatalogue, targetQuirks } from '../../shared/core/model-facts.ts'
-import { found } from './found.ts'
+import { orNotFound } from './or-not-found.ts'
 
 /** What is to be called to test an upstream. Throws NOT_FOUND for none, INVALID_FIELD or CONFLICT where it cannot be called. */
-export function trialDeployment(
+export function probedDeployment(
   book: UpstreamBook,
   { upstreams, parts }: Book,
   upstreamId: string,
@@ -14,7 +14,7 @@ export function trialDeployment(
 ): Deployment {
   const fixed = [...book.configured, ...book.simulated].find(({ id }) => id === upstreamId)
   const own = upstreams.find(({ stored }) => stored.id === upstreamId)
-  const config = fixed ?? found(own ?? null).config
+  const config = fixed ?? orNotFound(own ?? null).config
   if (config === null) {
     throw new GatewayError('CONFLICT', { message: `This upstream cannot be used: ${own?.problem ?? ''}.` })
   }

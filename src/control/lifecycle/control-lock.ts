@@ -11,7 +11,7 @@ const RETRY_MS = 20
  *
  * @param onWaiting called once, when there is another one
  */
-export async function becomeSoleControl(
+export async function takeControlLock(
   dataDir: string,
   patienceMs: number,
   onWaiting: () => void,

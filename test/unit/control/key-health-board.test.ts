@@ -1,12 +1,12 @@
 import { expect, it } from 'vitest'
-import { KeyNewsBoard } from '../../../src/control/fronts/key-news-board.ts'
-import type { KeyNews } from '../../../src/shared/core/key-news.ts'
+import { KeyHealthBoard } from '../../../src/control/fronts/key-health-board.ts'
+import type { KeyHealthEvent } from '../../../src/shared/core/key-health-event.ts'
 
-function boardAt(clock: { nowMs: number }): KeyNewsBoard {
-  return new KeyNewsBoard({ now: () => clock.nowMs, monotonicUs: () => clock.nowMs * 1000 })
+function boardAt(clock: { nowMs: number }): KeyHealthBoard {
+  return new KeyHealthBoard({ now: () => clock.nowMs, monotonicUs: () => clock.nowMs * 1000 })
 }
 
-function news(keyId: string, kind: KeyNews['kind'], untilMs: number): KeyNews {
+function news(keyId: string, kind: KeyHealthEvent['kind'], untilMs: number): KeyHealthEvent {
   return { keyId, kind, untilMs, reason: 'test' }
 }
 

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { BodyMemory, joinBody, portable, transfersOf } from '../../../src/shared/runtime/uncounted-memory.ts'
+import { BodyMemory, joinBody, unpooled, transfersOf } from '../../../src/shared/runtime/body-buffers.ts'
 import fc from '../../support/fast-check.ts'
 
 const pieces = fc.array(fc.uint8Array({ maxLength: 40_000 }), { maxLength: 6 })
@@ -16,10 +16,10 @@ it('joins pieces to what they hold and not a byte more, small and large', () => 
 it('hands bytes to another thread with no memory of others', () => {
   for (const size of [0, 10, 65_535, 65_536, 300_000]) {
     const neighbours = Buffer.alloc(size + 200, 7)
-    const carried = portable(neighbours.subarray(100, 100 + size))
+    const carried = unpooled(neighbours.subarray(100, 100 + size))
     expect(carried.buffer.byteLength).toBe(size)
     expect(transfersOf(carried)).toEqual(carried.buffer instanceof SharedArrayBuffer ? [] : [carried.buffer])
-    expect(portable(carried).length).toBe(size)
+    expect(unpooled(carried).length).toBe(size)
   }
 })
 

@@ -63,7 +63,7 @@ export function joinBody(pieces: readonly Uint8Array[]): Buffer {
 }
 
 /** The same bytes as they can go to another thread, with no memory of others: shared, or a copy that may be transferred. */
-export function portable(bytes: Uint8Array): Uint8Array {
+export function unpooled(bytes: Uint8Array): Uint8Array {
   if (bytes.buffer instanceof SharedArrayBuffer) return bytes
   return bytes.length < LARGE_BYTES ? new Uint8Array(bytes) : joinBody([bytes])
 }

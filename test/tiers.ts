@@ -10,6 +10,8 @@ const UNIT_TESTS = 'test/{unit,regressions/translation}/**/*.test.ts'
 
 /** Folders whose tests start whole gateways. Every other test is one of parts. */
 const GATEWAY_FOLDERS = 'test/{e2e,fault,integration/gateway,integration/management}'
+/** They are about rows: the short tier asks a Postgres, which answers in a fraction of the time, the long one the embedded database. */
+const MANAGEMENT_TESTS = 'test/integration/management/**/*.test.ts'
 const GATEWAY_TESTS = `${GATEWAY_FOLDERS}/**/*.test.ts`
 const LONG_TESTS = '**/*.long.test.ts'
 
@@ -101,8 +103,6 @@ const LATER_ON_POSTGRES = [
   'test/integration/gateway/cli.test.ts',
   'test/integration/gateway/lost-secrets.test.ts',
   'test/integration/gateway/startup.test.ts',
-  'test/integration/management/exports.test.ts',
-  'test/integration/management/stored-upstreams.test.ts',
 ]
 
 interface Files {
@@ -118,14 +118,20 @@ export function filesOf(tier: Tier): Record<'units' | 'parts' | 'pglite' | 'post
     return {
       units: { include: [UNIT_TESTS], exclude: [LONG_TESTS] },
       parts: { include: ['test/**/*.test.ts'], exclude: [UNIT_TESTS, GATEWAY_TESTS, LONG_TESTS] },
-      pglite: { include: [GATEWAY_TESTS], exclude: [LONG_TESTS, ...POSTGRES_ONLY] },
-      postgres: { include: onPostgres.filter(isInTier), exclude: LATER_ON_POSTGRES },
+      pglite: { include: [GATEWAY_TESTS], exclude: [LONG_TESTS, MANAGEMENT_TESTS, ...POSTGRES_ONLY] },
+      postgres: {
+        include: [MANAGEMENT_TESTS, ...onPostgres.filter(isInTier)],
+        exclude: [LONG_TESTS, ...LATER_ON_POSTGRES],
+      },
     }
   }
   return {
     units: { include: [], exclude: [] },
     parts: { include: [`test/${LONG_TESTS}`, ...DOSED_PARTS], exclude: [GATEWAY_TESTS] },
-    pglite: { include: [`${GATEWAY_FOLDERS}/${LONG_TESTS}`, ...DOSED_GATEWAYS], exclude: POSTGRES_ONLY },
+    pglite: {
+      include: [`${GATEWAY_FOLDERS}/${LONG_TESTS}`, ...DOSED_GATEWAYS, MANAGEMENT_TESTS],
+      exclude: POSTGRES_ONLY,
+    },
     postgres: {
       include: onPostgres
         .filter(isInTier)

@@ -411,7 +411,7 @@ async function runFront(setup: FrontSetup): Promise<void> {
     resources.stop()
     jobWatch.stop()
     leases.farewell()
-    link.stop()
+    await link.stop()
     server.close()
     await upstream.close()
     // What was cut has its record to write.

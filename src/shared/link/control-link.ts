@@ -112,7 +112,7 @@ export class ControlLink {
     this.#fronts.get(front)?.send(message)
   }
 
-  /** What was sent is still written. */
+  /** Fronts read what was sent, and close the channel. */
   close(): void {
     this.#server.close()
     for (const front of this.#fronts.values()) front.close()
@@ -168,7 +168,7 @@ class FrontConnection {
   }
 
   close(): void {
-    this.#socket.destroySoon()
+    this.#socket.end()
   }
 
   send(message: ControlToFront): void {

@@ -42,6 +42,7 @@ export interface FrontLinkOptions {
 const FIRST_RETRY_MS = 20
 /** While a gateway hands over, limits wait for all fronts to be connected again. */
 const LAST_RETRY_MS = 100
+const CLOSE_MS = 2_000
 
 /** A front's end of the channel to the control process. Comes back by itself, for ever; the front lives without it. */
 export class FrontLink {
@@ -123,11 +124,26 @@ export class FrontLink {
     this.#send({ type: 'metrics', report })
   }
 
-  /** What was sent is still written. */
-  stop(): void {
+  /**
+   * Sends nothing more. Resolves when the control process has read all that was sent, and closed the channel; or when it has not
+   * within {@link CLOSE_MS}. Were it closed at once, the control process could find that out by a write, before it has read them.
+   */
+  stop(): Promise<void> {
     this.#stopped = true
     if (this.#retry !== null) clearTimeout(this.#retry)
-    this.#socket?.destroySoon()
+    const socket = this.#socket
+    this.#socket = null
+    if (socket === null) return Promise.resolve()
+    return new Promise((resolve) => {
+      const late = setTimeout(() => {
+        socket.destroy()
+      }, CLOSE_MS)
+      socket.once('close', () => {
+        clearTimeout(late)
+        resolve()
+      })
+      socket.end()
+    })
   }
 
   #receive(message: ControlToFront): void {

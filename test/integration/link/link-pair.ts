@@ -1,3 +1,4 @@
+import type { LeaseFarewell } from '../../../src/shared/core/allowance.ts'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -37,6 +38,7 @@ export class LinkPair {
   greeted = 0
   readonly heard: KeyHealthEvent[] = []
   readonly #directory = mkdtempSync(join(tmpdir(), 'sluice-link-'))
+  readonly farewells: LeaseFarewell[] = []
   readonly #deadlines: DeadlineClock
   #nowMs = 1_000_000
 
@@ -73,8 +75,8 @@ export class LinkPair {
   }
 
   /** A second front on the same channel. */
-  anotherFront(): { readonly heard: KeyHealthEvent[]; readonly greeted: number; stop: () => void } {
-    const other = { heard: [] as KeyHealthEvent[], greeted: 0, stop: () => undefined as void }
+  anotherFront(): { readonly heard: KeyHealthEvent[]; readonly greeted: number; stop: () => Promise<void> } {
+    const other = { heard: [] as KeyHealthEvent[], greeted: 0, stop: () => Promise.resolve() }
     const front = new FrontLink({
       socketPath: join(this.#directory, 'link'),
       front: 'front-1',
@@ -95,15 +97,13 @@ export class LinkPair {
         setHolders: () => undefined,
       },
     })
-    other.stop = () => {
-      front.stop()
-    }
+    other.stop = () => front.stop()
     front.start()
     return other
   }
 
-  close(): void {
-    this.front.stop()
+  async close(): Promise<void> {
+    await this.front.stop()
     this.control.close()
     rmSync(this.#directory, { recursive: true, force: true })
   }
@@ -152,7 +152,12 @@ export class LinkPair {
       },
       onUsage: () => undefined,
       onKeyHealthEvent: () => undefined,
-      leases: { resume: () => undefined, farewell: () => undefined, exchange: () => undefined, gone: () => undefined },
+      leases: {
+        resume: () => undefined,
+        farewell: (message) => this.farewells.push(message),
+        exchange: () => undefined,
+        gone: () => undefined,
+      },
       onFault: (cause) => this.faults.push(cause),
     })
   }

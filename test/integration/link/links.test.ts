@@ -9,9 +9,7 @@ beforeEach(async () => {
   link = await new LinkPair().start()
 })
 
-afterEach(() => {
-  link.close()
-})
+afterEach(() => link.close())
 
 describe('the channel', () => {
   it('refuses at once while there is none', async () => {
@@ -62,11 +60,20 @@ describe('the channel', () => {
     })
     await link.quick()
     expect(link.heard).toEqual([])
-    other.stop()
+    await other.stop()
+  })
+
+  it('passes on the last word of a front that stops, though the control process writes before it reads', async () => {
+    const farewell = { type: 'lease-farewell', windows: [{ allowance: 'key', limit: 1, used: [[1, 1]] }] } as const
+    link.front.sendLease(farewell)
+    await link.front.stop()
+    link.control.broadcast(HEALTH)
+    await eventually(() => expect(link.control.fronts).toBe(0))
+    expect(link.farewells).toEqual([farewell])
   })
 
   it('stays down once it is stopped', async () => {
-    link.front.stop()
+    await link.front.stop()
     await eventually(async () => {
       expect((await link.forward(new FakeExchange())).refusals).toHaveLength(1)
     })

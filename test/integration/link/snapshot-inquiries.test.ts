@@ -4,9 +4,7 @@ import { LinkPair } from './link-pair.ts'
 /** A pair whose control process looks into the store when it is told to. */
 async function pairWithLooks(): Promise<{ pair: LinkPair; looks: Array<(isDone: boolean) => void> }> {
   const pair = new LinkPair()
-  onTestFinished(() => {
-    pair.close()
-  })
+  onTestFinished(() => pair.close())
   const looks: Array<(isDone: boolean) => void> = []
   pair.refreshSnapshot = () =>
     new Promise((resolve, reject) => {

@@ -10,9 +10,7 @@ beforeEach(async () => {
   link = await new LinkPair().start()
 })
 
-afterEach(() => {
-  link.close()
-})
+afterEach(() => link.close())
 
 const PIECE = 65_536
 

@@ -11,9 +11,7 @@ beforeEach(async () => {
   link = await new LinkPair().start()
 })
 
-afterEach(() => {
-  link.close()
-})
+afterEach(() => link.close())
 
 describe('a management request', () => {
   it('reaches the control process as it is, and its answer comes back', async () => {

@@ -42,6 +42,8 @@ export default defineConfig(({ mode }) => {
       globalSetup: ['test/support/global-setup.ts'],
       // Half of a gateway test is waiting: two workers leave cores idle.
       maxWorkers: 4,
+      // Its second is luck on a machine that is held up.
+      expect: { poll: { timeout: 15_000 } },
       reporters: ['default', 'json', new SlowestFiles()],
       outputFile: { json: `test-results/${tier}.json` },
       // `extends` reads this file anew, without the mode: the tier is told to each of them.

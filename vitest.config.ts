@@ -66,7 +66,8 @@ export default defineConfig(({ mode }) => {
             ...parts,
             name: 'parts',
             pool: 'forks',
-            testTimeout: 30_000,
+            // Full doses take minutes where two cores have other work.
+            testTimeout: tier === 'long' ? 180_000 : 30_000,
             hookTimeout: 60_000,
             provide: { tier, database: 'pglite' },
           },

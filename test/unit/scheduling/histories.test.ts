@@ -8,7 +8,7 @@ import { keysOf, SchedulingWorld, settled, upstreamKey, Waiting } from '../../su
 
 const KEY_IDS = ['a', 'b', 'c'] as const
 const TENANTS = ['t1', 't2', 't3'] as const
-const HISTORIES = dose('SLUICE_TEST_HISTORIES', { short: 80, long: 1_000 })
+const HISTORIES = dose('SLUICE_TEST_HISTORIES', { short: 80, long: 500 })
 
 const outcome: fc.Arbitrary<AttemptOutcome> = fc.oneof(
   { weight: 8, arbitrary: fc.constant({ kind: 'ok' } as const) },

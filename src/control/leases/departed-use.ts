@@ -6,7 +6,7 @@ import type { WindowCharges } from '../../shared/core/allowance.ts'
 const NAME = 'departed-use.json'
 
 /**
- * What fronts that have ended used of windows in the last minute. The authority of the next gateway on the data directory is told:
+ * Keeps what ended fronts used of windows in the last minute. The authority of the next gateway on the data directory counts it:
  * nobody else is left to tell it.
  */
 export class DepartedUse {
@@ -39,10 +39,25 @@ export async function writeDepartedUse(dataDir: string, used: readonly WindowCha
 
 /** Nothing where no gateway has ended in order. Rejects where the file is damaged or cannot be read. */
 export async function readDepartedUse(dataDir: string): Promise<readonly WindowCharges[]> {
+  const path = join(dataDir, NAME)
+  let text: string
   try {
-    return JSON.parse(await readFile(join(dataDir, NAME), 'utf8')) as readonly WindowCharges[]
+    text = await readFile(path, 'utf8')
   } catch (cause) {
     if ((cause as NodeJS.ErrnoException).code === 'ENOENT') return []
     throw cause
   }
+  const used: unknown = JSON.parse(text)
+  if (!Array.isArray(used) || !used.every(isWindowCharges)) throw new Error(`${path} is damaged`)
+  return used
+}
+
+function isWindowCharges(value: unknown): value is WindowCharges {
+  if (typeof value !== 'object' || value === null) return false
+  const { allowance, limit, used } = value as Partial<Record<keyof WindowCharges, unknown>>
+  return typeof allowance === 'string' && typeof limit === 'number' && Array.isArray(used) && used.every(isCharge)
+}
+
+function isCharge(value: unknown): boolean {
+  return Array.isArray(value) && value.length === 2 && value.every((part) => Number.isFinite(part) && Number(part) >= 0)
 }

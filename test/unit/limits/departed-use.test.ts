@@ -1,4 +1,8 @@
-import { expect, it } from 'vitest'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { expect, it, onTestFinished } from 'vitest'
+import { readDepartedUse, writeDepartedUse } from '../../../src/control/leases/departed-use.ts'
 import { InProcessAuthority } from '../../../src/control/leases/in-process-authority.ts'
 import { cellOf } from '../../../src/shared/core/allowance.ts'
 import type { LeaseReply, WindowCharges } from '../../../src/shared/core/allowance.ts'
@@ -54,4 +58,17 @@ it('no use is counted that a clock which was set back has not seen yet', () => {
   const clock = { nowMs: START_MS }
   const used = [[cellOf(START_MS + 3_600_000), 10]] as const
   expect(authorityAt(clock, [{ allowance: 'key', limit: 10, used }]).granted(10)).toBe(10)
+})
+
+it('what one gateway leaves in the data directory the next one reads, unless it is damaged', async () => {
+  const directory = mkdtempSync(join(tmpdir(), 'sluice-departed-'))
+  onTestFinished(() => rmSync(directory, { recursive: true }))
+  expect(await readDepartedUse(directory)).toEqual([])
+  const used = [{ allowance: 'key', limit: 10, used: [[cellOf(START_MS), 7]] as const }]
+  await writeDepartedUse(directory, used)
+  expect(await readDepartedUse(directory)).toEqual(used)
+  for (const damaged of ['', '{}', '[1]', '[{"allowance":"key","limit":10,"used":[["a",1]]}]']) {
+    writeFileSync(join(directory, 'departed-use.json'), damaged)
+    await expect(readDepartedUse(directory)).rejects.toThrow()
+  }
 })

@@ -136,6 +136,8 @@ class FrontConnection {
   readonly #encode = createFrameEncoder()
   readonly #decoder = new FrameDecoder()
   readonly #passages = new Map<number, Passage & { readonly request: TunnelRequest }>()
+  /** Nothing more is sent. Fronts say again to the next control process what comes now, but for a last word. */
+  #isClosing = false
 
   constructor(
     name: string,
@@ -168,6 +170,7 @@ class FrontConnection {
   }
 
   close(): void {
+    this.#isClosing = true
     this.#socket.end()
   }
 
@@ -176,6 +179,7 @@ class FrontConnection {
   }
 
   #receive(message: FrontToControl): void {
+    if (this.#isClosing && message.type !== 'lease-farewell') return
     switch (message.type) {
       case 'hello':
         this.#front = message.front

@@ -66,6 +66,10 @@ export class FrontLink {
     const socket = connect(this.#options.socketPath)
     const decoder = new FrameDecoder()
     socket.on('connect', () => {
+      if (this.#stopped) {
+        socket.destroy()
+        return
+      }
       this.#socket = socket
       this.#wasConnected = true
       this.#retryMs = FIRST_RETRY_MS

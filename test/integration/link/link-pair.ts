@@ -1,4 +1,3 @@
-import type { LeaseFarewell } from '../../../src/shared/core/allowance.ts'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -38,7 +37,6 @@ export class LinkPair {
   greeted = 0
   readonly heard: KeyHealthEvent[] = []
   readonly #directory = mkdtempSync(join(tmpdir(), 'sluice-link-'))
-  readonly farewells: LeaseFarewell[] = []
   readonly #deadlines: DeadlineClock
   #nowMs = 1_000_000
 
@@ -154,7 +152,7 @@ export class LinkPair {
       onKeyHealthEvent: () => undefined,
       leases: {
         resume: () => undefined,
-        farewell: (message) => this.farewells.push(message),
+        farewell: () => undefined,
         exchange: () => undefined,
         gone: () => undefined,
       },

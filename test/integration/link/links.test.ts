@@ -63,15 +63,6 @@ describe('the channel', () => {
     await other.stop()
   })
 
-  it('passes on the last word of a front that stops, though the control process writes before it reads', async () => {
-    const farewell = { type: 'lease-farewell', windows: [{ allowance: 'key', limit: 1, used: [[1, 1]] }] } as const
-    link.front.sendLease(farewell)
-    await link.front.stop()
-    link.control.broadcast(HEALTH)
-    await eventually(() => expect(link.control.fronts).toBe(0))
-    expect(link.farewells).toEqual([farewell])
-  })
-
   it('stays down once it is stopped', async () => {
     await link.front.stop()
     await eventually(async () => {

@@ -17,7 +17,7 @@ export class SnapshotGate {
     this.#opened = new Promise((resolve) => (this.#onOpened = resolve))
   }
 
-  /** What fronts may know; null while it is closed. */
+  /** The snapshot that fronts may have; null while the gate is closed. */
   get current(): Snapshot | null {
     return this.#isOpen ? this.#current : null
   }

@@ -28,8 +28,8 @@ export class Account {
   readonly recalls = new Set<string>()
   /** Holders that know that others wait, and how many places they may keep; until they are told that nobody does any more. */
   readonly told = new Map<string, number>()
-  /** Places: holders that know of fewer than there are now, it may be, and decide by that when the authority is away. */
-  readonly informed = new Set<string>()
+  /** Of places: holders that may know of fewer free ones than there are. They decide by that while the authority is away. */
+  readonly outdated = new Set<string>()
   /** Null for other kinds. */
   readonly budget: BudgetCount | null
   readonly #window: SlidingWindow | null
@@ -74,7 +74,7 @@ export class Account {
     }
     this.recalls.delete(holder)
     this.told.delete(holder)
-    this.informed.delete(holder)
+    this.outdated.delete(holder)
     this.pending = this.pending.filter((ask) => ask.holder !== holder)
   }
 

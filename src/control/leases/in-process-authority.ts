@@ -23,7 +23,7 @@ export interface InProcessAuthorityOptions extends AuthorityOptions {
   /** It grants from now on. */
   readonly onOpen?: () => void
   readonly budgets: SettledSpend
-  /** What fronts used that ended before this authority began. */
+  /** Use of windows by fronts that ended before this authority began. */
   readonly departed?: readonly WindowCharges[]
 }
 
@@ -151,12 +151,12 @@ export class InProcessAuthority implements Authority {
     this.#flush()
   }
 
-  /** What it used is booked already; the next authority has to be told. */
+  /** Keeps the use for the next authority: here it is booked already. */
   farewell({ windows }: LeaseFarewell): void {
     this.#departed.add(windows, this.#options.clock.now())
   }
 
-  /** What fronts that have ended used of windows that still see it. */
+  /** Use of windows by ended fronts, as far as the windows still see it. */
   departed(): readonly WindowCharges[] {
     return this.#departed.current(this.#options.clock.now())
   }
@@ -235,7 +235,7 @@ export class InProcessAuthority implements Authority {
     if (!this.#open) return
     const waiting: PendingAsk[] = []
     for (const ask of account.pending) {
-      if (account.kind === 'places') account.informed.add(ask.holder)
+      if (account.kind === 'places') account.outdated.add(ask.holder)
       const writer = this.#writer(ask.holder)
       if (account.budget?.knows(writer) === false) {
         waiting.push(ask)
@@ -252,8 +252,8 @@ export class InProcessAuthority implements Authority {
     account.pending = waiting
     this.#calm(account)
     if (account.held.size > 0) return
-    for (const holder of account.informed) this.#outbox(holder).states.push(account.state(nowMs))
-    account.informed.clear()
+    for (const holder of account.outdated) this.#outbox(holder).states.push(account.state(nowMs))
+    account.outdated.clear()
   }
 
   /** 0: the need cannot be met. */

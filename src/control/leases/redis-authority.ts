@@ -82,7 +82,7 @@ export class RedisAuthority implements Authority {
   readonly #dirty = new Set<LeaseUnit>()
   /** An ask of theirs stands in Redis. */
   readonly #waiting = new Set<LeaseUnit>()
-  /** What fronts said when Redis was there again, and it has not heard yet. */
+  /** Allowances of which fronts have told their use since Redis is back, and Redis has not heard it yet. */
   readonly #untold = new Set<LeaseUnit>()
   /** Journals of this machine that may have more to tell, and how often one of them has begun or ended. */
   readonly #living = new Set<string>()

@@ -98,7 +98,7 @@ export function upstreamHandlers({ database, book, seal, tryUpstream }: Upstream
         latency_ms: latencyMs,
         model: upstreamModel,
         key_id: key.id,
-        // What the upstream says may be the inside of another server.
+        // An upstream may be another server, whose inside is nobody's business.
         error: error === null ? null : { code: error.code, message: error.message },
       }
     },

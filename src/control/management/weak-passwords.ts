@@ -8,7 +8,7 @@ const LEAST_DIGITS = 6
 
 let commonest: ReadonlySet<string> | null = null
 
-/** What makes a password one that is guessed first; null: nothing that is known. `phone` is in E.164. */
+/** The reason why a password is guessed first; null: none is known. @param phone E.164 */
 export function weaknessOf(password: string, phone: string): string | null {
   commonest ??= readList()
   if (commonest.has(password.toLowerCase())) return 'is one of the commonest'

@@ -189,7 +189,7 @@ export class LeaseBook implements LeaseChannel {
     for (const holding of this.#holdings.values()) holding.resumed()
     for (const listener of this.#onConnected) listener()
     // What was used meanwhile: an authority over several machines waits for it.
-    if (this.isShared) this.#say()
+    if (this.isShared) this.#say({ evenNothing: true })
   }
 
   /** This process is about to end, and takes nothing more. Whoever shares limits through Redis is remembered there. */
@@ -319,10 +319,10 @@ export class LeaseBook implements LeaseChannel {
 
   flush(): void {
     this.#flushing = false
-    this.#say(false)
+    this.#say({ evenNothing: false })
   }
 
-  #say(isAlways = true): void {
+  #say({ evenNothing }: { readonly evenNothing: boolean }): void {
     if (!this.#connected) return
     const charges = [...this.#dirty].flatMap((holding) => holding.takeCharges())
     this.#dirty.clear()
@@ -330,7 +330,7 @@ export class LeaseBook implements LeaseChannel {
     const cancels = [...this.#cancels]
     const heard = [...this.#unheard].filter((id) => this.#holdings.get(id)?.owesPlaces !== true)
     const news = charges.length + asks.length + cancels.length + heard.length
-    if (news + this.#returns.length + this.#recalled.length === 0 && !isAlways) return
+    if (news + this.#returns.length + this.#recalled.length === 0 && !evenNothing) return
     for (const id of heard) this.#unheard.delete(id)
     this.#sequence += 1
     if (charges.length > 0) this.#sent.push({ sequence: this.#sequence, amounts: amountsOf(charges) })

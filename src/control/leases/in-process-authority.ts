@@ -81,6 +81,7 @@ export class InProcessAuthority implements Authority {
     for (const { allowance, kind, limit, held, used } of holdings) {
       const account = this.#account(allowance, kind, limit)
       account.hold(holder, held - (account.held.get(holder) ?? 0))
+      if (kind === 'places') account.outdated.add(holder)
       if (account.budget !== null) this.#tell(account, account.budget, writer, used)
       else for (const [cell, amount] of used) account.charge(writer, cell, amount, nowMs)
     }

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import type { LeaseResume } from '../../../src/shared/core/allowance.ts'
+import type { LeaseReply, LeaseRequest, LeaseResume } from '../../../src/shared/core/allowance.ts'
 import { InProcessAuthority } from '../../../src/control/leases/in-process-authority.ts'
 
 const resumed = (writer: string): LeaseResume => ({ type: 'lease-resume', writer, holdings: [] })
@@ -39,4 +39,35 @@ it('waits no longer for a front that has ended', () => {
   expected.fronts = 1
   authority.openOnceResumed()
   expect(isOpen()).toBe(true)
+})
+
+it('tells fronts of an authority before it that all places are free again', () => {
+  const told: Array<readonly [holder: string, left: number]> = []
+  const authority = new InProcessAuthority({
+    clock: { now: () => 1_700_000_000_000, monotonicUs: () => 0 },
+    holders: () => 2,
+    closed: true,
+    budgets: { read: () => Promise.resolve(new Map()) },
+    reply: (holder: string, { states }: LeaseReply) => {
+      for (const { left } of states) told.push([holder, Math.floor(left)])
+    },
+  })
+  const places = (held: number) => ({ allowance: 'key', kind: 'places', limit: 5, held, used: [] }) as const
+  authority.resume('a', { ...resumed('front-a'), holdings: [places(0)] })
+  authority.resume('b', { ...resumed('front-b'), holdings: [places(4)] })
+  expect(told).toEqual([])
+  const nothing: LeaseRequest = {
+    type: 'lease-request',
+    sequence: 1,
+    charges: [],
+    returns: [],
+    recalled: [],
+    asks: [],
+    cancels: [],
+  }
+  authority.exchange('b', { ...nothing, returns: [['key', 4]] })
+  expect(told.sort()).toEqual([
+    ['a', 5],
+    ['b', 5],
+  ])
 })

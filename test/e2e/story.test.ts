@@ -195,9 +195,12 @@ async function expectOff(
         expect(served).toBeGreaterThan(CALLERS)
       })
       await turnOff()
-      await eventually(() => {
-        expect(refusedInARow).toBeGreaterThanOrEqual(REFUSALS)
-      })
+      await eventually(
+        () => {
+          expect(refusedInARow).toBeGreaterThanOrEqual(REFUSALS)
+        },
+        { timeoutMs: 120_000 },
+      )
     })(),
   ])
   try {

@@ -75,15 +75,16 @@ it('leaves traces alone when they are switched off', async () => {
 describe('Server-Timing', () => {
   it('counts the wait for the upstream as such, streamed or not, and not as overhead', async () => {
     for (const stream of [false, true]) {
+      const beganMs = performance.now()
       const answer = await post(gateway, {}, { stream, content: '[[sim {"ttftMs": 400}]]' })
+      const tookMs = performance.now() - beganMs
       const timing = timingOf(answer)
       await answer.text()
       expect(Object.keys(timing)).toEqual(['auth', 'limit', 'translate', 'queue', 'upstream', 'overhead'])
       const waited = (timing['upstream'] ?? 0) + (timing['queue'] ?? 0)
       expect(waited, String(stream)).toBeGreaterThan(300)
-      // Of the whole, what was waited for is no part of what the gateway did.
-      const row = await gateway.logRow(answer.headers.get('x-request-id') ?? '')
-      expect(waited + (timing['overhead'] ?? 0), String(stream)).toBeLessThanOrEqual(row.total_us / 1_000 + 1)
+      // What was waited for is no part of what the gateway did: together they are no more than the client has waited.
+      expect(waited + (timing['overhead'] ?? 0), String(stream)).toBeLessThanOrEqual(tookMs)
     }
   })
 })

@@ -272,7 +272,7 @@ module.exports = {
   ],
   options: {
     doNotFollow: { path: 'node_modules' },
-    exclude: { path: '^(dist/|src/build[.]mjs$)' },
+    exclude: { path: '^(dist/|src/(build|bundle)[.]mjs$)' },
     tsPreCompilationDeps: true,
     tsConfig: { fileName: 'tsconfig.json' },
     enhancedResolveOptions: {

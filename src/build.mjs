@@ -1,6 +1,6 @@
 /*
- * Makes dist/ of src/, unless it is made of the same source already. Types are stripped, not checked: `npm run typecheck`
- * does that. With --declarations the compiler itself does both and adds the .d.ts files that a package needs.
+ * Makes dist/ of src/, unless it is made of the same source already. Types are not checked: `npm run typecheck` does that.
+ * With --declarations the compiler does, and adds the .d.ts files that a package needs.
  *
  * A build is made in a folder of its own and takes the place of dist/ when it is whole: a build that is killed changes nothing.
  */
@@ -16,8 +16,7 @@ import {
   rmSync,
   writeFileSync,
 } from 'node:fs'
-import * as nodeModule from 'node:module'
-import { dirname, join } from 'node:path'
+import { join } from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url))
@@ -29,21 +28,24 @@ const STAMP = 'build.json'
 /** Of dist/: an embedded database with the schema and nothing in it. */
 const TEMPLATE = 'control/store/pglite-template.tar.gz'
 /** What besides src/ decides what a build is like. */
-const SETTINGS = ['package-lock.json', 'tsconfig.json', 'tsconfig.build.json', 'src/build.mjs']
-/** Packages of many modules, which each process would look up and read one by one: a start takes a second of the processor longer. */
-const BUNDLED = {
-  jose: 'jose',
-  'libphonenumber-min': 'libphonenumber-js/min',
-  typebox: 'typebox',
-  'typebox-value': 'typebox/value',
-}
-const BUNDLES = 'bundled'
+const SETTINGS = ['package-lock.json', 'tsconfig.json', 'tsconfig.build.json', 'src/build.mjs', 'src/bundle.mjs']
+/** What is run or imported from outside. */
+const MODULES = [
+  'main',
+  'cli/sluice',
+  'client/index',
+  'control/main',
+  'control/store/pglite-template',
+  'control/store/pglite-thread',
+  'front/main',
+  'front/workers/worker',
+  'simulator/main',
+]
 const TEMPLATE_SOURCE = /^control\/store\/(migrations\/|migrate[.]ts|pglite-)/
-const SPECIFIER = /(\bfrom\s*|\bimport\s*\(?\s*)(['"])([.]{1,2}\/[^'"\n]+)[.]ts\2/g
 const MAX_SWAPS = 100
 
-/** The source is at fault; no message where the compiler has said why. */
-class SourceError extends Error {}
+/** The compiler has said what is wrong. */
+class TypesError extends Error {}
 
 const withDeclarations = process.argv.includes('--declarations')
 let sources = []
@@ -57,17 +59,14 @@ try {
   }
   if (!isCurrent()) await build()
 } catch (cause) {
-  const text = messageOf(cause)
-  if (text !== '') process.stderr.write(`${text}\n`)
+  if (!(cause instanceof TypesError)) process.stderr.write(`sluice: ${messageOf(cause)}\n`)
   process.exitCode = 1
 }
 
-function messageOf(cause) {
-  if (cause instanceof SourceError) return cause.message
-  const [line] = String(cause.message).split('\n')
-  return cause.code === 'ERR_MODULE_NOT_FOUND'
-    ? `sluice: ${line}; run npm ci first`
-    : `sluice: cannot build dist: ${line}`
+function messageOf({ code, message }) {
+  return code === 'ERR_MODULE_NOT_FOUND'
+    ? `${message.split('\n')[0]}; run npm ci first`
+    : `cannot build dist: ${message.trimEnd()}`
 }
 
 function readSources() {
@@ -110,9 +109,9 @@ async function build() {
   rmSync(scratch, { recursive: true, force: true })
   mkdirSync(fresh, { recursive: true })
   try {
-    if (withDeclarations) compile(fresh)
-    else await strip(fresh)
-    await bundle(fresh)
+    if (withDeclarations) declare(fresh)
+    const { bundle } = await import('./bundle.mjs')
+    await bundle(MODULES, fresh)
     await addTemplate(fresh)
     writeFileSync(join(fresh, STAMP), `${JSON.stringify(stamp, null, 2)}\n`)
     install(fresh, scratch)
@@ -139,78 +138,11 @@ function isRunning(pid) {
   }
 }
 
-function compile(directory) {
+function declare(directory) {
   const compiler = join(ROOT, 'node_modules/typescript/bin/tsc')
-  const project = join(ROOT, 'tsconfig.build.json')
-  const { status } = spawnSync(process.execPath, [compiler, '-p', project, '--outDir', directory], { stdio: 'inherit' })
-  if (status !== 0) throw new SourceError()
-}
-
-async function strip(directory) {
-  const toJavaScript = await stripper()
-  for (const { name, text } of sources) {
-    if (name.endsWith('.d.ts')) continue
-    const path = join(directory, name.replace(/[.]ts$/, '.js'))
-    mkdirSync(dirname(path), { recursive: true })
-    writeFileSync(path, toJavaScript(text, name))
-  }
-}
-
-/** Node's own needs a tenth of the compiler's time, and keeps every line and column; Node 20 has none. */
-async function stripper() {
-  const { stripTypeScriptTypes } = nodeModule
-  if (stripTypeScriptTypes !== undefined) {
-    silenceExperimentalWarnings()
-    return (text, name) => {
-      try {
-        return stripTypeScriptTypes(text).replace(SPECIFIER, '$1$2$3.js$2')
-      } catch (cause) {
-        // Begins with the number and the text of the line.
-        throw new SourceError(`src/${name}${cause.stack.split('\n    at ')[0]}`, { cause })
-      }
-    }
-  }
-  const { default: ts } = await import('typescript')
-  const { config } = ts.readConfigFile(join(ROOT, 'tsconfig.json'), (path) => readFileSync(path, 'utf8'))
-  const { options } = ts.convertCompilerOptionsFromJson(config.compilerOptions, ROOT)
-  // Told from package.json otherwise, which is not read for one file.
-  const { ESNext: module } = ts.ModuleKind
-  const { Bundler: moduleResolution } = ts.ModuleResolutionKind
-  const compilerOptions = { ...options, module, moduleResolution, noEmit: false, sourceMap: false }
-  return (text, name) => {
-    const fileName = `src/${name}`
-    const { outputText, diagnostics } = ts.transpileModule(text, { fileName, compilerOptions, reportDiagnostics: true })
-    if (diagnostics.length === 0) return outputText
-    throw new SourceError(ts.formatDiagnostics(diagnostics, ts.createCompilerHost(compilerOptions)))
-  }
-}
-
-function silenceExperimentalWarnings() {
-  const emit = process.emitWarning
-  process.emitWarning = (warning, ...more) => {
-    if (more[0] !== 'ExperimentalWarning') emit.call(process, warning, ...more)
-  }
-}
-
-/** Has every module import a file of `BUNDLES` in place of the package. Without the bundler, a development dependency, imports stay. */
-async function bundle(directory) {
-  const bundler = await import('rolldown').catch(() => null)
-  if (bundler === null) return
-  const bundled = await bundler.rolldown({ input: BUNDLED, cwd: ROOT, platform: 'node' })
-  await bundled.write({ dir: join(directory, BUNDLES) })
-  await bundled.close()
-  const files = Object.entries(BUNDLED)
-  for (const name of readdirSync(directory, { recursive: true, encoding: 'utf8' })) {
-    if (!name.endsWith('.js') || name.startsWith(`${BUNDLES}/`)) continue
-    const path = join(directory, name)
-    const text = readFileSync(path, 'utf8')
-    const up = '../'.repeat(name.split('/').length - 1) || './'
-    const linked = files.reduce(
-      (linked, [file, specifier]) => linked.replaceAll(` from '${specifier}'`, ` from '${up}${BUNDLES}/${file}.js'`),
-      text,
-    )
-    if (linked !== text) writeFileSync(path, linked)
-  }
+  const options = ['-p', join(ROOT, 'tsconfig.build.json'), '--emitDeclarationOnly', '--outDir', directory]
+  const { status } = spawnSync(process.execPath, [compiler, ...options], { stdio: 'inherit' })
+  if (status !== 0) throw new TypesError()
 }
 
 /** Making one takes seconds: it is taken from the build before where that would make the same. */

@@ -1,7 +1,7 @@
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterAll, beforeAll, expect, it } from 'vitest'
+import { afterAll, beforeAll, expect, it, inject } from 'vitest'
 import type { Simulator } from '../../src/simulator/simulator.ts'
 import { startSimulator } from '../../src/simulator/simulator.ts'
 import { dose } from '../support/dose.ts'
@@ -62,6 +62,7 @@ beforeAll(async () => {
     env: {
       NODE_OPTIONS: `--import ${new URL('../support/fail-points.mjs', import.meta.url).href}`,
       SLUICE_FAIL_POINTS: orders,
+      SLUICE_TEST_MODULES: inject('builtModules'),
     },
     upstreams: [{ dialect: 'openai-chat', baseUrl: `${simulator.origin}/v1`, models: ['m'] }],
   })

@@ -1,4 +1,17 @@
-/** The address of one source file as the global setup built it, for processes and threads that run plain JavaScript. */
-export function builtModule(source: string): URL {
-  return new URL(`../../dist/${source.replace(/\.ts$/, '.js')}`, import.meta.url)
+import { pathToFileURL } from 'node:url'
+import { inject } from 'vitest'
+
+/** What the global setup builds for processes and threads of tests, which run plain JavaScript: paths below `src`. */
+export const BUILT_MODULES = [
+  'front/workers/pool',
+  'front/workers/worker',
+  'journal/frames',
+  'journal/record',
+  'shared/config/secrets',
+  'shared/telemetry/logger',
+] as const
+
+/** The address of a module as built. */
+export function builtModule(name: (typeof BUILT_MODULES)[number]): URL {
+  return new URL(`${name}.js`, pathToFileURL(`${inject('builtModules')}/`))
 }

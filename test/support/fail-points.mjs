@@ -16,6 +16,8 @@ const KINDS = { 1: 'begin', 2: 'end' }
 
 const file = process.env.SLUICE_FAIL_POINTS
 const kind = process.env.SLUICE_PROCESS ?? ''
+/** The folder of what tests have built of `src`. */
+const modules = process.env.SLUICE_TEST_MODULES
 let order = null
 let shift = null
 
@@ -36,8 +38,8 @@ function dieAt(point) {
 }
 
 async function watchFront() {
-  const { FrameWriter, readFrames } = await import('../../dist/journal/frames.js')
-  const { decodeRecord } = await import('../../dist/journal/record.js')
+  const { FrameWriter, readFrames } = await import(`${modules}/journal/frames.js`)
+  const { decodeRecord } = await import(`${modules}/journal/record.js`)
   const { openSync, writeSync, closeSync } = fs
   /** Descriptor → what of the segment is there. */
   const segments = new Map()

@@ -1,13 +1,16 @@
 import { spawnSync } from 'node:child_process'
-import { mkdtempSync, rmSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import type { TestProject } from 'vitest/node'
+import { BUILT_MODULES } from './built-module.ts'
 import { watchOperations } from './operations-seen.ts'
 
-const BUILD = fileURLToPath(new URL('../../src/build.mjs', import.meta.url))
-const TEMPLATE = fileURLToPath(new URL('../../dist/control/store/pglite-template.tar.gz', import.meta.url))
+const ROOT = fileURLToPath(new URL('../..', import.meta.url))
+const BUILD = join(ROOT, 'src/build.mjs')
+const BUNDLE: string = join(ROOT, 'src/bundle.mjs')
+const TEMPLATE = join(ROOT, 'dist/control/store/pglite-template.tar.gz')
 
 declare module 'vitest' {
   interface ProvidedContext {
@@ -15,6 +18,8 @@ declare module 'vitest' {
     postgresUrl: string
     /** An embedded database with the schema and nothing in it, to be copied. */
     pgliteTemplate: string
+    /** The folder of `BUILT_MODULES`. */
+    builtModules: string
   }
 }
 
@@ -26,6 +31,8 @@ export default async function setup(project: TestProject): Promise<(() => Promis
   if (named.length > 0 && named.every((argument) => argument.includes('test/unit'))) return undefined
 
   build()
+  const modules = await buildModules()
+  project.provide('builtModules', modules)
   const { startPostgres } = await import('./postgres.ts')
   const postgres = await startPostgres()
   project.provide('postgresUrl', await postgres.createDatabase())
@@ -34,7 +41,7 @@ export default async function setup(project: TestProject): Promise<(() => Promis
   const tellOperations = watchOperations(project)
   return async () => {
     tellOperations()
-    rmSync(template, { recursive: true, force: true })
+    for (const made of [template, modules]) rmSync(made, { recursive: true, force: true })
     await postgres.stop()
   }
 }
@@ -45,6 +52,16 @@ async function makeTemplate(): Promise<string> {
   const { openPglite } = await import('../../src/control/store/pglite-database.ts')
   const database = await openPglite(join(directory, 'database'), { template: TEMPLATE })
   await database.close()
+  return directory
+}
+
+async function buildModules(): Promise<string> {
+  mkdirSync(join(ROOT, '.tmp'), { recursive: true })
+  const directory = mkdtempSync(join(ROOT, '.tmp/modules-'))
+  const { bundle } = (await import(BUNDLE)) as {
+    bundle(modules: readonly string[], directory: string): Promise<void>
+  }
+  await bundle(BUILT_MODULES, directory)
   return directory
 }
 

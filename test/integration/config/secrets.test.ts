@@ -27,7 +27,7 @@ it('creates secrets once, for the owner alone, and reads them again', () => {
 it('gives all processes that start at once the same secrets', { timeout: 120_000 }, async () => {
   const directory = temporaryDirectory()
   const program = `
-    const { loadOrCreateSecrets } = await import(${JSON.stringify(builtModule('shared/config/secrets.ts').href)})
+    const { loadOrCreateSecrets } = await import(${JSON.stringify(builtModule('shared/config/secrets').href)})
     while (Date.now() < Number(process.argv[1])) {}
     console.log(loadOrCreateSecrets(process.argv[2]).keyHash.toString('hex'))`
   const startAtMs = Date.now() + 1000

@@ -5,10 +5,11 @@ import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest'
 import { findBehaviour, parseBehaviour, withoutSteering } from '../../../src/simulator/behaviour.ts'
 import { startSimulator, type Simulator } from '../../../src/simulator/simulator.ts'
-import { builtModule } from '../../support/built-module.ts'
 import { chunksOf, RawClient } from './raw-client.ts'
 import { chatBody, OPENAI, post, type Json } from './requests.ts'
 import fc from '../../support/fast-check.ts'
+
+const SIMULATOR = fileURLToPath(new URL('../../../dist/simulator/main.js', import.meta.url))
 
 let simulator: Simulator
 
@@ -155,7 +156,7 @@ it('listens on the port it is given', async () => {
 
 it('runs as a program: says its port, and ends with its parent or on SIGTERM', async () => {
   for (const stop of ['disconnect', 'SIGTERM'] as const) {
-    const child = fork(fileURLToPath(builtModule('simulator/main.ts')), {
+    const child = fork(SIMULATOR, {
       silent: true,
       execArgv: [],
       env: { SIMULATOR_PORT: '0' },

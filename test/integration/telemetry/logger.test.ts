@@ -151,7 +151,7 @@ it('fails at once when the file cannot be opened', () => {
 
 it('loses no line when the process ends', { timeout: 120_000 }, () => {
   const program = `
-    const { createLogger } = await import(${JSON.stringify(builtModule('shared/telemetry/logger.ts').href)})
+    const { createLogger } = await import(${JSON.stringify(builtModule('shared/telemetry/logger').href)})
     const log = createLogger({ level: 'info', name: 'p' })
     for (let i = 0; i < 500; i++) log.info({ i }, 'm')
     process.exit(3)`

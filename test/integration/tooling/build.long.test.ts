@@ -14,19 +14,35 @@ import {
 } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join, resolve } from 'node:path'
-import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { pathToFileURL } from 'node:url'
+import { afterEach, beforeEach, expect, it } from 'vitest'
 import { eventually } from '../../support/eventually.ts'
 
-/** As on Node 20. */
-const WITHOUT_STRIPPING = 'import m from "node:module"; delete m.stripTypeScriptTypes; m.syncBuiltinESMExports()'
+const OTHER_MODULES = [
+  'cli/sluice',
+  'client/index',
+  'control/main',
+  'control/store/pglite-thread',
+  'front/main',
+  'front/workers/worker',
+  'simulator/main',
+]
 let root: string
 
 beforeEach(() => {
   root = mkdtempSync(join(tmpdir(), 'sluice-build-'))
-  for (const file of ['src/build.mjs', 'tsconfig.json', 'tsconfig.build.json', 'package-lock.json', 'package.json']) {
+  for (const file of [
+    'src/build.mjs',
+    'src/bundle.mjs',
+    'tsconfig.json',
+    'tsconfig.build.json',
+    'package-lock.json',
+    'package.json',
+  ]) {
     cpSync(resolve(file), join(root, file))
   }
   symlinkSync(resolve('node_modules'), join(root, 'node_modules'))
+  for (const name of OTHER_MODULES) write(`src/${name}.ts`, 'export {}\n')
   write(
     'src/control/store/pglite-template.ts',
     "export const makeTemplate = async (): Promise<string> => 'template 1'\n",
@@ -40,29 +56,35 @@ beforeEach(() => {
 
 afterEach(() => rmSync(root, { recursive: true, force: true }))
 
-describe.each([
-  ['Node strips types', []],
-  ['Node strips no types', ['--import', `data:text/javascript,${WITHOUT_STRIPPING}`]],
-])('where %s', (_, options) => {
-  it('makes a program that runs, and a template', () => {
-    expect(build(options)).toEqual({ status: 0, stderr: '' })
-    expect(run()).toBe('hello all\n')
-    expect(template()).toBe('template 1')
-  })
+it('makes a program that runs, and a template', () => {
+  expect(build()).toEqual({ status: 0, stderr: '' })
+  expect(run()).toBe('hello all\n')
+  expect(template()).toBe('template 1')
+})
 
-  it('leaves the build before as it was when the source is no program, and names the file', () => {
-    build(options)
-    write('src/greet.ts', 'export const greet = (\n')
-    const { status, stderr } = build(options)
-    expect(status).toBe(1)
-    expect(stderr).toMatch(/^src\/greet.ts\b/)
-    expect(run()).toBe('hello all\n')
-    expect(scratch()).toEqual([])
-  })
+it('leaves the build before as it was when the source is no program, and names the file', () => {
+  build()
+  write('src/greet.ts', 'export const greet = (\n')
+  const { status, stderr } = build()
+  expect(status).toBe(1)
+  expect(stderr).toMatch(/^sluice: cannot build dist: .*\bsrc\/greet.ts:1\b/s)
+  expect(run()).toBe('hello all\n')
+  expect(scratch()).toEqual([])
+})
+
+it('finds files where the source says that they are, whatever file its code is in', () => {
+  write('src/lower/where.ts', "export const where = (): string => new URL('../there', import.meta.url).href\n")
+  const use = "import { where } from './lower/where.ts'\nconsole.log(where())\n"
+  write('src/main.ts', use)
+  write('src/cli/sluice.ts', use.replace('./', '../'))
+  expect(build()).toEqual({ status: 0, stderr: '' })
+  for (const program of ['dist/main.js', 'dist/cli/sluice.js']) {
+    expect(run(program)).toBe(`${pathToFileURL(join(root, 'dist/there')).href}\n`)
+  }
 })
 
 it('adds declarations for a package, and refuses what has the wrong type', () => {
-  expect(build([], ['--declarations']).status).toBe(0)
+  expect(build(['--declarations']).status).toBe(0)
   expect(readFileSync(join(root, 'dist/greet.d.ts'), 'utf8')).toContain('type Name = string')
   expect(run()).toBe('hello all\n')
   const made = statSync(join(root, 'dist')).ino
@@ -70,42 +92,34 @@ it('adds declarations for a package, and refuses what has the wrong type', () =>
   expect(build().status).toBe(0)
   expect(statSync(join(root, 'dist')).ino).toBe(made)
   write('src/greet.ts', 'export type Name = string\nexport const greet = (name: Name): string => 7\n')
-  expect(build([], ['--declarations']).status).toBe(1)
+  expect(build(['--declarations']).status).toBe(1)
   expect(statSync(join(root, 'dist')).ino).toBe(made)
 })
 
-describe('a package of hundreds of modules', () => {
-  beforeEach(() => {
-    write(
-      'src/greet.ts',
-      "import { Type } from 'typebox'\nimport { Value } from 'typebox/value'\nexport type Name = string\n" +
-        'export const greet = (name: Name): string => `${name} ${Value.Check(Type.Integer(), 7)} ${Value.Check(Type.Integer(), name)}`\n',
-    )
-  })
+it.each([
+  ['a start', []],
+  ['a package', ['--declarations']],
+])('has packages of hundreds of modules in the files of %s', (_, args) => {
+  write(
+    'src/greet.ts',
+    "import { Type } from 'typebox'\nimport { Value } from 'typebox/value'\nexport type Name = string\n" +
+      'export const greet = (name: Name): string => `${name} ${Value.Check(Type.Integer(), 7)} ${Value.Check(Type.Integer(), name)}`\n',
+  )
+  expect(build(args)).toEqual({ status: 0, stderr: '' })
+  rmSync(join(root, 'node_modules'))
+  expect(run()).toBe('all true false\n')
+})
 
-  it.each([
-    ['a start', []],
-    ['a package', ['--declarations']],
-  ])('is one file for %s', (_, args) => {
-    expect(build([], args)).toEqual({ status: 0, stderr: '' })
-    const links = [...readFileSync(join(root, 'dist/greet.js'), 'utf8').matchAll(/from '(.*)'/g)].map(
-      ([, link]) => link,
-    )
-    expect(links).toEqual(['./bundled/typebox.js', './bundled/typebox-value.js'])
-    expect(run()).toBe('all true false\n')
-  })
-
-  it('stays as it is where development dependencies are not installed', () => {
-    const installed = resolve('node_modules')
-    rmSync(join(root, 'node_modules'))
-    mkdirSync(join(root, 'node_modules'))
-    for (const name of readdirSync(installed)) {
-      if (name !== 'rolldown') symlinkSync(join(installed, name), join(root, 'node_modules', name))
-    }
-    expect(build()).toEqual({ status: 0, stderr: '' })
-    expect(existsSync(join(root, 'dist/bundled'))).toBe(false)
-    expect(run()).toBe('all true false\n')
-  })
+it('says what to do where development packages are not installed', () => {
+  const installed = resolve('node_modules')
+  rmSync(join(root, 'node_modules'))
+  mkdirSync(join(root, 'node_modules'))
+  for (const name of readdirSync(installed)) {
+    if (name !== 'rolldown') symlinkSync(join(installed, name), join(root, 'node_modules', name))
+  }
+  const { status, stderr } = build()
+  expect(status).toBe(1)
+  expect(stderr).toMatch(/^sluice: Cannot find package 'rolldown' .*; run npm ci first\n$/)
 })
 
 it('does nothing while nothing changed, whatever the times of files', () => {
@@ -125,9 +139,9 @@ it.each(['src/greet.ts', 'package-lock.json', 'tsconfig.json'])('makes a new one
 })
 
 it('forgets files that are gone', () => {
-  write('src/gone.ts', 'export {}\n')
   build()
-  rmSync(join(root, 'src/gone.ts'))
+  write('dist/gone.js', '')
+  write('src/greet.ts', "export type Name = string\nexport const greet = (): string => 'hello'\n")
   build()
   expect(existsSync(join(root, 'dist/gone.js'))).toBe(false)
 })
@@ -189,18 +203,15 @@ function write(file: string, text: string): void {
   writeFileSync(join(root, file), text)
 }
 
-function build(
-  options: readonly string[] = [],
-  more: readonly string[] = [],
-): { status: number | null; stderr: string } {
-  const { status, stderr } = spawnSync(process.execPath, [...options, join(root, 'src/build.mjs'), ...more], {
+function build(options: readonly string[] = []): { status: number | null; stderr: string } {
+  const { status, stderr } = spawnSync(process.execPath, [join(root, 'src/build.mjs'), ...options], {
     encoding: 'utf8',
   })
   return { status, stderr }
 }
 
-function run(): string {
-  return spawnSync(process.execPath, [join(root, 'dist/main.js')], { encoding: 'utf8' }).stdout
+function run(program = 'dist/main.js'): string {
+  return spawnSync(process.execPath, [join(root, program)], { encoding: 'utf8' }).stdout
 }
 
 function template(): string {

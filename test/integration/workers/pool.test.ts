@@ -18,7 +18,7 @@ let pool: WorkerPool
 const open: WorkerPool[] = []
 
 beforeAll(async () => {
-  ;({ WorkerPool: Pool } = (await import(builtModule('front/workers/pool.ts').href)) as {
+  ;({ WorkerPool: Pool } = (await import(builtModule('front/workers/pool').href)) as {
     WorkerPool: typeof WorkerPool
   })
   pool = newPool()

@@ -149,7 +149,7 @@ async function runFront(setup: FrontSetup): Promise<void> {
     processes: config.server.fronts,
     writer,
     leaseKeepMs: config.redis.address === null ? null : LEASE_KEEP_MS,
-    degradedOf: degradedModes(config.redis.degraded),
+    degradedModeOf: degradedModes(config.redis.degraded),
     send: (message) => link.sendLease(message),
     soon: setImmediate,
   })

@@ -63,11 +63,11 @@ export class BudgetBooks {
   ): Promise<boolean> {
     const world = this.#world()
     const budget = this.#budget(allowance)
-    const holding = front.book.holding(allowance, 'budget', limit)
+    const holding = front.book.lease(allowance, 'budget', limit)
     const writer = this.#writer(front)
     const { node } = front
     const taken = await holding.obtain(worst, world.nowMs + node.skewMs)
-    if (!('cell' in taken) || this.#dead.has(writer)) return false
+    if (!('bucket' in taken) || this.#dead.has(writer)) return false
     const reserve = (amount: number): void => {
       budget.reserved.set(writer, (budget.reserved.get(writer) ?? 0) + amount)
       let together = budget.spent

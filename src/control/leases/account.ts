@@ -1,4 +1,4 @@
-import { cellOf } from '../../shared/core/allowance.ts'
+import { bucketOf } from '../../shared/core/allowance.ts'
 import type { AllowanceKind, AllowanceState, LeaseAsk, LeaseGrant } from '../../shared/core/allowance.ts'
 import { SlidingWindow } from '../../shared/runtime/sliding-window.ts'
 import { BudgetCount } from './budget-count.ts'
@@ -11,7 +11,7 @@ const BUDGET_IDLE_MS = 24 * 3_600_000
 export interface PendingAsk extends LeaseAsk {
   readonly holder: string
   /** The others have been asked for what they do not need. */
-  recalled: boolean
+  reclaimed: boolean
 }
 
 /** One allowance as the authority sees it: what was used when, who holds what, who waits. */
@@ -25,10 +25,10 @@ export class Account {
   /** In the order of asking; at most one of each holder. */
   pending: PendingAsk[] = []
   /** Holders that have been told to hand back what is free, and have not done so yet. */
-  readonly recalls = new Set<string>()
-  /** Holders that know that others wait, and how many places they may keep; until they are told that nobody does any more. */
+  readonly reclaims = new Set<string>()
+  /** Holders that know that others wait, and how many slots each may keep, until they hear that nobody waits any more. */
   readonly told = new Map<string, number>()
-  /** Of places: holders that may know of fewer free ones than there are. They decide by that while the authority is away. */
+  /** Concurrency: holders that may believe that fewer slots are free than there are. They decide by it while the authority is away. */
   readonly outdated = new Set<string>()
   /** Null for other kinds. */
   readonly budget: BudgetCount | null
@@ -40,7 +40,7 @@ export class Account {
     this.kind = kind
     this.limit = limit
     this.budget = kind === 'budget' ? new BudgetCount() : null
-    this.#window = kind === 'window' ? new SlidingWindow() : null
+    this.#window = kind === 'rate' ? new SlidingWindow() : null
   }
 
   left(nowMs: number): number {
@@ -56,10 +56,10 @@ export class Account {
     else this.held.delete(holder)
   }
 
-  charge(writer: string, cell: number, amount: number, nowMs: number): void {
+  charge(writer: string, bucket: number, amount: number, nowMs: number): void {
     this.touchedMs = nowMs
     this.budget?.charge(writer, amount)
-    this.#window?.correct(cell, amount, nowMs)
+    this.#window?.correct(bucket, amount, nowMs)
   }
 
   /**
@@ -70,9 +70,9 @@ export class Account {
     const amount = this.held.get(holder) ?? 0
     this.hold(holder, -amount)
     if (amount > 0 && (this.budget === null || writer !== null)) {
-      this.charge(writer ?? '', cellOf(nowMs), amount, nowMs)
+      this.charge(writer ?? '', bucketOf(nowMs), amount, nowMs)
     }
-    this.recalls.delete(holder)
+    this.reclaims.delete(holder)
     this.told.delete(holder)
     this.outdated.delete(holder)
     this.pending = this.pending.filter((ask) => ask.holder !== holder)

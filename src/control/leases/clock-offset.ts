@@ -1,4 +1,4 @@
-import { CELL_MS } from '../../shared/core/allowance.ts'
+import { BUCKET_MS } from '../../shared/core/allowance.ts'
 import { CLOCK_SLACK_MS } from './redis-scripts.ts'
 
 /** Clocks of machines drift apart by less than this per second. */
@@ -25,20 +25,20 @@ export class ClockOffset {
     this.#adjust(this.#mostMs)
   }
 
-  /** The cell of Redis under which a charge made in a cell of this machine is booked. */
-  toRedisCell(cell: number): number {
-    return cell + this.#shift
+  /** The bucket of Redis under which a charge made in a bucket of this machine is booked. */
+  toRedisBucket(bucket: number): number {
+    return bucket + this.#shift
   }
 
   toLocalMs(redisMs: number): number {
     return redisMs - (this.#mostMs ?? 0)
   }
 
-  /** Steady, so that corrections meet the cell they belong to: moves only when it would be too early, or a cell too late. */
+  /** Steady, so that corrections meet the bucket they belong to: moves only when it would be too early, or a bucket too late. */
   #adjust(mostMs: number): void {
-    const earliest = this.#shift * CELL_MS + CLOCK_SLACK_MS
-    if (mostMs > earliest || mostMs < earliest - CELL_MS - CLOCK_SLACK_MS) {
-      this.#shift = Math.ceil((mostMs - CLOCK_SLACK_MS) / CELL_MS)
+    const earliest = this.#shift * BUCKET_MS + CLOCK_SLACK_MS
+    if (mostMs > earliest || mostMs < earliest - BUCKET_MS - CLOCK_SLACK_MS) {
+      this.#shift = Math.ceil((mostMs - CLOCK_SLACK_MS) / BUCKET_MS)
     }
   }
 }

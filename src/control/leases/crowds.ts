@@ -91,8 +91,8 @@ export class Crowds {
       sequence: null,
       states: [],
       grants: [],
-      recalls: [],
-      calms: [],
+      reclaims: [],
+      reclaimsOver: [],
       ...news,
     })
   }

@@ -1,6 +1,6 @@
 import { readFile, rename, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { cellOf, WINDOW_CELLS } from '../../shared/core/allowance.ts'
+import { bucketOf, WINDOW_BUCKETS } from '../../shared/core/allowance.ts'
 import type { WindowCharges } from '../../shared/core/allowance.ts'
 
 const NAME = 'departed-use.json'
@@ -19,15 +19,15 @@ export class DepartedUse {
   /** Without what has left the window. */
   current(nowMs: number): WindowCharges[] {
     return this.#told.flatMap(({ allowance, limit, used }) => {
-      const inWindow = used.filter(([cell]) => isInWindow(cell, nowMs))
+      const inWindow = used.filter(([bucket]) => isInWindow(bucket, nowMs))
       return inWindow.length === 0 ? [] : [{ allowance, limit, used: inWindow }]
     })
   }
 }
 
-function isInWindow(cell: number, nowMs: number): boolean {
-  const age = cellOf(nowMs) - cell
-  return age >= 0 && age <= WINDOW_CELLS
+function isInWindow(bucket: number, nowMs: number): boolean {
+  const age = bucketOf(nowMs) - bucket
+  return age >= 0 && age <= WINDOW_BUCKETS
 }
 
 /** Takes the place of what the gateway before has written. */

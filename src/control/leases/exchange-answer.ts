@@ -19,8 +19,22 @@ export function readExchange(answer: unknown): ExchangeAnswer {
   if (status === 'epoch') return { status: 'lost' }
   if (status === 'stale') return { status }
   if (status === 'gap') return { status, last: Number(first) }
-  const [, held, used, left, emptyAtMs, outcome, amount, retryAtMs, keep, calm, waiting, charged, unread, crowd] =
-    fields.map(Number)
+  const [
+    ,
+    held,
+    used,
+    left,
+    emptyAtMs,
+    outcome,
+    amount,
+    retryAtMs,
+    keep,
+    reclaimOver,
+    waiting,
+    charged,
+    unread,
+    crowd,
+  ] = fields.map(Number)
   if (status !== 'ok' || waiting === undefined) throw new Error('Redis answered something else than a script does')
   return {
     status,
@@ -33,7 +47,7 @@ export function readExchange(answer: unknown): ExchangeAnswer {
       amount: amount ?? 0,
       retryAtMs: retryAtMs ?? 0,
       keep: keep === undefined || keep < 0 ? null : keep,
-      calm: calm === 1,
+      reclaimOver: reclaimOver === 1,
       waiting: waiting === 1,
       charged: charged ?? 0,
       isUnread: unread === 1,

@@ -13,8 +13,8 @@ interface Request {
 export class HolderReplies {
   readonly #requests: Request[] = []
   readonly #grants: LeaseGrant[] = []
-  readonly #recalls: Array<readonly [allowance: string, keep: number]> = []
-  readonly #calms: string[] = []
+  readonly #reclaims: Array<readonly [allowance: string, keep: number]> = []
+  readonly #reclaimsOver: string[] = []
 
   expect(sequence: number, allowances: number): void {
     this.#requests.push({ sequence, open: allowances, states: [] })
@@ -22,7 +22,7 @@ export class HolderReplies {
 
   /** The holder does not wait for any of it any more. */
   clear(): void {
-    for (const list of [this.#requests, this.#grants, this.#recalls, this.#calms]) list.length = 0
+    for (const list of [this.#requests, this.#grants, this.#reclaims, this.#reclaimsOver]) list.length = 0
   }
 
   add({ allowance, kind }: LeaseUnit, reply: ExchangeReply, requests: readonly number[], clocks: ClockOffset): void {
@@ -38,8 +38,8 @@ export class HolderReplies {
       const charged = kind === 'budget' ? { charged: reply.charged } : {}
       this.#grants.push({ ...state, ...charged, amount: reply.amount, retryAtMs })
     }
-    if (reply.keep !== null) this.#recalls.push([allowance, reply.keep])
-    if (reply.calm) this.#calms.push(allowance)
+    if (reply.keep !== null) this.#reclaims.push([allowance, reply.keep])
+    if (reply.reclaimOver) this.#reclaimsOver.push(allowance)
   }
 
   /** What can be said by now. */
@@ -47,12 +47,12 @@ export class HolderReplies {
     const replies: LeaseReply[] = []
     while (this.#requests[0]?.open === 0) {
       const { sequence, states } = this.#requests.shift() as Request
-      replies.push({ type: 'lease-reply', sequence, states, grants: [], recalls: [], calms: [] })
+      replies.push({ type: 'lease-reply', sequence, states, grants: [], reclaims: [], reclaimsOver: [] })
     }
-    const news = [this.#grants, this.#recalls, this.#calms]
+    const news = [this.#grants, this.#reclaims, this.#reclaimsOver]
     if (news.some((list) => list.length > 0)) {
-      const [grants, recalls, calms] = [[...this.#grants], [...this.#recalls], [...this.#calms]]
-      replies.push({ type: 'lease-reply', sequence: null, states: [], grants, recalls, calms })
+      const [grants, reclaims, reclaimsOver] = [[...this.#grants], [...this.#reclaims], [...this.#reclaimsOver]]
+      replies.push({ type: 'lease-reply', sequence: null, states: [], grants, reclaims, reclaimsOver })
       for (const list of news) list.length = 0
     }
     return replies

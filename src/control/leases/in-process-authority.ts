@@ -32,8 +32,8 @@ interface Outbox {
   sequence: number | null
   readonly states: LeaseReply['states'][number][]
   readonly grants: LeaseGrant[]
-  readonly recalls: Array<readonly [string, number]>
-  readonly calms: string[]
+  readonly reclaims: Array<readonly [string, number]>
+  readonly reclaimsOver: string[]
 }
 
 const SWEEP_MS = 60_000
@@ -42,7 +42,7 @@ const NOTHING: ReadonlyMap<string, number> = new Map()
 /**
  * The authority over the fronts of one machine, in the memory of the control process. While plenty is left, slices are large and
  * asked for ahead; the less there is left the smaller they get, down to exactly what is needed. An ask that does not fit
- * first recalls what other fronts hold and do not need, so that it is refused only when the limit has truly been used.
+ * first reclaims what other fronts hold and do not need, so that it is refused only when the limit has truly been used.
  */
 export class InProcessAuthority implements Authority {
   readonly epoch = randomUUID()
@@ -68,22 +68,22 @@ export class InProcessAuthority implements Authority {
     const nowMs = options.clock.now()
     this.#departed.add(options.departed ?? [], nowMs)
     for (const { allowance, limit, used } of this.departed()) {
-      const account = this.#account(allowance, 'window', limit)
-      for (const [cell, amount] of used) account.charge('', cell, amount, nowMs)
+      const account = this.#account(allowance, 'rate', limit)
+      for (const [bucket, amount] of used) account.charge('', bucket, amount, nowMs)
     }
   }
 
-  resume(holder: string, { writer, holdings }: LeaseResume): void {
+  resume(holder: string, { writer, leases }: LeaseResume): void {
     const nowMs = this.#options.clock.now()
     this.#writerOf.set(holder, writer)
     this.#living.add(writer)
     this.#generation += 1
-    for (const { allowance, kind, limit, held, used } of holdings) {
+    for (const { allowance, kind, limit, held, used } of leases) {
       const account = this.#account(allowance, kind, limit)
       account.hold(holder, held - (account.held.get(holder) ?? 0))
-      if (kind === 'places') account.outdated.add(holder)
+      if (kind === 'concurrency') account.outdated.add(holder)
       if (account.budget !== null) this.#tell(account, account.budget, writer, used)
-      else for (const [cell, amount] of used) account.charge(writer, cell, amount, nowMs)
+      else for (const [bucket, amount] of used) account.charge(writer, bucket, amount, nowMs)
     }
     this.#resumed.add(holder)
     this.openOnceResumed()
@@ -110,11 +110,12 @@ export class InProcessAuthority implements Authority {
     const writer = this.#writer(holder)
     const touched = new Set<Account>()
     const charged = new Set<Account>()
-    for (const [id, cell, drawn, correction] of request.charges) {
-      const account = this.#accounts.get(id) ?? this.#account(id, 'window', 0)
-      account.hold(holder, -drawn)
+    for (const [id, bucket, consumed, correction] of request.charges) {
+      const account = this.#accounts.get(id) ?? this.#account(id, 'rate', 0)
+      account.hold(holder, -consumed)
       // Of a closed journal the database knows all.
-      if (account.budget === null || this.#living.has(writer)) account.charge(writer, cell, drawn + correction, nowMs)
+      if (account.budget === null || this.#living.has(writer))
+        account.charge(writer, bucket, consumed + correction, nowMs)
       charged.add(account)
     }
     const known = (id: string, act: (account: Account) => void): void => {
@@ -128,17 +129,17 @@ export class InProcessAuthority implements Authority {
         account.hold(holder, -amount)
       })
     }
-    for (const id of request.recalled) known(id, (account) => account.recalls.delete(holder))
+    for (const id of request.reclaimed) known(id, (account) => account.reclaims.delete(holder))
     for (const id of request.cancels) {
       known(id, (account) => {
         account.pending = account.pending.filter((ask) => ask.holder !== holder)
-        this.#calm(account)
+        this.#endReclaims(account)
       })
     }
     for (const ask of request.asks) {
       const account = this.#account(ask.allowance, ask.kind, ask.limit)
       account.pending = account.pending.filter((earlier) => earlier.holder !== holder)
-      account.pending.push({ ...ask, holder, recalled: false })
+      account.pending.push({ ...ask, holder, reclaimed: false })
       touched.add(account)
     }
     for (const account of charged) if (account.pending.length > 0) touched.add(account)
@@ -236,7 +237,7 @@ export class InProcessAuthority implements Authority {
     if (!this.#open) return
     const waiting: PendingAsk[] = []
     for (const ask of account.pending) {
-      if (account.kind === 'places') account.outdated.add(ask.holder)
+      if (account.kind === 'concurrency') account.outdated.add(ask.holder)
       const writer = this.#writer(ask.holder)
       if (account.budget?.knows(writer) === false) {
         waiting.push(ask)
@@ -251,7 +252,7 @@ export class InProcessAuthority implements Authority {
       else this.#outbox(ask.holder).grants.push(account.refused(ask.need, nowMs))
     }
     account.pending = waiting
-    this.#calm(account)
+    this.#endReclaims(account)
     if (account.held.size > 0) return
     for (const holder of account.outdated) this.#outbox(holder).states.push(account.state(nowMs))
     account.outdated.clear()
@@ -261,7 +262,7 @@ export class InProcessAuthority implements Authority {
   #amountFor(account: Account, { need, wanted, holder }: PendingAsk, nowMs: number): number {
     const left = account.left(nowMs)
     const holders = this.#options.holders()
-    if (account.kind === 'places') {
+    if (account.kind === 'concurrency') {
       const share = Math.floor(account.limit / holders) - (account.held.get(holder) ?? 0)
       const spare = Math.min(wanted, share, Math.floor(left))
       return left >= need ? Math.max(need, spare) : 0
@@ -269,34 +270,35 @@ export class InProcessAuthority implements Authority {
     return left >= need ? Math.max(need, Math.min(wanted, Math.floor(left / (2 * holders)))) : 0
   }
 
-  /** Recalls what others hold; true as long as some of it may come back. */
+  /** Reclaims what others hold. Returns true as long as some of it may come back. */
   #mayStillFit(account: Account, ask: PendingAsk): boolean {
     const interested = new Set([...account.held.keys(), ...account.pending.map(({ holder }) => holder)])
     const keep = Math.floor(account.limit / Math.max(1, interested.size))
     for (const holder of account.held.keys()) {
       // Who was told before hands back by itself what becomes free; only asks that are soon refused look again.
-      const knows = ask.patient
+      const knows = ask.blocking
         ? (account.told.get(holder) ?? Infinity) <= keep
-        : ask.recalled || account.recalls.has(holder)
+        : ask.reclaimed || account.reclaims.has(holder)
       if (holder === ask.holder || knows) continue
-      account.recalls.add(holder)
+      account.reclaims.add(holder)
       account.told.set(holder, keep)
-      this.#outbox(holder).recalls.push([account.id, keep])
+      this.#outbox(holder).reclaims.push([account.id, keep])
     }
-    ask.recalled = true
-    return ask.patient || account.recalls.size > 0
+    ask.reclaimed = true
+    return ask.blocking || account.reclaims.size > 0
   }
 
-  #calm(account: Account): void {
+  #endReclaims(account: Account): void {
     if (account.told.size === 0 || account.pending.length > 0) return
-    if (account.kind === 'places') for (const holder of account.told.keys()) this.#outbox(holder).calms.push(account.id)
+    if (account.kind === 'concurrency')
+      for (const holder of account.told.keys()) this.#outbox(holder).reclaimsOver.push(account.id)
     account.told.clear()
   }
 
   #outbox(holder: string): Outbox {
     let outbox = this.#outboxes.get(holder)
     if (outbox === undefined) {
-      outbox = { sequence: null, states: [], grants: [], recalls: [], calms: [] }
+      outbox = { sequence: null, states: [], grants: [], reclaims: [], reclaimsOver: [] }
       this.#outboxes.set(holder, outbox)
     }
     return outbox

@@ -1,5 +1,7 @@
 import type { AllowanceKind, LeaseAsk, LeaseRequest } from '../../shared/core/allowance.ts'
 
+/** What Redis calls the kinds: machines of several versions share its values. */
+const STORED_KINDS = { rate: 'window', concurrency: 'places', budget: 'budget' } as const
 /** Charges of acknowledged calls are kept this long: a Redis that failed over may have lost them. */
 const REMEMBERED_MS = 15_000
 
@@ -14,7 +16,7 @@ export interface ExchangeReply {
   readonly retryAtMs: number
   /** Null: nobody else needs any. */
   readonly keep: number | null
-  readonly calm: boolean
+  readonly reclaimOver: boolean
   readonly waiting: boolean
   /** Of a budget: all that the writer has used of it. */
   readonly charged: number
@@ -27,8 +29,8 @@ export interface ExchangeReply {
 interface Flight {
   readonly sequence: number
   readonly call: Record<string, unknown>
-  /** By cell of Redis: what the call books. */
-  readonly charges: ReadonlyArray<readonly [cell: number, amount: number]>
+  /** By bucket of Redis: what the call books. */
+  readonly charges: ReadonlyArray<readonly [bucket: number, amount: number]>
   /** Requests of the holder that are acknowledged with it. */
   readonly requests: readonly number[]
   /** Which time it was that the holder had said what it holds. */
@@ -47,7 +49,7 @@ export interface CallFrame {
   readonly resumption: number
   /** The journal of the holder. */
   readonly writer: string
-  readonly toRedisCell: (cell: number) => number
+  readonly toRedisBucket: (bucket: number) => number
 }
 
 /**
@@ -59,18 +61,18 @@ export class LeaseUnit {
   /** What Redis calls it. */
   readonly holder: string
   readonly allowance: string
-  kind: AllowanceKind = 'window'
+  kind: AllowanceKind = 'rate'
   limit: number | null = null
   held = 0
   /** An ask of the holder stands. */
-  waiting: 'patient' | 'impatient' | null = null
+  waiting: 'blocking' | 'short' | null = null
   answeredMs = 0
   flight: Flight | null = null
   #acknowledged = 0
-  /** By cell of this machine. */
-  #charges = new Map<number, [drawn: number, correction: number]>()
+  /** By bucket of this machine. */
+  #charges = new Map<number, [consumed: number, correction: number]>()
   #returned = 0
-  #recalled = false
+  #reclaimed = false
   #cancelled = false
   #ask: LeaseAsk | null = null
   #resumed: {
@@ -98,11 +100,11 @@ export class LeaseUnit {
     return this.#gone
   }
 
-  charge([, cell, drawn, correction]: LeaseRequest['charges'][number]): void {
-    const charge = this.#charges.get(cell)
-    if (charge === undefined) this.#charges.set(cell, [drawn, correction])
+  charge([, bucket, consumed, correction]: LeaseRequest['charges'][number]): void {
+    const charge = this.#charges.get(bucket)
+    if (charge === undefined) this.#charges.set(bucket, [consumed, correction])
     else {
-      charge[0] += drawn
+      charge[0] += consumed
       charge[1] += correction
     }
   }
@@ -116,8 +118,8 @@ export class LeaseUnit {
     this.#returned += amount
   }
 
-  recalled(): void {
-    this.#recalled = true
+  reclaimed(): void {
+    this.#reclaimed = true
   }
 
   cancel(): void {
@@ -145,18 +147,18 @@ export class LeaseUnit {
    * it used of a budget is all of it, those corrections included. `isWhole`: what it drew is all known, and Redis need not take for
    * used what is not held any more.
    */
-  resume(held: number, used: ReadonlyArray<readonly [cell: number, amount: number]>, isWhole = false): void {
+  resume(held: number, used: ReadonlyArray<readonly [bucket: number, amount: number]>, isWhole = false): void {
     this.silence()
     this.#returned = 0
-    this.#recalled = false
+    this.#reclaimed = false
     this.#cancelled = false
     if (this.kind === 'budget' && used.length > 0) this.#charges.clear()
-    let drawn = 0
+    let consumed = 0
     for (const charge of this.#charges.values()) {
-      if (isWhole) drawn += charge[0]
+      if (isWhole) consumed += charge[0]
       else charge[0] = 0
     }
-    this.#resumed = { held: held + drawn, used, isWhole }
+    this.#resumed = { held: held + consumed, used, isWhole }
   }
 
   /** Redis has lost what it was told, and the holder will tell everything. */
@@ -221,37 +223,43 @@ export class LeaseUnit {
   }
 
   get #hasNews(): boolean {
-    const says = this.#recalled || this.#cancelled || this.#gone || this.#ask !== null || this.#resumed !== null
+    const says = this.#reclaimed || this.#cancelled || this.#gone || this.#ask !== null || this.#resumed !== null
     if (this.#settled !== null || this.#heard) return true
     return says || this.#charges.size > 0 || this.#returned > 0 || this.#requests.length > 0
   }
 
-  #nextCall({ sequence, resumption, writer, toRedisCell }: CallFrame): Flight {
-    const cellOf = (cell: number): number => (this.kind === 'budget' ? 0 : toRedisCell(cell))
-    const charges = [...this.#charges].map(([cell, [drawn, correction]]) => [cellOf(cell), drawn, correction])
+  #nextCall({ sequence, resumption, writer, toRedisBucket }: CallFrame): Flight {
+    const bucketFor = (bucket: number): number => (this.kind === 'budget' ? 0 : toRedisBucket(bucket))
+    const charges = [...this.#charges].map(([bucket, [consumed, correction]]) => [
+      bucketFor(bucket),
+      consumed,
+      correction,
+    ])
     const resumed = this.#resumed
-    const used = resumed?.used.map(([cell, amount]) => [cellOf(cell), amount] as const) ?? []
+    const used = resumed?.used.map(([bucket, amount]) => [bucketFor(bucket), amount] as const) ?? []
     const ask = this.#ask
     const call = {
       A: this.allowance,
       h: this.holder,
       s: sequence,
       b: this.#acknowledged,
-      k: this.kind,
+      k: STORED_KINDS[this.kind],
       w: writer,
       ...(this.limit === null ? {} : { l: this.limit }),
       ...(charges.length > 0 ? { c: charges } : {}),
       ...(this.#returned > 0 ? { r: this.#returned } : {}),
-      ...(this.#recalled ? { R: true } : {}),
+      ...(this.#reclaimed ? { R: true } : {}),
       ...(this.#cancelled ? { x: true } : {}),
-      ...(ask === null ? {} : { a: { n: ask.need, w: ask.wanted, t: ask.patient } }),
+      ...(ask === null ? {} : { a: { n: ask.need, w: ask.wanted, t: ask.blocking } }),
       ...(resumed === null ? {} : { S: { h: resumed.held, u: used, k: resumed.isWhole } }),
       ...(this.#gone ? { G: true } : {}),
       ...(this.#heard ? { m: true } : {}),
       ...(this.#settled === null ? {} : { B: this.#settled.amounts, L: this.#settled.living }),
     }
-    if (ask !== null) this.waiting = ask.patient ? 'patient' : 'impatient'
-    const booked = charges.map(([cell, drawn, correction]) => [cell ?? 0, (drawn ?? 0) + (correction ?? 0)] as const)
+    if (ask !== null) this.waiting = ask.blocking ? 'blocking' : 'short'
+    const booked = charges.map(
+      ([bucket, consumed, correction]) => [bucket ?? 0, (consumed ?? 0) + (correction ?? 0)] as const,
+    )
     const flight = {
       sequence,
       call,
@@ -262,7 +270,7 @@ export class LeaseUnit {
     }
     this.#charges = new Map()
     this.#returned = 0
-    this.#recalled = false
+    this.#reclaimed = false
     this.#cancelled = false
     this.#ask = null
     this.#resumed = null

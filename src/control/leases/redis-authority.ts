@@ -66,7 +66,7 @@ const PROBE_MAX_MS = 1_000
 const RENEW_MS = 5_000
 const RENEW_EVERY_MS = 1_000
 const FORGET_MS = 10_000
-const POLL_MS = { patient: 500, impatient: 100 } as const
+const POLL_MS = { blocking: 500, short: 100 } as const
 const RESUME_GRACE_MS = 2_000
 
 /**
@@ -76,7 +76,7 @@ const RESUME_GRACE_MS = 2_000
  */
 export class RedisAuthority implements Authority {
   readonly #options: RedisAuthorityOptions
-  readonly #buckets: Shards
+  readonly #shards: Shards
   readonly #clocks = new ClockOffset()
   readonly #holders = new Map<string, Holder>()
   readonly #dirty = new Set<LeaseUnit>()
@@ -113,7 +113,7 @@ export class RedisAuthority implements Authority {
 
   constructor(options: RedisAuthorityOptions) {
     this.#options = options
-    this.#buckets = new Shards(options.prefix)
+    this.#shards = new Shards(options.prefix)
     this.#purges = !options.isRestart
     this.#crowds = new Crowds({
       reply: options.reply,
@@ -133,10 +133,10 @@ export class RedisAuthority implements Authority {
 
   /** Redis is there and hands out leases. */
   get isServing(): boolean {
-    return this.#state === 'here' && this.#clocks.toLocalMs(this.#buckets.opensAtMs) <= this.#options.clock.now()
+    return this.#state === 'here' && this.#clocks.toLocalMs(this.#shards.opensAtMs) <= this.#options.clock.now()
   }
 
-  resume(name: string, { writer, holdings, crowded = [], isWhole = false }: LeaseResume): void {
+  resume(name: string, { writer, leases, crowded = [], isWhole = false }: LeaseResume): void {
     const holder = this.#holder(name)
     holder.writer = writer
     if (!this.#living.has(writer)) this.#writers += 1
@@ -146,7 +146,7 @@ export class RedisAuthority implements Authority {
     holder.resumption += 1
     holder.epoch = this.#epoch
     const told = new Set<string>()
-    for (const { allowance, kind, limit, held, used } of holdings) {
+    for (const { allowance, kind, limit, held, used } of leases) {
       const unit = this.#unit(holder, allowance)
       unit.kind = kind
       unit.limit = limit
@@ -180,7 +180,7 @@ export class RedisAuthority implements Authority {
     this.#crowds.heard(name, request.heard ?? [])
     if (request.heard !== undefined) this.#tellHeard()
     if (holder.generation === this.#generation && this.#state === 'here') {
-      for (const allowance of request.recalled) touch(allowance).recalled()
+      for (const allowance of request.reclaimed) touch(allowance).reclaimed()
       for (const allowance of request.cancels) touch(allowance).cancel()
       for (const ask of request.asks) touch(ask.allowance).ask(ask)
       const charged = new Set(request.charges.map(([allowance]) => allowance))
@@ -331,7 +331,7 @@ export class RedisAuthority implements Authority {
 
   /** Redis waits for this machine, which has told everything since it spoke last. */
   #isOpenedByTelling(nowMs: number): boolean {
-    if (this.#saidTold || this.#clocks.toLocalMs(this.#buckets.opensAtMs) <= nowMs) return false
+    if (this.#saidTold || this.#clocks.toLocalMs(this.#shards.opensAtMs) <= nowMs) return false
     return this.#hasTold
   }
 
@@ -341,7 +341,7 @@ export class RedisAuthority implements Authority {
     this.#beatAtMs = nowMs + (this.#state === 'here' ? HEARTBEAT_MS : this.#probeMs)
     const hasTold = this.#hasTold
     this.#saidTold = hasTold
-    const touches = this.#buckets.touches(this.#nowArgument(), randomUUID(), this.#options.node, hasTold)
+    const touches = this.#shards.touches(this.#nowArgument(), randomUUID(), this.#options.node, hasTold)
     const calls = [...touches, this.#heartbeat(this.#options.fronts())]
     try {
       const answers = await this.#options.runner.run(calls)
@@ -364,7 +364,7 @@ export class RedisAuthority implements Authority {
   }
 
   #alive(answers: readonly unknown[], sentMs: number): void {
-    const { lost, redisNowMs } = this.#buckets.learn(answers.slice(0, -1))
+    const { lost, redisNowMs } = this.#shards.learn(answers.slice(0, -1))
     this.#clocks.observe(sentMs, this.#options.clock.now(), redisNowMs)
     const [, count, ...nodes] = String(answers.at(-1)).split(' ')
     const fronts = Number(count ?? 0)
@@ -380,11 +380,11 @@ export class RedisAuthority implements Authority {
   }
 
   #return(lost: ReadonlySet<number>): void {
-    this.#epoch = this.#buckets.epoch
+    this.#epoch = this.#shards.epoch
     this.#probeMs = PROBE_MS
     for (const holder of [...this.#holders.values()]) {
       for (const unit of [...holder.units.values()]) {
-        if (!lost.has(this.#buckets.of(unit.allowance))) continue
+        if (!lost.has(this.#shards.of(unit.allowance))) continue
         unit.forget()
         if (unit.isGone) this.#drop(unit)
       }
@@ -483,12 +483,12 @@ export class RedisAuthority implements Authority {
       sequence: this.#sequence,
       resumption: holder?.resumption ?? 0,
       writer: this.#writerName(holder?.writer ?? unit.name),
-      toRedisCell: (cell) => this.#clocks.toRedisCell(cell),
+      toRedisBucket: (bucket) => this.#clocks.toRedisBucket(bucket),
     })
     if (unit.waiting !== null) this.#waiting.add(unit)
     const { node, incarnation, prefix } = this.#options
     const frame = {
-      e: this.#buckets.epochOf(this.#buckets.of(unit.allowance)),
+      e: this.#shards.epochOf(this.#shards.of(unit.allowance)),
       N: this.holders,
       M: this.#nodes,
       n: node,
@@ -497,7 +497,7 @@ export class RedisAuthority implements Authority {
     }
     return {
       script: SCRIPTS.exchange,
-      keys: this.#buckets.keysOf(unit.allowance),
+      keys: this.#shards.keysOf(unit.allowance),
       args: [this.#nowArgument(), freshEpoch, JSON.stringify({ ...call, ...frame }), `${prefix}:poke:`],
     }
   }

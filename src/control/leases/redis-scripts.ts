@@ -1,8 +1,8 @@
-import { CELL_MS, WINDOW_CELLS } from '../../shared/core/allowance.ts'
+import { BUCKET_MS, WINDOW_BUCKETS } from '../../shared/core/allowance.ts'
 
 /**
  * What the Redis authority runs inside Redis. One allowance is one value, packed, together with what makes a call idempotent: the
- * number and the reply of the last call of every holder. Allowances are spread over buckets; a bucket's own key tells whether Redis
+ * number and the reply of the last call of every holder. Allowances are spread over shards; a shard's own key tells whether Redis
  * still has what was written to it (its epoch) and since when it has been served without a break.
  *
  * Every script takes the time in milliseconds as its first argument, or an empty string for Redis's own clock.
@@ -10,24 +10,24 @@ import { CELL_MS, WINDOW_CELLS } from '../../shared/core/allowance.ts'
 
 /** How long a holder that says nothing keeps what it holds. */
 export const LEASE_TTL_MS = 30_000
-/** After a bucket was lost, or nobody could reach it for a while, holders have this long to say what they hold. */
+/** After a shard was lost, or nobody could reach it for a while, holders have this long to say what they hold. */
 export const REOPEN_MS = 2_000
-/** A bucket that nobody touched for so long was out of reach. */
+/** A shard that nobody touched for so long was out of reach. */
 const SILENCE_MS = 1_000
 /** After so long fronts take what they have not said before, and machines may have begun that nobody knows. */
 const LONG_MS = 60_000
 /** A machine that was silent for so long has lost its processes or its line: others do not wait for it. */
 const ABSENT_MS = 6_000
 /** An ask that waits for what others hand back is answered within this. */
-const RECALL_PATIENCE_MS = 400
+const RECLAIM_WAIT_MS = 400
 /** So much of an allowance that is crowded is left again, and half of it can be set aside as before. */
 const ROOMY_PART = 0.6
 /** An ask that its holder does not look after any more. */
 const ASK_TTL_MS = 3_000
-/** A charge may be booked this much too early: cells leave the window this much later. */
+/** A charge may be booked this much too early: buckets leave the window this much later. */
 export const CLOCK_SLACK_MS = 50
 /** A charge of a clock that is ahead is booked at most this far in the future. */
-const AHEAD_CELLS = 8
+const AHEAD_BUCKETS = 8
 /** Longer than anything in an account matters; of a budget longer than any request, since the database learns of those last. */
 const ACCOUNT_TTL_MS = 120_000
 const BUDGET_TTL_MS = 26 * 3_600_000
@@ -44,7 +44,7 @@ local function num(x) return string.format('%.17g', x) end
 
 -- Its epoch, when it opens, and when it closed last. The machines that were there before it closed stand in it, each with the last
 -- closing of which its fronts have said everything: it opens early when that is this one for all of them.
-local function openBucket(key, fresh, node, told)
+local function openShard(key, fresh, node, told)
   local raw = redis.call('GET', key)
   local epoch, closed, opens, touched, isEarly, seen = fresh, now, now + ${REOPEN_MS}, now, false, {}
   if raw then
@@ -71,11 +71,11 @@ end
 `
 
 /**
- * KEYS: bucket. ARGV: time, epoch of a new bucket, node, and of which closing its fronts have said everything. Answers epoch, when it opens,
+ * KEYS: shard. ARGV: time, epoch of a new shard, node, and of which closing its fronts have said everything. Answers epoch, when it opens,
  * now, which closing was the last.
  */
 export const TOUCH_SCRIPT = `${PRELUDE}
-local epoch, opens, closed = openBucket(KEYS[1], ARGV[2], ARGV[3], tonumber(ARGV[4]))
+local epoch, opens, closed = openShard(KEYS[1], ARGV[2], ARGV[3], tonumber(ARGV[4]))
 return epoch .. ' ' .. num(opens) .. ' ' .. num(now) .. ' ' .. num(closed)
 `
 
@@ -108,12 +108,12 @@ return nodes .. ' ' .. fronts .. table.concat(present)
 `
 
 /**
- * KEYS: account, bucket. ARGV: time, epoch of a new bucket, the call as JSON, prefix of the channels on which nodes are poked.
+ * KEYS: account, shard. ARGV: time, epoch of a new shard, the call as JSON, prefix of the channels on which nodes are poked.
  * Answers a list: the reply, then (when the time was given) the pokes that would have been published.
  */
 export const EXCHANGE_SCRIPT = `${PRELUDE}
 local c = cjson.decode(ARGV[3])
-local epoch, opens, closed = openBucket(KEYS[2], ARGV[2])
+local epoch, opens, closed = openShard(KEYS[2], ARGV[2])
 if c.e ~= epoch then return { 'epoch ' .. epoch .. ' ' .. num(now) } end
 local raw = redis.call('GET', KEYS[1])
 local a = raw and cmsgpack.unpack(raw)
@@ -130,13 +130,13 @@ end
 
 local isWindow, isBudget = a.k == 'window', a.k == 'budget'
 if isBudget then a.u = a.u or {} end
-local cell = math.floor(now / ${CELL_MS})
-local eldest = math.floor((now - ${CLOCK_SLACK_MS}) / ${CELL_MS}) - ${WINDOW_CELLS}
+local bucket = math.floor(now / ${BUCKET_MS})
+local eldest = math.floor((now - ${CLOCK_SLACK_MS}) / ${BUCKET_MS}) - ${WINDOW_BUCKETS}
 for s in pairs(a.w) do if s < eldest then a.w[s] = nil end end
 local function charge(s, amount, writer)
   if isBudget and writer then a.u[writer] = math.max(0, (a.u[writer] or 0) + amount) end
   if not isWindow or s < eldest or amount == 0 then return end
-  if s > cell + ${AHEAD_CELLS} then s = cell + ${AHEAD_CELLS} end
+  if s > bucket + ${AHEAD_BUCKETS} then s = bucket + ${AHEAD_BUCKETS} end
   local after = math.max(0, (a.w[s] or 0) + amount)
   a.w[s] = after > 0 and after or nil
 end
@@ -150,7 +150,7 @@ local function left()
   for _, x in pairs(a.h) do sum = sum - x.v end
   return sum
 end
-local function leavesAt(s) return (s + ${WINDOW_CELLS + 1}) * ${CELL_MS} + ${CLOCK_SLACK_MS} end
+local function leavesAt(s) return (s + ${WINDOW_BUCKETS + 1}) * ${BUCKET_MS} + ${CLOCK_SLACK_MS} end
 local function dropAsks(match)
   local kept = {}
   for _, ask in ipairs(a.p) do if not match(ask) then kept[#kept + 1] = ask end end
@@ -170,9 +170,9 @@ for holder, x in pairs(a.h) do
       local incarnation = tonumber(string.match(holder, '^[^/]*/(%d+)/'))
       older = incarnation ~= nil and incarnation < c.i
     end
-    if older then forget(holder, cell)
+    if older then forget(holder, bucket)
     -- A holder uses nothing any more when its lease ends.
-    elseif expires and now > x.x then forget(holder, math.floor(x.x / ${CELL_MS})) end
+    elseif expires and now > x.x then forget(holder, math.floor(x.x / ${BUCKET_MS})) end
   end
 end
 dropAsks(function(ask) return now > ask.x end)
@@ -198,7 +198,7 @@ if c.f then
   for _, x in ipairs(c.f.c) do charge(x[1], x[2], c.w) end
 end
 if c.S then
-  if isWindow and not c.S.k then charge(cell, math.max(0, me.v - c.S.h)) end
+  if isWindow and not c.S.k then charge(bucket, math.max(0, me.v - c.S.h)) end
   me.v = c.S.h
   me.r, me.t, me.d, me.c = nil, nil, nil, nil
   if isBudget then
@@ -223,7 +223,7 @@ if c.r then me.v = math.max(0, me.v - c.r) end
 if c.R then me.r = nil end
 if c.x or c.a then dropAsks(function(ask) return ask.o == c.h end) end
 if c.a then a.p[#a.p + 1] = { o = c.h, n = c.a.n, w = c.a.w, t = c.a.t } end
-if c.G then forget(c.h, cell) end
+if c.G then forget(c.h, bucket) end
 
 local pokes = {}
 local function poke(holder) pokes[#pokes + 1] = holder end
@@ -245,7 +245,7 @@ local function announce()
     if a.m[node] ~= generation then poke(node .. '/*') end
   end
 end
-local function recallsOpen()
+local function reclaimsOpen()
   for _, x in pairs(a.h) do if x.r then return true end end
   return false
 end
@@ -305,14 +305,14 @@ if mine then
         end
       end
       mine.r = mine.r or now
-      if not mine.t and not (recallsOpen() and now - mine.r < ${RECALL_PATIENCE_MS}) then
+      if not mine.t and not (reclaimsOpen() and now - mine.r < ${RECLAIM_WAIT_MS}) then
         outcome = 2
         retryAt = now
         if isWindow and mine.n <= a.l then
-          local total, cells = used(), {}
-          for s in pairs(a.w) do cells[#cells + 1] = s end
-          table.sort(cells)
-          for _, s in ipairs(cells) do
+          local total, buckets = used(), {}
+          for s in pairs(a.w) do buckets[#buckets + 1] = s end
+          table.sort(buckets)
+          for _, s in ipairs(buckets) do
             if total + mine.n <= a.l then break end
             total = total - a.w[s]
             retryAt = leavesAt(s)
@@ -344,11 +344,11 @@ end
 
 -- Who may be served now, or has waited in vain, is told to look.
 if isOpen then
-  local room, recalls = left() - aside(), recallsOpen()
+  local room, reclaims = left() - aside(), reclaimsOpen()
   for _, ask in ipairs(a.p) do
     if ask.o ~= c.h then
       local fits = ask.n <= room
-      if not ask.k and (fits or (not ask.t and ask.r and not recalls)) then
+      if not ask.k and (fits or (not ask.t and ask.r and not reclaims)) then
         ask.k = true
         poke(ask.o)
       end

@@ -3,9 +3,9 @@ import type { RedisCall } from '../store/redis-connection.ts'
 import { SCRIPTS } from './script-runner.ts'
 
 /** Allowances are spread over so many hash tags, and with them over the masters of a cluster. */
-const BUCKETS = 64
+const SHARDS = 64
 
-/** What is known of the buckets: whether Redis still has what was written to them. */
+/** What is known of the shards: whether Redis still has what was written to them. */
 export class Shards {
   readonly #prefix: string
   readonly #epochs: string[] = []
@@ -20,16 +20,16 @@ export class Shards {
   of(allowance: string): number {
     let hash = 2_166_136_261
     for (let i = 0; i < allowance.length; i++) hash = Math.imul(hash ^ allowance.charCodeAt(i), 16_777_619)
-    return (hash >>> 0) % BUCKETS
+    return (hash >>> 0) % SHARDS
   }
 
-  keysOf(allowance: string): readonly [account: string, bucket: string] {
-    const bucket = this.of(allowance)
-    return [`${this.#tag(bucket)}:${allowance}`, this.#tag(bucket)]
+  keysOf(allowance: string): readonly [account: string, shard: string] {
+    const shard = this.of(allowance)
+    return [`${this.#tag(shard)}:${allowance}`, this.#tag(shard)]
   }
 
-  epochOf(bucket: number): string {
-    return this.#epochs[bucket] ?? ''
+  epochOf(shard: number): string {
+    return this.#epochs[shard] ?? ''
   }
 
   /** Latest moment of Redis's clock at which one of them begins to serve. */
@@ -39,23 +39,23 @@ export class Shards {
 
   /** @param hasTold the fronts of this machine have said what they did before each closing that is known */
   touches(nowArgument: string, freshEpoch: string, node: string, hasTold: boolean): RedisCall[] {
-    return Array.from({ length: BUCKETS }, (_, bucket) => ({
+    return Array.from({ length: SHARDS }, (_, shard) => ({
       script: SCRIPTS.touch,
-      keys: [this.#tag(bucket)],
-      args: [nowArgument, freshEpoch, node, hasTold ? (this.#closed[bucket] ?? '') : ''],
+      keys: [this.#tag(shard)],
+      args: [nowArgument, freshEpoch, node, hasTold ? (this.#closed[shard] ?? '') : ''],
     }))
   }
 
-  /** Takes in the answers to `touches`; tells which buckets had been lost. */
+  /** Takes in the answers to `touches`; tells which shards had been lost. */
   learn(answers: readonly unknown[]): { readonly lost: ReadonlySet<number>; readonly redisNowMs: number } {
     const lost = new Set<number>()
     let redisNowMs = 0
     this.#opensAtMs = 0
-    for (const [bucket, answer] of answers.entries()) {
+    for (const [shard, answer] of answers.entries()) {
       const [epoch = '', opensAt, now, closed = ''] = String(answer).split(' ')
-      if (this.#epochs[bucket] !== epoch) lost.add(bucket)
-      this.#epochs[bucket] = epoch
-      this.#closed[bucket] = closed
+      if (this.#epochs[shard] !== epoch) lost.add(shard)
+      this.#epochs[shard] = epoch
+      this.#closed[shard] = closed
       this.#opensAtMs = Math.max(this.#opensAtMs, Number(opensAt))
       redisNowMs = Math.max(redisNowMs, Number(now))
     }
@@ -67,7 +67,7 @@ export class Shards {
     return createHash('sha256').update(this.#epochs.join(' ')).digest('base64url').slice(0, 22)
   }
 
-  #tag(bucket: number): string {
-    return `${this.#prefix}:{${bucket}}`
+  #tag(shard: number): string {
+    return `${this.#prefix}:{${shard}}`
   }
 }

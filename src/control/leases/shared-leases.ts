@@ -8,7 +8,7 @@ import { RedisAuthority } from './redis-authority.ts'
 import type { RedisAuthorityOptions } from './redis-authority.ts'
 
 const TICK_MS = 50
-const READY_PATIENCE_MS = 4_000
+const READY_WAIT_MS = 4_000
 
 export interface SharedLeasesOptions extends Omit<RedisAuthorityOptions, 'runner' | 'soon' | 'redisClock'> {
   readonly address: RedisConnectionOptions['address']
@@ -51,7 +51,7 @@ export class SharedLeases {
 
   /** Resolves when leases can be had, or Redis has been given the time to come. */
   async ready(): Promise<void> {
-    const endMs = Date.now() + READY_PATIENCE_MS
+    const endMs = Date.now() + READY_WAIT_MS
     while (!this.authority.isServing && Date.now() < endMs) await elapsed(TICK_MS)
   }
 

@@ -3,26 +3,31 @@ import type { GatewayError } from '../../shared/core/errors.ts'
 import { monthAt } from '../../shared/core/month.ts'
 import type { Principal } from '../../shared/core/principal.ts'
 import type { RateLimitState, Reservation } from '../../shared/core/request-context.ts'
-import { cellOf } from '../../shared/core/allowance.ts'
-import type { LeasedLimit, Refusal, Taken } from './leased-limit.ts'
+import { bucketOf } from '../../shared/core/allowance.ts'
+import type { AllowanceKind } from '../../shared/core/allowance.ts'
+import type { Refusal, Taken } from './leased-limit.ts'
+import type { LeasedRate } from './leased-rate.ts'
 import type { LeaseBook } from './lease-book.ts'
 import { Limit } from './limit.ts'
+import type { LimitTerms } from './limit.ts'
 import { budgetRefusal, limitRefusal } from './refusals.ts'
 
 /** Every limit that a caller is under, the cheapest to refuse by first. */
 interface Chain {
   readonly principal: Principal
-  readonly places: readonly Limit[]
-  readonly requests: readonly Limit[]
-  readonly tokens: readonly Limit[]
+  readonly concurrency: ReadonlyArray<Limit<'concurrency'>>
+  readonly requests: ReadonlyArray<Limit<'rate'>>
+  readonly tokens: ReadonlyArray<Limit<'rate'>>
   /** Of one month. */
-  readonly budgets: readonly Limit[]
+  readonly budgets: ReadonlyArray<Limit<'budget'>>
   /** When another month begins, Unix milliseconds; Infinity where there are no budgets. */
   readonly untilMs: number
   /** How long its requests take, smoothed: tells when a place will be free. */
   meanDurationMs: number
   lastUsedMs: number
 }
+
+type AmountLimit = Limit<'rate'> | Limit<'budget'>
 
 /** A chain unused for this long is made anew when it is needed. */
 const IDLE_MS = 120_000
@@ -47,13 +52,13 @@ export class Admissions {
    */
   admit(principal: Principal, nowMs: number): Admission | Promise<Admission> {
     const chain = this.#chainOf(principal, nowMs)
-    const limits = [...chain.places, ...chain.requests]
+    const limits = [...chain.concurrency, ...chain.requests]
     for (let at = 0; at < limits.length; at++) {
       const limit = limits[at] as Limit
-      const taken = limit.holding.take(1, nowMs)
+      const taken = limit.lease.take(1, nowMs)
       if (taken === 'taken') continue
       if (taken === 'ask') return this.#admitAsking(chain, limits, at, nowMs)
-      for (const { holding } of limits.slice(0, at)) holding.undo(1, cellOf(nowMs))
+      for (const { lease } of limits.slice(0, at)) lease.undo(1, bucketOf(nowMs))
       throw limitRefusal(limit, chain.meanDurationMs, taken, nowMs)
     }
     return new Admission(chain, nowMs, this.#book)
@@ -66,15 +71,15 @@ export class Admissions {
 
   async #admitAsking(chain: Chain, limits: readonly Limit[], from: number, nowMs: number): Promise<Admission> {
     // All are asked for in one message: what comes next will be there when it is needed.
-    for (const { holding } of [...limits.slice(from), ...chain.tokens, ...chain.budgets]) holding.askFor(1)
-    const taken: Taken[] = limits.slice(0, from).map(() => ({ cell: cellOf(nowMs) }))
+    for (const { lease } of [...limits.slice(from), ...chain.tokens, ...chain.budgets]) lease.askFor(1)
+    const taken: Taken[] = limits.slice(0, from).map(() => ({ bucket: bucketOf(nowMs) }))
     for (const limit of limits.slice(from)) {
-      const result = await limit.holding.obtain(1, this.#book.clock.now())
-      if ('cell' in result) {
+      const result = await limit.lease.obtain(1, this.#book.clock.now())
+      if ('bucket' in result) {
         taken.push(result)
         continue
       }
-      for (const [at, { cell }] of taken.entries()) limits[at]?.holding.undo(1, cell)
+      for (const [at, { bucket }] of taken.entries()) limits[at]?.lease.undo(1, bucket)
       throw limitRefusal(limit, chain.meanDurationMs, result, this.#book.clock.now())
     }
     return new Admission(chain, nowMs, this.#book)
@@ -98,20 +103,22 @@ export class Admissions {
       { owner: 'user', id: key.userId, limits: userLimits },
       { owner: 'enterprise', id: key.enterpriseId, limits: enterpriseLimits },
     ] as const
-    const of = (field: 'concurrency' | 'requestsPerMinute' | 'tokensPerMinute'): Limit[] =>
+    const of = <K extends AllowanceKind>(
+      kind: K,
+      measure: LimitTerms<K>['measure'],
+      field: 'concurrency' | 'requestsPerMinute' | 'tokensPerMinute',
+    ): Array<Limit<K>> =>
       groups.flatMap(({ owner, id, limits: of }) => {
         const limit = of?.[field] ?? null
         if (id === null || limit === null) return []
         const allowance = `${owner === 'API key' ? 'key' : owner}:${id}:${field}`
-        const kind = field === 'concurrency' ? 'places' : 'window'
-        const measure = field === 'tokensPerMinute' ? 'tokens' : 'requests'
         return [new Limit(this.#book, { owner, measure, allowance, kind, limit })]
       })
     return {
       principal,
-      places: of('concurrency'),
-      requests: of('requestsPerMinute'),
-      tokens: of('tokensPerMinute'),
+      concurrency: of('concurrency', 'requests', 'concurrency'),
+      requests: of('rate', 'requests', 'requestsPerMinute'),
+      tokens: of('rate', 'tokens', 'tokensPerMinute'),
       ...this.#budgetsOf(principal, nowMs),
       meanDurationMs,
       lastUsedMs: 0,
@@ -143,7 +150,7 @@ export class Admission implements Reservation {
   readonly #chain: Chain
   readonly #book: LeaseBook
   readonly #admittedMs: number
-  #reserved: Array<{ readonly limit: Limit; readonly cell: number; readonly amount: number }> = []
+  #reserved: Array<{ readonly limit: AmountLimit; readonly bucket: number; readonly amount: number }> = []
   #open = true
 
   constructor(chain: Chain, admittedMs: number, book: LeaseBook) {
@@ -163,10 +170,10 @@ export class Admission implements Reservation {
     for (let at = 0; at < count; at++) {
       const limit = this.#limitAt(at)
       const amount = amountOf(limit, tokens, costMicro)
-      const taken = limit.holding.take(amount, nowMs)
+      const taken = limit.lease.take(amount, nowMs)
       if (taken === 'ask') return this.#reserveAsking(tokens, costMicro, at)
       if (taken !== 'taken') throw this.#refusal(limit, taken, nowMs, amount)
-      this.#reserved.push({ limit, cell: cellOf(nowMs), amount })
+      this.#reserved.push({ limit, bucket: bucketOf(nowMs), amount })
     }
     return undefined
   }
@@ -175,10 +182,10 @@ export class Admission implements Reservation {
     if (!this.#open) return
     this.#open = false
     const chain = this.#chain
-    for (const { holding } of chain.places) holding.give(false)
+    for (const { lease } of chain.concurrency) lease.give(false)
     chain.meanDurationMs += (nowMs - this.#admittedMs - chain.meanDurationMs) * DURATION_SMOOTHING
-    for (const { limit, cell, amount } of this.#reserved) {
-      limit.holding.correct(cell, (limit.measure === 'tokens' ? actualTokens : costMicro) - amount)
+    for (const { limit, bucket, amount } of this.#reserved) {
+      limit.lease.correct(bucket, (limit.measure === 'tokens' ? actualTokens : costMicro) - amount)
     }
   }
 
@@ -187,32 +194,32 @@ export class Admission implements Reservation {
     // All are asked for in one message.
     for (let at = from; at < count; at++) {
       const limit = this.#limitAt(at)
-      limit.holding.askFor(amountOf(limit, tokens, costMicro))
+      limit.lease.askFor(amountOf(limit, tokens, costMicro))
     }
     for (let at = from; at < count; at++) {
       const limit = this.#limitAt(at)
       const amount = amountOf(limit, tokens, costMicro)
-      const result = await limit.holding.obtain(amount, this.#book.clock.now())
-      if (!('cell' in result)) throw this.#refusal(limit, result, this.#book.clock.now(), amount)
-      this.#reserved.push({ limit, cell: result.cell, amount })
+      const result = await limit.lease.obtain(amount, this.#book.clock.now())
+      if (!('bucket' in result)) throw this.#refusal(limit, result, this.#book.clock.now(), amount)
+      this.#reserved.push({ limit, bucket: result.bucket, amount })
     }
   }
 
-  #limitAt(at: number): Limit {
+  #limitAt(at: number): AmountLimit {
     const { tokens, budgets } = this.#chain
-    return (at < tokens.length ? tokens[at] : budgets[at - tokens.length]) as Limit
+    return (at < tokens.length ? tokens[at] : budgets[at - tokens.length]) as AmountLimit
   }
 
   #refusal(limit: Limit, refusal: Refusal, nowMs: number, amount: number): GatewayError {
-    return limit.holding.kind === 'budget'
+    return limit.lease.kind === 'budget'
       ? budgetRefusal(limit, refusal, { amount, renewedMs: this.#chain.untilMs, nowMs })
       : limitRefusal(limit, this.#chain.meanDurationMs, refusal, nowMs, amount)
   }
 }
 
-function amountOf({ holding, measure }: Limit, tokens: number, costMicro: number): number {
+function amountOf({ lease, measure }: AmountLimit, tokens: number, costMicro: number): number {
   const amount = measure === 'tokens' ? tokens : costMicro
-  return holding.kind === 'budget' ? amount : Math.min(amount, holding.limit)
+  return lease.kind === 'budget' ? amount : Math.min(amount, lease.limit)
 }
 
 function stateOf({ requests, tokens }: Chain, nowMs: number): RateLimitState {
@@ -228,8 +235,8 @@ function stateOf({ requests, tokens }: Chain, nowMs: number): RateLimitState {
   }
 }
 
-function tightest(limits: readonly Limit[], nowMs: number): LeasedLimit | undefined {
-  const [first, ...others] = limits.map(({ holding }) => holding)
+function tightest(limits: ReadonlyArray<Limit<'rate'>>, nowMs: number): LeasedRate | undefined {
+  const [first, ...others] = limits.map(({ lease }) => lease)
   if (first === undefined) return undefined
   return others.reduce((best, one) => (one.remaining(nowMs) < best.remaining(nowMs) ? one : best), first)
 }

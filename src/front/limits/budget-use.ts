@@ -1,48 +1,41 @@
-import type { AllowanceState, HoldingState } from '../../shared/core/allowance.ts'
+import type { AllowanceState, LeaseState } from '../../shared/core/allowance.ts'
 
 /** What this process used of a budget: in all, and what of it the authority has not been told yet. */
 export class BudgetUse {
   /** Of this process and no other, since it began. */
   #total = 0
   #knowsTotal = false
-  #drawn = 0
+  #consumed = 0
   #correction = 0
   /** Reported, and not yet in what the authority says. */
   #unacknowledged = 0
   #said: AllowanceState | null = null
 
-  /** Told with the total. */
-  readonly drawn = 0
-
   get hasCharges(): boolean {
-    return this.#drawn !== 0 || this.#correction !== 0
+    return this.#consumed !== 0 || this.#correction !== 0
   }
 
-  charge(_cell: number, drawn: number, correction: number): void {
-    this.#total += drawn + correction
-    this.#drawn += drawn
+  charge(_bucket: number, consumed: number, correction: number): void {
+    this.#total += consumed + correction
+    this.#consumed += consumed
     this.#correction += correction
   }
 
-  /** Takes back what was drawn; false when it has been reported already. */
-  undo(_cell: number, drawn: number): boolean {
-    if (this.#drawn < drawn) return false
-    this.#drawn -= drawn
-    this.#total -= drawn
+  /** Takes back what was consumed; false when it has been reported already. */
+  undo(_bucket: number, consumed: number): boolean {
+    if (this.#consumed < consumed) return false
+    this.#consumed -= consumed
+    this.#total -= consumed
     return true
   }
 
   /** Used by everybody, as far as is known here. */
   known(): number {
-    return (this.#said?.used ?? 0) + this.#unacknowledged + this.#drawn + this.#correction
+    return (this.#said?.used ?? 0) + this.#unacknowledged + this.#consumed + this.#correction
   }
 
   secondsUntilEmpty(): number {
     return 0
-  }
-
-  secondsUntil(): number {
-    return Infinity
   }
 
   learn(state: AllowanceState & { readonly charged?: number }): void {
@@ -53,13 +46,13 @@ export class BudgetUse {
   }
 
   /** The charges since the last report, which is now made. */
-  report(): Array<readonly [cell: number, drawn: number, correction: number]> {
+  report(): Array<readonly [bucket: number, consumed: number, correction: number]> {
     if (!this.hasCharges) return []
-    const [drawn, correction] = [this.#drawn, this.#correction]
-    this.#unacknowledged += drawn + correction
-    this.#drawn = 0
+    const [consumed, correction] = [this.#consumed, this.#correction]
+    this.#unacknowledged += consumed + correction
+    this.#consumed = 0
     this.#correction = 0
-    return [[0, drawn, correction]]
+    return [[0, consumed, correction]]
   }
 
   acknowledged(amount: number, state: AllowanceState | null): void {
@@ -72,8 +65,8 @@ export class BudgetUse {
   }
 
   /** The total says it all, whatever was under way; nothing is said before it is known. */
-  resume(): HoldingState['used'] {
-    this.#drawn = 0
+  resume(): LeaseState['used'] {
+    this.#consumed = 0
     this.#correction = 0
     return this.#knowsTotal ? [[0, this.#total]] : []
   }

@@ -9,8 +9,11 @@ import type {
   LeaseResume,
 } from '../../shared/core/allowance.ts'
 import type { Clock } from '../../shared/runtime/clock.ts'
-import { LeasedLimit } from './leased-limit.ts'
-import type { LeaseChannel } from './leased-limit.ts'
+import type { LeaseChannel } from './lease-channel.ts'
+import { LeasedBudget } from './leased-budget.ts'
+import { LeasedConcurrency } from './leased-concurrency.ts'
+import type { LeasedLimit } from './leased-limit.ts'
+import { LeasedRate } from './leased-rate.ts'
 import { HALF_EVEN_MS } from './window-use.ts'
 
 export interface LeaseBookOptions {
@@ -21,7 +24,7 @@ export interface LeaseBookOptions {
   /** How long leases are good without the authority, milliseconds; null: it waits for whoever holds them. */
   readonly leaseKeepMs: number | null
   /** By default shares. */
-  readonly degradedOf?: (allowance: string) => DegradedMode
+  readonly degradedModeOf?: (allowance: string) => DegradedMode
   /** False when there is no connection. */
   readonly send: (message: LeaseRequest | LeaseResume | LeaseFarewell) => boolean
   /** Runs `flush` when the present turn is over, so that all its asks leave in one message. */
@@ -44,18 +47,33 @@ const TAKE_SHARE_MS = 5_000
 /** The authority speaks, when something came so long ago. */
 const HEARD_MS = 1_000
 
+/** The class of each kind. */
+export interface LeasedOfKind {
+  readonly rate: LeasedRate
+  readonly concurrency: LeasedConcurrency
+  readonly budget: LeasedBudget
+}
+
+const LEASES: {
+  readonly [K in AllowanceKind]: new (id: string, limit: number, channel: LeaseChannel) => LeasedOfKind[K]
+} = {
+  rate: LeasedRate,
+  concurrency: LeasedConcurrency,
+  budget: LeasedBudget,
+}
+
 /** All that a front holds of allowances, and its side of the conversation with the authority. */
 export class LeaseBook implements LeaseChannel {
   readonly clock: Clock
   readonly #options: LeaseBookOptions
-  readonly #holdings = new Map<string, LeasedLimit>()
+  readonly #leases = new Map<string, LeasedLimit>()
   /** Reports under way, oldest first: what each charged. */
   readonly #sent: Array<{ readonly sequence: number; readonly amounts: ReadonlyMap<string, number> }> = []
   readonly #dirty = new Set<LeasedLimit>()
   readonly #asks = new Map<LeasedLimit, LeaseAsk>()
   readonly #cancels = new Set<string>()
   #returns: Array<readonly [string, number]> = []
-  #recalled: string[] = []
+  #reclaimed: string[] = []
   /** Nothing of these is to be taken unasked. */
   readonly #crowded = new Set<string>()
   /** Of those: the authority has yet to hear that this process knows it. */
@@ -65,12 +83,12 @@ export class LeaseBook implements LeaseChannel {
   #processes: number
   #connected = false
   readonly #startMs: number
-  #lostMs: number
-  #aloneAtMs = -Infinity
+  #awaySinceMs: number
+  #fallbackAtMs = -Infinity
   #isHandingOver = false
   #heardMs = -Infinity
   #settledAtMs = -Infinity
-  #goesOnUntilMs = -Infinity
+  #settlingUntilMs = -Infinity
   #keepsToShares = false
   #expired = false
   #windowsExpired = false
@@ -78,11 +96,11 @@ export class LeaseBook implements LeaseChannel {
   #sequence = 0
   #flushing = false
   #sweptMs = 0
-  /** Holdings at which somebody waits. */
+  /** Leases at which somebody waits. */
   readonly #waited = new Set<LeasedLimit>()
   /** Made after leases had expired. */
   readonly #fresh = new Set<LeasedLimit>()
-  readonly #onGranted: Array<(holding: LeasedLimit) => void> = []
+  readonly #onGranted: Array<(lease: LeasedLimit) => void> = []
   readonly #onConnected: Array<() => void> = []
 
   constructor(options: LeaseBookOptions) {
@@ -90,7 +108,7 @@ export class LeaseBook implements LeaseChannel {
     this.#processes = options.processes
     this.#options = options
     this.#startMs = options.clock.now()
-    this.#lostMs = this.#startMs
+    this.#awaySinceMs = this.#startMs
   }
 
   get processes(): number {
@@ -102,8 +120,8 @@ export class LeaseBook implements LeaseChannel {
     this.#processes = Math.max(1, holders)
   }
 
-  degradedOf(allowance: string): DegradedMode {
-    return this.#options.degradedOf?.(allowance) ?? 'shares'
+  degradedModeOf(allowance: string): DegradedMode {
+    return this.#options.degradedModeOf?.(allowance) ?? 'shares'
   }
 
   get connected(): boolean {
@@ -114,25 +132,25 @@ export class LeaseBook implements LeaseChannel {
     return this.#options.leaseKeepMs !== null
   }
 
-  get othersDecide(): boolean {
+  get authorityAnswers(): boolean {
     const nowMs = this.clock.now()
     return this.isShared && this.#connected && nowMs >= this.#settledAtMs && nowMs - this.#heardMs < HEARD_MS
   }
 
-  get goesOnAlone(): boolean {
-    return this.#connected && this.clock.now() < this.#goesOnUntilMs
+  get isSettling(): boolean {
+    return this.#connected && this.clock.now() < this.#settlingUntilMs
   }
 
-  get aloneAtMs(): number {
-    return this.#aloneAtMs
+  get fallbackAtMs(): number {
+    return this.#fallbackAtMs
   }
 
-  get lostMs(): number | null {
-    return this.#connected ? null : this.#lostMs
+  get awaySinceMs(): number | null {
+    return this.#connected ? null : this.#awaySinceMs
   }
 
   get isAwayForAll(): boolean {
-    return !this.#connected && this.#aloneAtMs === -Infinity
+    return !this.#connected && this.#fallbackAtMs === -Infinity
   }
 
   mayTakeUnasked(allowance: string): boolean {
@@ -140,22 +158,22 @@ export class LeaseBook implements LeaseChannel {
   }
 
   /**
-   * The holding of this allowance, made where there is none. One that rests for minutes (of a budget, a day) is forgotten: whoever keeps it
+   * The lease of this allowance, made where there is none. One that rests for minutes (of a budget, a day) is forgotten: whoever keeps it
    * looks at `isForgotten` before each use, as {@link Limit} does.
    */
-  holding(id: string, kind: AllowanceKind, limit: number): LeasedLimit {
-    let holding = this.#holdings.get(id)
-    if (holding === undefined) {
-      holding = new LeasedLimit(id, kind, limit, this)
-      this.#holdings.set(id, holding)
-      if (this.#expired) this.#fresh.add(holding)
+  lease<K extends AllowanceKind>(id: string, kind: K, limit: number): LeasedOfKind[K] {
+    let lease = this.#leases.get(id) as LeasedOfKind[K] | undefined
+    if (lease === undefined) {
+      lease = new LEASES[kind](id, limit, this)
+      this.#leases.set(id, lease)
+      if (this.#expired) this.#fresh.add(lease)
     }
-    holding.limit = limit
-    return holding
+    lease.limit = limit
+    return lease
   }
 
-  /** Called whenever the authority has granted some of a holding, after those who waited for it were served. */
-  onGranted(listener: (holding: LeasedLimit) => void): void {
+  /** Called whenever the authority has granted some of a lease, after those who waited for it were served. */
+  onGranted(listener: (lease: LeasedLimit) => void): void {
     this.#onGranted.push(listener)
   }
 
@@ -167,10 +185,10 @@ export class LeaseBook implements LeaseChannel {
     const remembers = epoch === this.#epoch
     if (this.#epoch !== null) this.#settledAtMs = nowMs + SETTLE_MS
     // Of a control process that starts anew the other machines have not noticed: they go on and may take all that is left.
-    const wasAwayForAll = this.#epoch !== null && this.#aloneAtMs === -Infinity && this.isShared
-    this.#goesOnUntilMs = wasAwayForAll ? nowMs + SETTLE_MS : -Infinity
-    if (this.#aloneAtMs > -Infinity) this.#aloneAtMs = nowMs + SETTLE_MS
-    const awayMs = this.isShared ? nowMs - this.#lostMs : 0
+    const wasAwayForAll = this.#epoch !== null && this.#fallbackAtMs === -Infinity && this.isShared
+    this.#settlingUntilMs = wasAwayForAll ? nowMs + SETTLE_MS : -Infinity
+    if (this.#fallbackAtMs > -Infinity) this.#fallbackAtMs = nowMs + SETTLE_MS
+    const awayMs = this.isShared ? nowMs - this.#awaySinceMs : 0
     const keepsLeases = this.isShared && !this.#linkBroke
     const reunion = { remembers, keepsLeases, awayMs }
     // Handed back meanwhile: no part of what is told to be held.
@@ -182,11 +200,11 @@ export class LeaseBook implements LeaseChannel {
     this.#expired = false
     this.#windowsExpired = false
     this.#fresh.clear()
-    const holdings = [...this.#holdings.values()].map((holding) => holding.resume(reunion, nowMs))
+    const leases = [...this.#leases.values()].map((lease) => lease.resume(reunion, nowMs))
     const crowded = [...this.#crowded]
     const isWhole = remembers && keepsLeases
-    this.#options.send({ type: 'lease-resume', writer: this.#options.writer, holdings, crowded, isWhole })
-    for (const holding of this.#holdings.values()) holding.resumed()
+    this.#options.send({ type: 'lease-resume', writer: this.#options.writer, leases, crowded, isWhole })
+    for (const lease of this.#leases.values()) lease.resumed()
     for (const listener of this.#onConnected) listener()
     // What was used meanwhile: an authority over several machines waits for it.
     if (this.isShared) this.#say({ evenNothing: true })
@@ -196,7 +214,9 @@ export class LeaseBook implements LeaseChannel {
   farewell(): void {
     if (!this.#connected || this.isShared) return
     const nowMs = this.clock.now()
-    const windows = [...this.#holdings.values()].flatMap((holding) => holding.windowCharges(nowMs))
+    const windows = [...this.#leases.values()].flatMap((lease) =>
+      lease instanceof LeasedRate ? lease.windowCharges(nowMs) : [],
+    )
     if (windows.length > 0) this.#options.send({ type: 'lease-farewell', windows })
   }
 
@@ -226,44 +246,47 @@ export class LeaseBook implements LeaseChannel {
     this.#lose(-Infinity)
   }
 
-  #lose(aloneAtMs: number): void {
+  #lose(fallbackAtMs: number): void {
     if (!this.#connected) return
     this.#connected = false
-    this.#aloneAtMs = aloneAtMs
+    this.#fallbackAtMs = fallbackAtMs
     this.#asks.clear()
     this.#cancels.clear()
     this.#returns = []
-    this.#recalled = []
+    this.#reclaimed = []
     this.#sent.length = 0
     const nowMs = this.clock.now()
-    this.#lostMs = nowMs
-    for (const holding of this.#holdings.values()) holding.lost(nowMs)
+    this.#awaySinceMs = nowMs
+    for (const lease of this.#leases.values()) lease.lost(nowMs)
   }
 
   receive(reply: LeaseReply): void {
     const nowMs = this.clock.now()
     this.#heardMs = nowMs
     if (reply.sequence !== null) this.#acknowledge(reply)
-    for (const { allowance, left } of reply.states) this.#holdings.get(allowance)?.placesLeft(left, nowMs)
+    for (const { allowance, left } of reply.states) {
+      const lease = this.#leases.get(allowance)
+      if (lease instanceof LeasedConcurrency) lease.slotsLeft(left, nowMs)
+    }
     // It grants, or refuses: from now on others can have what it does not give to this process.
-    if (reply.grants.some(({ amount, retryAtMs }) => amount > 0 || retryAtMs > 0)) this.#goesOnUntilMs = -Infinity
+    if (reply.grants.some(({ amount, retryAtMs }) => amount > 0 || retryAtMs > 0)) this.#settlingUntilMs = -Infinity
     for (const grant of reply.grants) {
-      const holding = this.#holdings.get(grant.allowance)
-      if (holding === undefined) {
+      const lease = this.#leases.get(grant.allowance)
+      if (lease === undefined) {
         // Forgotten meanwhile: nobody here needs it.
         if (grant.amount > 0) this.#returns.push([grant.allowance, grant.amount])
         continue
       }
-      holding.granted(grant, nowMs)
-      for (const listener of this.#onGranted) listener(holding)
+      lease.granted(grant, nowMs)
+      for (const listener of this.#onGranted) listener(lease)
     }
-    for (const [id, keep] of reply.recalls) {
-      this.#recalled.push(id)
-      this.#holdings.get(id)?.recalled(keep)
+    for (const [id, keep] of reply.reclaims) {
+      this.#reclaimed.push(id)
+      this.#leases.get(id)?.reclaimed(keep)
     }
-    for (const id of reply.calms) this.#holdings.get(id)?.calm()
+    for (const id of reply.reclaimsOver) this.#leases.get(id)?.reclaimOver()
     this.#hear(reply)
-    if (this.#recalled.length > 0 || this.#returns.length > 0) this.#flushSoon()
+    if (this.#reclaimed.length > 0 || this.#returns.length > 0) this.#flushSoon()
   }
 
   #hear({ crowded = [], roomy = [] }: LeaseReply): void {
@@ -281,40 +304,40 @@ export class LeaseBook implements LeaseChannel {
   /** Reports what was used, gives back what is idle. To be called every few dozen milliseconds. */
   tick(): void {
     const nowMs = this.clock.now()
-    for (const holding of this.#waited) if (!holding.tick(nowMs)) this.#waited.delete(holding)
+    for (const lease of this.#waited) if (!lease.tick(nowMs)) this.#waited.delete(lease)
     this.#expire(nowMs)
     this.flush()
     if (nowMs - this.#sweptMs < SWEEP_MS) return
     this.#sweptMs = nowMs
-    for (const [id, holding] of this.#holdings) {
-      if (holding.isPermanent) continue
-      if (holding.isIdle(nowMs)) this.#forget(id, holding)
-      else if (nowMs - holding.lastUsedMs > IDLE_MS && this.#connected) holding.returnIdle(nowMs)
+    for (const [id, lease] of this.#leases) {
+      if (lease.isPermanent) continue
+      if (lease.isIdle(nowMs)) this.#forget(id, lease)
+      else if (nowMs - lease.lastUsedMs > IDLE_MS && this.#connected) lease.returnIdle(nowMs)
     }
   }
 
-  ask(holding: LeasedLimit, ask: LeaseAsk): void {
-    this.#cancels.delete(holding.id)
-    this.#asks.set(holding, ask)
+  ask(lease: LeasedLimit, ask: LeaseAsk): void {
+    this.#cancels.delete(lease.id)
+    this.#asks.set(lease, ask)
     this.#flushSoon()
   }
 
-  cancel(holding: LeasedLimit): void {
-    if (!this.#asks.delete(holding)) this.#cancels.add(holding.id)
+  cancel(lease: LeasedLimit): void {
+    if (!this.#asks.delete(lease)) this.#cancels.add(lease.id)
     this.#flushSoon()
   }
 
-  giveBack(holding: LeasedLimit, amount: number): void {
-    this.#returns.push([holding.id, amount])
+  giveBack(lease: LeasedLimit, amount: number): void {
+    this.#returns.push([lease.id, amount])
     this.#flushSoon()
   }
 
-  dirty(holding: LeasedLimit): void {
-    this.#dirty.add(holding)
+  hasCharges(lease: LeasedLimit): void {
+    this.#dirty.add(lease)
   }
 
-  waiting(holding: LeasedLimit): void {
-    this.#waited.add(holding)
+  hasWaiters(lease: LeasedLimit): void {
+    this.#waited.add(lease)
   }
 
   flush(): void {
@@ -324,30 +347,35 @@ export class LeaseBook implements LeaseChannel {
 
   #say({ evenNothing }: { readonly evenNothing: boolean }): void {
     if (!this.#connected) return
-    const charges = [...this.#dirty].flatMap((holding) => holding.takeCharges())
+    const charges = [...this.#dirty].flatMap((lease) => lease.takeCharges())
     this.#dirty.clear()
     const asks = [...this.#asks.values()]
     const cancels = [...this.#cancels]
-    const heard = [...this.#unheard].filter((id) => this.#holdings.get(id)?.owesPlaces !== true)
+    const heard = [...this.#unheard].filter((id) => !this.#owesSlots(id))
     const news = charges.length + asks.length + cancels.length + heard.length
-    if (news + this.#returns.length + this.#recalled.length === 0 && !evenNothing) return
+    if (news + this.#returns.length + this.#reclaimed.length === 0 && !evenNothing) return
     for (const id of heard) this.#unheard.delete(id)
     this.#sequence += 1
     if (charges.length > 0) this.#sent.push({ sequence: this.#sequence, amounts: amountsOf(charges) })
     const returns = this.#returns
-    const recalled = this.#recalled
+    const reclaimed = this.#reclaimed
     this.#returns = []
-    this.#recalled = []
+    this.#reclaimed = []
     this.#cancels.clear()
     this.#asks.clear()
-    const said = { charges, returns, recalled, cancels, asks, ...(heard.length > 0 ? { heard } : {}) }
+    const said = { charges, returns, reclaimed, cancels, asks, ...(heard.length > 0 ? { heard } : {}) }
     this.#options.send({ type: 'lease-request', sequence: this.#sequence, ...said })
   }
 
-  #forget(id: string, holding: LeasedLimit): void {
-    holding.isForgotten = true
-    this.#holdings.delete(id)
-    this.#fresh.delete(holding)
+  #owesSlots(id: string): boolean {
+    const lease = this.#leases.get(id)
+    return lease instanceof LeasedConcurrency && lease.owesSlots
+  }
+
+  #forget(id: string, lease: LeasedLimit): void {
+    lease.isForgotten = true
+    this.#leases.delete(id)
+    this.#fresh.delete(lease)
   }
 
   #flushSoon(): void {
@@ -365,9 +393,9 @@ export class LeaseBook implements LeaseChannel {
     if (leaseKeepMs === null) this.#goByShares(nowMs - Math.max(this.#heardMs, this.#startMs))
     // What is leased goes back to others by itself when nobody has heard of it for a while, but not of itself while Redis is away for all.
     else {
-      const awayMs = nowMs - this.#lostMs
+      const awayMs = nowMs - this.#awaySinceMs
       const keepsWindows = this.isAwayForAll && awayMs < HALF_EVEN_MS
-      if (awayMs >= leaseKeepMs) this.#expireAll(({ kind }) => kind !== 'window' || !keepsWindows)
+      if (awayMs >= leaseKeepMs) this.#expireAll(({ kind }) => kind !== 'rate' || !keepsWindows)
       if (!keepsWindows) this.#expireWindows()
     }
   }
@@ -377,24 +405,24 @@ export class LeaseBook implements LeaseChannel {
     if (silentMs >= TAKE_SHARE_MS) this.#expireAll(({ isPermanent }) => isPermanent)
     else if (silentMs >= KEEP_TO_SHARE_MS && !this.#keepsToShares) {
       this.#keepsToShares = true
-      for (const holding of this.#holdings.values()) holding.keepToShare()
+      for (const lease of this.#leases.values()) if (lease instanceof LeasedConcurrency) lease.keepToShare()
     }
   }
 
   #expireWindows(): void {
     if (!this.#expired || this.#windowsExpired) return
     this.#windowsExpired = true
-    for (const holding of this.#holdings.values()) if (holding.kind === 'window') holding.expire()
+    for (const lease of this.#leases.values()) if (lease.kind === 'rate') lease.expire()
   }
 
-  #expireAll(isMeant: (holding: LeasedLimit) => boolean): void {
-    const expired = this.#expired ? [...this.#fresh] : [...this.#holdings.values()]
+  #expireAll(isMeant: (lease: LeasedLimit) => boolean): void {
+    const expired = this.#expired ? [...this.#fresh] : [...this.#leases.values()]
     this.#expired = true
     this.#fresh.clear()
-    for (const holding of expired) {
-      if (!isMeant(holding)) continue
-      holding.expire()
-      for (const listener of this.#onGranted) listener(holding)
+    for (const lease of expired) {
+      if (!isMeant(lease)) continue
+      lease.expire()
+      for (const listener of this.#onGranted) listener(lease)
     }
   }
 
@@ -404,13 +432,13 @@ export class LeaseBook implements LeaseChannel {
     if (sent === undefined || sent.sequence !== reply.sequence) return
     this.#sent.shift()
     for (const [id, amount] of sent.amounts) {
-      this.#holdings.get(id)?.acknowledged(amount, states.get(id) ?? null)
+      this.#leases.get(id)?.acknowledged(amount, states.get(id) ?? null)
     }
   }
 }
 
 function amountsOf(charges: LeaseRequest['charges']): ReadonlyMap<string, number> {
   const amounts = new Map<string, number>()
-  for (const [id, , drawn, correction] of charges) amounts.set(id, (amounts.get(id) ?? 0) + drawn + correction)
+  for (const [id, , consumed, correction] of charges) amounts.set(id, (amounts.get(id) ?? 0) + consumed + correction)
   return amounts
 }

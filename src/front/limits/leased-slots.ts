@@ -1,5 +1,6 @@
-import type { LeasedLimit } from './leased-limit.ts'
 import type { LeaseBook } from './lease-book.ts'
+import type { LeasedConcurrency } from './leased-concurrency.ts'
+import type { LeasedLimit } from './leased-limit.ts'
 
 /**
  * The slots of upstream keys, shared by the front processes of a machine: each front holds its even part of them while nobody
@@ -7,21 +8,21 @@ import type { LeaseBook } from './lease-book.ts'
  */
 export class LeasedSlots {
   readonly #book: LeaseBook
-  readonly #holdings = new Map<string, LeasedLimit>()
+  readonly #leases = new Map<string, LeasedConcurrency>()
   readonly #keyIds = new Map<LeasedLimit, string>()
   readonly #wanted = new Set<string>()
   #listener: (keyId: string) => void = () => undefined
 
   constructor(book: LeaseBook) {
     this.#book = book
-    book.onGranted((holding) => {
-      const keyId = this.#keyIds.get(holding)
+    book.onGranted((lease) => {
+      const keyId = this.#keyIds.get(lease)
       if (keyId === undefined) return
-      if (holding.free > 0) this.#listener(keyId)
+      if (lease.free > 0) this.#listener(keyId)
       if (this.#wanted.has(keyId)) this.want(keyId)
     })
     book.onConnected(() => {
-      for (const holding of this.#holdings.values()) askForShare(holding)
+      for (const lease of this.#leases.values()) askForShare(lease)
       for (const keyId of this.#wanted) this.want(keyId)
     })
   }
@@ -31,63 +32,63 @@ export class LeasedSlots {
     const declared = new Set<string>()
     for (const { id, slots } of keys) {
       declared.add(id)
-      const known = this.#holdings.get(id)
+      const known = this.#leases.get(id)
       const before = known?.limit
-      const holding = this.#book.holding(`slot:${id}`, 'places', slots)
-      if (known === holding && before === slots) continue
-      if (known !== undefined && known !== holding) this.#keyIds.delete(known)
-      holding.isPermanent = true
-      if (before !== undefined && slots < before) holding.shrinkTo(Math.floor(slots / this.#book.processes))
-      this.#holdings.set(id, holding)
-      this.#keyIds.set(holding, id)
+      const lease = this.#book.lease(`slot:${id}`, 'concurrency', slots)
+      if (known === lease && before === slots) continue
+      if (known !== undefined && known !== lease) this.#keyIds.delete(known)
+      lease.permanent = true
+      if (before !== undefined && slots < before) lease.shrinkTo(Math.floor(slots / this.#book.processes))
+      this.#leases.set(id, lease)
+      this.#keyIds.set(lease, id)
       // An ask that stands names the limit as it was: another one takes its place.
-      if (holding.asking && this.#wanted.has(id)) holding.ask(1, 1, true)
-      else holding.ask(0, slots, false)
+      if (lease.asking && this.#wanted.has(id)) lease.ask(1, 1, true)
+      else lease.ask(0, slots, false)
     }
-    for (const [id, holding] of this.#holdings) {
+    for (const [id, lease] of this.#leases) {
       if (declared.has(id)) continue
-      holding.isPermanent = false
-      holding.returnFree()
+      lease.permanent = false
+      lease.returnFree()
       this.#wanted.delete(id)
-      if (holding.inUse > 0) continue
-      this.#holdings.delete(id)
-      this.#keyIds.delete(holding)
+      if (lease.inUse > 0) continue
+      this.#leases.delete(id)
+      this.#keyIds.delete(lease)
     }
   }
 
   /** Slots of the key that this process holds and nobody uses. */
   free(keyId: string): number {
-    return this.#holdings.get(keyId)?.free ?? 0
+    return this.#leases.get(keyId)?.free ?? 0
   }
 
   /** Slots of the key that this process holds, used ones included. */
   held(keyId: string): number {
-    return this.#holdings.get(keyId)?.held ?? 0
+    return this.#leases.get(keyId)?.held ?? 0
   }
 
   /** Takes a free one; false when there is none. */
   take(keyId: string): boolean {
-    const holding = this.#holdings.get(keyId)
-    if (holding === undefined || holding.free < 1) return false
-    return holding.take(1, this.#book.clock.now()) === 'taken'
+    const lease = this.#leases.get(keyId)
+    if (lease === undefined || lease.free < 1) return false
+    return lease.take(1, this.#book.clock.now()) === 'taken'
   }
 
   give(keyId: string): void {
-    this.#holdings.get(keyId)?.give(this.#wanted.has(keyId))
+    this.#leases.get(keyId)?.give(this.#wanted.has(keyId))
   }
 
   /** Somebody waits for a slot of this key; the listener is told when one may have come. */
   want(keyId: string): void {
-    const holding = this.#holdings.get(keyId)
-    if (holding === undefined) return
+    const lease = this.#leases.get(keyId)
+    if (lease === undefined) return
     this.#wanted.add(keyId)
-    if (!holding.asking && this.#book.connected) holding.ask(1, 1, true)
+    if (!lease.asking && this.#book.connected) lease.ask(1, 1, true)
   }
 
   /** Nobody does any more. */
   unwant(keyId: string): void {
     if (!this.#wanted.delete(keyId)) return
-    this.#holdings.get(keyId)?.cancelAsk()
+    this.#leases.get(keyId)?.cancelAsk()
   }
 
   /** The one listener. Called when slots of a key came from elsewhere, not by `give`. */
@@ -96,6 +97,6 @@ export class LeasedSlots {
   }
 }
 
-function askForShare(holding: LeasedLimit): void {
-  if (!holding.asking) holding.ask(0, holding.limit, false)
+function askForShare(lease: LeasedConcurrency): void {
+  if (!lease.asking) lease.ask(0, lease.limit, false)
 }

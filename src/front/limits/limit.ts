@@ -1,36 +1,37 @@
 import type { AllowanceKind } from '../../shared/core/allowance.ts'
 import type { BudgetMeasure, BudgetOwner } from '../../shared/core/budget.ts'
-import type { LeasedLimit } from './leased-limit.ts'
-import type { LeaseBook } from './lease-book.ts'
+import type { LeaseBook, LeasedOfKind } from './lease-book.ts'
 
-export interface LimitTerms {
+export interface LimitTerms<K extends AllowanceKind> {
   /** Whose limit it is, as a refusal names it. */
   readonly owner: 'API key' | 'user' | 'enterprise' | BudgetOwner
   /** What of a request counts. */
   readonly measure: 'requests' | BudgetMeasure
   readonly allowance: string
-  readonly kind: AllowanceKind
+  readonly kind: K
   readonly limit: number
 }
 
-/** A limit that a caller is under. It lasts longer than its holding, which the book forgets when it rests. */
-export class Limit {
-  readonly owner: LimitTerms['owner']
-  readonly measure: LimitTerms['measure']
+/** A limit that a caller is under. The book forgets the lease of a limit that rests; the limit takes a new one at its next use. */
+export class Limit<K extends AllowanceKind = AllowanceKind> {
+  readonly owner: LimitTerms<K>['owner']
+  readonly measure: LimitTerms<K>['measure']
   readonly #book: LeaseBook
-  #holding: LeasedLimit
+  readonly #kind: K
+  #lease: LeasedOfKind[K]
 
-  constructor(book: LeaseBook, { owner, measure, allowance, kind, limit }: LimitTerms) {
+  constructor(book: LeaseBook, { owner, measure, allowance, kind, limit }: LimitTerms<K>) {
     this.owner = owner
     this.measure = measure
     this.#book = book
-    this.#holding = book.holding(allowance, kind, limit)
+    this.#kind = kind
+    this.#lease = book.lease(allowance, kind, limit)
   }
 
-  /** The one that the book knows. To be asked for at each use. */
-  get holding(): LeasedLimit {
-    const { id, kind, limit, isForgotten } = this.#holding
-    if (isForgotten) this.#holding = this.#book.holding(id, kind, limit)
-    return this.#holding
+  /** The lease that the book knows now. Callers do not keep it. */
+  get lease(): LeasedOfKind[K] {
+    const { id, limit, isForgotten } = this.#lease
+    if (isForgotten) this.#lease = this.#book.lease(id, this.#kind, limit)
+    return this.#lease
   }
 }

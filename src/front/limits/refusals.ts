@@ -17,25 +17,25 @@ const OWNERS: Readonly<Record<Limit['owner'], string>> = {
 
 /** Names whose limit it was and when to come back. */
 export function limitRefusal(
-  { owner, measure, holding }: Limit,
+  { owner, measure, lease }: Limit,
   meanDurationMs: number,
   refusal: Refusal,
   nowMs: number,
   amount = 1,
 ): GatewayError {
   const whose = `This ${OWNERS[owner]}`
-  if (holding.kind === 'places') {
+  if (lease.kind === 'concurrency') {
     return new GatewayError('CONCURRENCY_EXCEEDED', {
-      message: `${whose} may run ${holding.limit} requests at the same time. Try again when one has finished.`,
-      // Places become free one by one: with n under way, one does every nth of a request's time.
-      retryAfterSeconds: Math.max(1, meanDurationMs / holding.limit / 1000),
+      message: `${whose} may run ${lease.limit} requests at the same time. Try again when one has finished.`,
+      // With n requests under way, one slot becomes free every nth of the time that a request takes.
+      retryAfterSeconds: Math.max(1, meanDurationMs / lease.limit / 1000),
     })
   }
   const isTokens = measure === 'tokens'
   const wait = Math.max(1, Math.ceil((refusal.retryAtMs - nowMs) / 1000))
   const needs = isTokens && amount > 1 ? `, and this request may need ${Math.ceil(amount)}` : ''
   return new GatewayError(isTokens ? 'TPM_EXCEEDED' : 'RPM_EXCEEDED', {
-    message: `${whose} may use ${holding.limit} ${isTokens ? 'tokens' : 'requests'} per minute${needs}. Try again in ${wait} s.`,
+    message: `${whose} may use ${lease.limit} ${isTokens ? 'tokens' : 'requests'} per minute${needs}. Try again in ${wait} s.`,
     retryAfterSeconds: wait,
   })
 }
@@ -48,7 +48,7 @@ export interface BudgetNeed {
 }
 
 /** Names whose budget does not cover what a request may need, and when there is a new one. */
-export function budgetRefusal({ owner, measure, holding }: Limit, refusal: Refusal, need: BudgetNeed): GatewayError {
+export function budgetRefusal({ owner, measure, lease }: Limit, refusal: Refusal, need: BudgetNeed): GatewayError {
   if (refusal.isUnknown === true) return new GatewayError('BUDGET_UNKNOWN', { retryAfterSeconds: 1 })
   const { amount, renewedMs, nowMs } = need
   const most = measure === 'money' ? `cost ${amount} micro-units` : `need ${amount} tokens`
@@ -58,7 +58,7 @@ export function budgetRefusal({ owner, measure, holding }: Limit, refusal: Refus
       retryAfterSeconds: WALLET_RETRY_S,
     })
   }
-  const limit = measure === 'money' ? `${holding.limit} micro-units` : `${holding.limit} tokens`
+  const limit = measure === 'money' ? `${lease.limit} micro-units` : `${lease.limit} tokens`
   return new GatewayError('BUDGET_EXHAUSTED', {
     message:
       `What is left of the ${limit} a month of this ${OWNERS[owner]} does not cover this request, which may ${most}. ` +

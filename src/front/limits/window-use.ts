@@ -1,5 +1,5 @@
-import type { AllowanceState, HoldingState } from '../../shared/core/allowance.ts'
-import { cellOf, WINDOW_SECONDS } from '../../shared/core/allowance.ts'
+import type { AllowanceState, LeaseState } from '../../shared/core/allowance.ts'
+import { bucketOf, WINDOW_SECONDS } from '../../shared/core/allowance.ts'
 import { SlidingWindow } from '../../shared/runtime/sliding-window.ts'
 
 /** Of a limit, left alone for what others may have leased when the authority was lost. */
@@ -29,7 +29,7 @@ export interface AloneTerms {
   /** Leased and not used. */
   readonly free: number
   /** When Redis went away; null where it is there. */
-  readonly lostMs: number | null
+  readonly awaySinceMs: number | null
   /** Nobody else can have been given what this process used before. */
   readonly mayReuse: boolean
 }
@@ -37,13 +37,13 @@ export interface AloneTerms {
 /** What this process used of a window: all of the last minute, and what of it the authority has not been told yet. */
 export class WindowUse {
   readonly #window = new SlidingWindow()
-  /** Since the last report, by cell: what was drawn from leases, and corrections. */
-  readonly #charges = new Map<number, [drawn: number, correction: number]>()
+  /** Since the last report, by bucket: what was consumed from leases, and corrections. */
+  readonly #charges = new Map<number, [consumed: number, correction: number]>()
   /** Reported, and not yet in what the authority says. */
   #unacknowledged = 0
   #said: AllowanceState | null = null
   #saidMs = 0
-  readonly #pace = new Pace()
+  readonly #burnRate = new BurnRate()
   /** Taken without asking since then. */
   #unasked = 0
   /** Null while the authority is there. */
@@ -60,35 +60,35 @@ export class WindowUse {
   }
 
   /** From leases, and not told yet. */
-  get drawn(): number {
+  get consumed(): number {
     let sum = 0
-    for (const [drawn] of this.#charges.values()) sum += drawn
+    for (const [consumed] of this.#charges.values()) sum += consumed
     return sum
   }
 
-  charge(cell: number, drawn: number, correction: number, nowMs: number): void {
-    this.#window.correct(cell, drawn + correction, nowMs)
-    const charge = this.#charges.get(cell)
-    if (charge === undefined) this.#charges.set(cell, [drawn, correction])
+  charge(bucket: number, consumed: number, correction: number, nowMs: number): void {
+    this.#window.correct(bucket, consumed + correction, nowMs)
+    const charge = this.#charges.get(bucket)
+    if (charge === undefined) this.#charges.set(bucket, [consumed, correction])
     else {
-      charge[0] += drawn
+      charge[0] += consumed
       charge[1] += correction
     }
   }
 
-  /** Takes back what was drawn; false when it has been reported already. */
-  undo(cell: number, drawn: number, nowMs: number): boolean {
-    const charge = this.#charges.get(cell)
-    if (charge === undefined || charge[0] < drawn) return false
-    charge[0] -= drawn
-    this.#window.correct(cell, -drawn, nowMs)
+  /** Takes back what was consumed; false when it has been reported already. */
+  undo(bucket: number, consumed: number, nowMs: number): boolean {
+    const charge = this.#charges.get(bucket)
+    if (charge === undefined || charge[0] < consumed) return false
+    charge[0] -= consumed
+    this.#window.correct(bucket, -consumed, nowMs)
     return true
   }
 
   /** Used by everybody, as far as is known here. */
   known(nowMs: number): number {
     let unreported = 0
-    for (const [drawn, correction] of this.#charges.values()) unreported += drawn + correction
+    for (const [consumed, correction] of this.#charges.values()) unreported += consumed + correction
     return Math.max(this.#window.used(nowMs), (this.#said?.used ?? 0) + this.#unacknowledged + unreported)
   }
 
@@ -102,7 +102,7 @@ export class WindowUse {
   }
 
   learn(state: AllowanceState, nowMs: number): void {
-    this.#pace.learn(state.left, nowMs)
+    this.#burnRate.learn(state.left, nowMs)
     this.#said = state
     this.#saidMs = nowMs
     this.#lostMs = null
@@ -123,7 +123,10 @@ export class WindowUse {
     if (this.#said === null || nowMs >= outdatedMs) return 0
     // Others may have leased some of it since: at the pace of the limit, or at the one of before.
     const sinceSeconds = ((this.#lostMs ?? nowMs) - this.#saidMs) / 1000
-    const leased = Math.max((limit * sinceSeconds) / WINDOW_SECONDS, this.#pace.perSecond * Math.max(1, sinceSeconds))
+    const leased = Math.max(
+      (limit * sinceSeconds) / WINDOW_SECONDS,
+      this.#burnRate.perSecond * Math.max(1, sinceSeconds),
+    )
     const spare = this.#said.left - limit * UNKNOWN_PART - leased
     return this.#unasked + amount <= spare / parts ? 0 : outdatedMs
   }
@@ -132,10 +135,10 @@ export class WindowUse {
    * Takes `need` while Redis is away, or has yet to hear what is held: of the part that is set aside, or of what this process used itself
    * and has left the window. 0, or when there may be enough.
    */
-  takeAlone(need: number, { limit, processes, part, free, lostMs, mayReuse }: AloneTerms, nowMs: number): number {
+  takeAlone(need: number, { limit, processes, part, free, awaySinceMs, mayReuse }: AloneTerms, nowMs: number): number {
     const own = this.#window.used(nowMs)
     const share = limit / processes
-    const awayMs = lostMs === null ? 0 : nowMs - lostMs
+    const awayMs = awaySinceMs === null ? 0 : nowMs - awaySinceMs
     const ofPart = this.#ofPart.used(nowMs)
     const isReused = mayReuse && awayMs >= REUSE_MS && own - ofPart + free + need <= this.#footprint
     const steps = nowMs < this.#evenUntilMs ? 2 : stepsAt(awayMs)
@@ -147,17 +150,19 @@ export class WindowUse {
       const seconds = this.#window.secondsUntil(need, allowed, nowMs)
       if (seconds > 0) return nowMs + Math.min(seconds, WINDOW_SECONDS + 1) * 1000
     } else if (!isReused && ofPart + need > part) {
-      return need <= part ? nowMs + this.#ofPart.secondsUntil(need, part, nowMs) * 1000 : (lostMs ?? nowMs) + SHARES_MS
+      return need <= part
+        ? nowMs + this.#ofPart.secondsUntil(need, part, nowMs) * 1000
+        : (awaySinceMs ?? nowMs) + SHARES_MS
     }
-    if (!isReused) this.#ofPart.correct(cellOf(nowMs), need, nowMs)
+    if (!isReused) this.#ofPart.correct(bucketOf(nowMs), need, nowMs)
     return 0
   }
 
   /** The charges since the last report, which is now made. */
-  report(): Array<readonly [cell: number, drawn: number, correction: number]> {
-    const charges = [...this.#charges].map(([cell, [drawn, correction]]) => {
-      this.#unacknowledged += drawn + correction
-      return [cell, drawn, correction] as const
+  report(): Array<readonly [bucket: number, consumed: number, correction: number]> {
+    const charges = [...this.#charges].map(([bucket, [consumed, correction]]) => {
+      this.#unacknowledged += consumed + correction
+      return [bucket, consumed, correction] as const
     })
     this.#charges.clear()
     return charges
@@ -185,15 +190,15 @@ export class WindowUse {
     this.#footprint = this.#window.used(nowMs) - this.#ofPart.used(nowMs) + free
   }
 
-  charges(nowMs: number): HoldingState['used'] {
+  charges(nowMs: number): LeaseState['used'] {
     return this.#window.charges(nowMs)
   }
 
   /**
    * What an authority must be told anew. One that remembers has booked, when the connection broke, all that was leased as used:
-   * to it the draws are no news, unless leases were kept.
+   * to it the what was consumed are no news, unless leases were kept.
    */
-  resume(remembers: boolean, nowMs: number, keepsLeases: boolean): HoldingState['used'] {
+  resume(remembers: boolean, nowMs: number, keepsLeases: boolean): LeaseState['used'] {
     if (!remembers) {
       this.#charges.clear()
       return this.#window.charges(nowMs)
@@ -209,7 +214,7 @@ function stepsAt(awayMs: number): number {
 }
 
 /** How fast of late all together have taken what was left. */
-class Pace {
+class BurnRate {
   #second = -Infinity
   /** The most that was left in that second. */
   #most = 0

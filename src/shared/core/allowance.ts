@@ -1,13 +1,10 @@
 /**
- * `window`: so much in any 60 seconds. `places`: so many at the same time. `budget`: so much in all; what was used does not
- * come back, and the database knows it.
+ * `rate`: so much in any 60 seconds. `concurrency`: so many at the same time. `budget`: so much in all. Use of a budget never comes
+ * back, and the database knows it.
  */
-export type AllowanceKind = 'window' | 'places' | 'budget'
+export type AllowanceKind = 'rate' | 'concurrency' | 'budget'
 
-/**
- * What a process does about a limit when its leases are used up and nobody can be asked: its share of the limit, nothing, or
- * whatever is wanted.
- */
+/** What a process takes of a limit when its lease is used up and no authority can be asked: its share, nothing, or any amount. */
 export type DegradedMode = 'shares' | 'closed' | 'open'
 
 /**
@@ -20,14 +17,14 @@ export interface LeaseRequest {
   /** Numbers the charges of a front; the reply names it. */
   readonly sequence: number
   /**
-   * What was used. `drawn` was leased before and is not held any more; `correction` (positive or negative) never was. The cell
+   * What was used. `consumed` was leased before and is not held any more; `correction` (positive or negative) never was. The bucket
    * of a budget is 0.
    */
-  readonly charges: ReadonlyArray<readonly [allowance: string, cell: number, drawn: number, correction: number]>
+  readonly charges: ReadonlyArray<readonly [allowance: string, bucket: number, consumed: number, correction: number]>
   /** Leased, and not needed. */
   readonly returns: ReadonlyArray<readonly [allowance: string, amount: number]>
-  /** Recalls that have been carried out: what was free is among the returns. */
-  readonly recalled: readonly string[]
+  /** Reclaims that this front has carried out: `returns` has what was free. */
+  readonly reclaimed: readonly string[]
   /** Asks that nobody waits for any more. */
   readonly cancels: readonly string[]
   readonly asks: readonly LeaseAsk[]
@@ -42,8 +39,8 @@ export interface LeaseAsk {
   /** The least that helps. 0: whatever can be spared, answered at once. */
   readonly need: number
   readonly wanted: number
-  /** Places only: the ask stands until it is met or cancelled. Otherwise it is refused when the need cannot be met. */
-  readonly patient: boolean
+  /** Concurrency only: the ask stands until it is met or cancelled. Other asks are refused when the need cannot be met. */
+  readonly blocking: boolean
 }
 
 export interface LeaseReply {
@@ -53,9 +50,9 @@ export interface LeaseReply {
   readonly states: readonly AllowanceState[]
   readonly grants: readonly LeaseGrant[]
   /** Hand back what is free, and what becomes free as long as more than `keep` is held. */
-  readonly recalls: ReadonlyArray<readonly [allowance: string, keep: number]>
+  readonly reclaims: ReadonlyArray<readonly [allowance: string, keep: number]>
   /** Nobody waits for these any more. */
-  readonly calms: readonly string[]
+  readonly reclaimsOver: readonly string[]
   /** Machines are about to use the half that is set aside for outages: nothing of these is to be taken unasked. */
   readonly crowded?: readonly string[]
   /** Half of these is set aside again. */
@@ -109,7 +106,7 @@ export interface LeaseResume {
   readonly type: 'lease-resume'
   /** The journal that the front writes: what it used stands under this name in the database. */
   readonly writer: string
-  readonly holdings: readonly HoldingState[]
+  readonly leases: readonly LeaseState[]
   /** The same control process has had all messages before: what else was leased was not used. */
   readonly isWhole?: boolean
   /** Allowances that the front knows to be crowded. */
@@ -125,23 +122,23 @@ export interface LeaseFarewell {
 export interface WindowCharges {
   readonly allowance: string
   readonly limit: number
-  readonly used: ReadonlyArray<readonly [cell: number, amount: number]>
+  readonly used: ReadonlyArray<readonly [bucket: number, amount: number]>
 }
 
-export interface HoldingState {
+export interface LeaseState {
   readonly allowance: string
   readonly kind: AllowanceKind
   readonly limit: number
   readonly held: number
-  /** Of a budget, always: all that this front has ever used of it, under the cell 0. */
-  readonly used: ReadonlyArray<readonly [cell: number, amount: number]>
+  /** Of a budget, always: all that this front has ever used of it, under the bucket 0. */
+  readonly used: ReadonlyArray<readonly [bucket: number, amount: number]>
 }
 
 export const WINDOW_SECONDS = 60
-/** What was used of a window is booked under the cell of this length that it was taken in; cells are numbered since 1970. */
-export const CELL_MS = 250
-export const WINDOW_CELLS = (WINDOW_SECONDS * 1000) / CELL_MS
+/** What was used of a window is booked under the bucket of this length that it was taken in; buckets are numbered since 1970. */
+export const BUCKET_MS = 250
+export const WINDOW_BUCKETS = (WINDOW_SECONDS * 1000) / BUCKET_MS
 
-export function cellOf(timeMs: number): number {
-  return Math.floor(timeMs / CELL_MS)
+export function bucketOf(timeMs: number): number {
+  return Math.floor(timeMs / BUCKET_MS)
 }

@@ -19,11 +19,11 @@ it('knows what fronts told it however long it takes to read what was settled', a
     reply: (_, reply) => replies.push(reply),
   })
   const holding = { allowance, kind: 'budget', limit: 60, held: 0, used: [[0, 50]] } as const
-  authority.resume('a', { type: 'lease-resume', writer: 'front-a', holdings: [holding] })
-  const ask = (need: number) => ({ allowance, kind: 'budget', limit: 60, need, wanted: need, patient: false }) as const
-  const request = { type: 'lease-request', sequence: 1, charges: [], returns: [], recalled: [], cancels: [] } as const
+  authority.resume('a', { type: 'lease-resume', writer: 'front-a', leases: [holding] })
+  const ask = (need: number) => ({ allowance, kind: 'budget', limit: 60, need, wanted: need, blocking: false }) as const
+  const request = { type: 'lease-request', sequence: 1, charges: [], returns: [], reclaimed: [], cancels: [] } as const
   authority.exchange('a', { ...request, asks: [ask(11)] })
-  authority.resume('b', { type: 'lease-resume', writer: 'front-b', holdings: [] })
+  authority.resume('b', { type: 'lease-resume', writer: 'front-b', leases: [] })
   settle(new Map([[allowance, new Map([['front-a', 10]])]]))
   await expect.poll(() => replies.flatMap(({ grants }) => grants)).toMatchObject([{ amount: 0, used: 50 }])
 })

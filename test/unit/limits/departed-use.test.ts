@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { expect, it, onTestFinished } from 'vitest'
 import { readDepartedUse, writeDepartedUse } from '../../../src/control/leases/departed-use.ts'
 import { InProcessAuthority } from '../../../src/control/leases/in-process-authority.ts'
-import { cellOf } from '../../../src/shared/core/allowance.ts'
+import { bucketOf } from '../../../src/shared/core/allowance.ts'
 import type { LeaseReply, WindowCharges } from '../../../src/shared/core/allowance.ts'
 
 const START_MS = 1_700_000_000_000
@@ -28,9 +28,9 @@ function authorityAt(clock: { nowMs: number }, departed: readonly WindowCharges[
         sequence,
         charges: [],
         returns: [],
-        recalled: [],
+        reclaimed: [],
         cancels: [],
-        asks: [{ allowance: 'key', kind: 'window', limit, need: 1, wanted: 1, patient: false }],
+        asks: [{ allowance: 'key', kind: 'rate', limit, need: 1, wanted: 1, blocking: false }],
       })
       count += replies.at(-1)?.grants[0]?.amount ?? 0
     }
@@ -41,7 +41,7 @@ function authorityAt(clock: { nowMs: number }, departed: readonly WindowCharges[
 
 it('the next authority counts what fronts used that have ended, and passes it on while windows see it', () => {
   const clock = { nowMs: START_MS }
-  const windows = [{ allowance: 'key', limit: 10, used: [[cellOf(START_MS), 7]] as const }]
+  const windows = [{ allowance: 'key', limit: 10, used: [[bucketOf(START_MS), 7]] as const }]
   const first = authorityAt(clock)
   first.authority.farewell({ type: 'lease-farewell', windows })
   clock.nowMs += 20_000
@@ -56,7 +56,7 @@ it('the next authority counts what fronts used that have ended, and passes it on
 
 it('no use is counted that a clock which was set back has not seen yet', () => {
   const clock = { nowMs: START_MS }
-  const used = [[cellOf(START_MS + 3_600_000), 10]] as const
+  const used = [[bucketOf(START_MS + 3_600_000), 10]] as const
   expect(authorityAt(clock, [{ allowance: 'key', limit: 10, used }]).granted(10)).toBe(10)
 })
 
@@ -64,7 +64,7 @@ it('what one gateway leaves in the data directory the next one reads, unless it 
   const directory = mkdtempSync(join(tmpdir(), 'sluice-departed-'))
   onTestFinished(() => rmSync(directory, { recursive: true }))
   expect(await readDepartedUse(directory)).toEqual([])
-  const used = [{ allowance: 'key', limit: 10, used: [[cellOf(START_MS), 7]] as const }]
+  const used = [{ allowance: 'key', limit: 10, used: [[bucketOf(START_MS), 7]] as const }]
   await writeDepartedUse(directory, used)
   expect(await readDepartedUse(directory)).toEqual(used)
   for (const damaged of ['', '{}', '[1]', '[{"allowance":"key","limit":10,"used":[["a",1]]}]']) {

@@ -97,7 +97,7 @@ async function unanswered(
     },
   })
   const hear = (...grants: LeaseGrant[]): void => {
-    book.receive({ type: 'lease-reply', sequence: null, states: [], grants, recalls: [], calms: [] })
+    book.receive({ type: 'lease-reply', sequence: null, states: [], grants, reclaims: [], reclaimsOver: [] })
   }
   const granted = (allowance: string, left: number): LeaseGrant => ({
     allowance,

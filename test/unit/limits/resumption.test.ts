@@ -2,7 +2,7 @@ import { expect, it } from 'vitest'
 import type { LeaseReply, LeaseRequest, LeaseResume } from '../../../src/shared/core/allowance.ts'
 import { InProcessAuthority } from '../../../src/control/leases/in-process-authority.ts'
 
-const resumed = (writer: string): LeaseResume => ({ type: 'lease-resume', writer, holdings: [] })
+const resumed = (writer: string): LeaseResume => ({ type: 'lease-resume', writer, leases: [] })
 
 function closedAuthority(expected: { fronts: number }): { authority: InProcessAuthority; isOpen: () => boolean } {
   let isOpen = false
@@ -52,16 +52,16 @@ it('tells fronts of an authority before it that all places are free again', () =
       for (const { left } of states) told.push([holder, Math.floor(left)])
     },
   })
-  const places = (held: number) => ({ allowance: 'key', kind: 'places', limit: 5, held, used: [] }) as const
-  authority.resume('a', { ...resumed('front-a'), holdings: [places(0)] })
-  authority.resume('b', { ...resumed('front-b'), holdings: [places(4)] })
+  const places = (held: number) => ({ allowance: 'key', kind: 'concurrency', limit: 5, held, used: [] }) as const
+  authority.resume('a', { ...resumed('front-a'), leases: [places(0)] })
+  authority.resume('b', { ...resumed('front-b'), leases: [places(4)] })
   expect(told).toEqual([])
   const nothing: LeaseRequest = {
     type: 'lease-request',
     sequence: 1,
     charges: [],
     returns: [],
-    recalled: [],
+    reclaimed: [],
     asks: [],
     cancels: [],
   }

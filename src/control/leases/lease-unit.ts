@@ -33,8 +33,8 @@ interface Flight {
   readonly charges: ReadonlyArray<readonly [bucket: number, amount: number]>
   /** Requests of the holder that are acknowledged with it. */
   readonly requests: readonly number[]
-  /** Which time it was that the holder had said what it holds. */
-  readonly resumption: number
+  /** How often the holder had said what it holds. */
+  readonly session: number
   readonly isEnd: boolean
 }
 
@@ -46,7 +46,7 @@ export interface SettledUse {
 
 export interface CallFrame {
   readonly sequence: number
-  readonly resumption: number
+  readonly session: number
   /** The journal of the holder. */
   readonly writer: string
   readonly toRedisBucket: (bucket: number) => number
@@ -228,7 +228,7 @@ export class LeaseUnit {
     return says || this.#charges.size > 0 || this.#returned > 0 || this.#requests.length > 0
   }
 
-  #nextCall({ sequence, resumption, writer, toRedisBucket }: CallFrame): Flight {
+  #nextCall({ sequence, session, writer, toRedisBucket }: CallFrame): Flight {
     const bucketFor = (bucket: number): number => (this.kind === 'budget' ? 0 : toRedisBucket(bucket))
     const charges = [...this.#charges].map(([bucket, [consumed, correction]]) => [
       bucketFor(bucket),
@@ -265,7 +265,7 @@ export class LeaseUnit {
       call,
       charges: [...booked, ...used],
       requests: this.#requests,
-      resumption,
+      session,
       isEnd: this.#gone,
     }
     this.#charges = new Map()

@@ -98,7 +98,7 @@ async function expectAsRecorded(
       played++
       if (answer.status !== 200 || !answer.body.equals(body)) {
         wrong.push(
-          `${JSON.stringify(split)?.slice(0, 60)}: ${answer.status}, ${answer.body.length} of ${body.length} bytes`,
+          `${JSON.stringify(split)?.slice(0, 60)}: ${answer.status}, ${answer.body.length} of ${body.length} bytes: ${answer.body.toString().slice(0, 300)}`,
         )
       }
     },

@@ -1,12 +1,12 @@
 import { createServer } from 'node:net'
 import type { ListenOptions } from 'node:net'
 import { setTimeout as elapsed } from 'node:timers/promises'
-import { isListenedOn } from './listeners.ts'
+import { isListenedOn, listenersOn } from './listeners.ts'
 
 /** The fronts of a gateway that was killed a moment ago may be just about to let go of its port. */
 const PATIENCE_MS = 2_000
 const RETRY_MS = 50
-/** Somebody may take a port between its finding and its holding. */
+/** Another program may take a port between its finding and its holding. */
 const MAX_TRIES = 20
 
 /** Newer than the types: the listener shares its port with others that offer to, as those of the fronts do. */
@@ -97,7 +97,9 @@ async function listenAsFronts(host: string): Promise<HeldPort> {
       app.close()
       return Promise.resolve()
     }
-    if (isHeld) return { port: found.port, release }
+    // Another gateway that found the same port in the same moment shares it, and each would answer clients of the other.
+    if (isHeld && listenersOn(found.port) === 1) return { port: found.port, release }
+    await release()
   }
   throw new Error('others took every port that was found')
 }

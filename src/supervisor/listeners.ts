@@ -2,21 +2,26 @@ import { readFileSync } from 'node:fs'
 
 const LISTENING = '0A'
 
-/**
- * Whether anybody on this machine listens on the port, of whatever address. Looked up, not tried: who listens for a moment resets
- * whoever connects meanwhile.
- */
+/** Whether a process on this machine listens on the port, of whatever address. */
 export function isListenedOn(port: number): boolean {
-  return ['/proc/net/tcp', '/proc/net/tcp6'].some((path) => listensIn(table(path), port))
+  return listenersOn(port) > 0
+}
+
+/**
+ * How many sockets of this machine listen on the port: several can, if each offers to share it. Looked up, not tried: a process that
+ * listens for a moment resets the clients that connect meanwhile.
+ */
+export function listenersOn(port: number): number {
+  return ['/proc/net/tcp', '/proc/net/tcp6'].reduce((sum, path) => sum + listenersIn(table(path), port), 0)
 }
 
 /** The lines after the first: number, local address and port in hexadecimal, remote address and port, state. */
-function listensIn(text: string, port: number): boolean {
+function listenersIn(text: string, port: number): number {
   const suffix = `:${port.toString(16).toUpperCase().padStart(4, '0')}`
-  return text.split('\n').some((line) => {
+  return text.split('\n').filter((line) => {
     const [, local, , state] = line.trim().split(/\s+/)
     return state === LISTENING && local?.endsWith(suffix) === true
-  })
+  }).length
 }
 
 /** Empty where the system has no such addresses. */

@@ -47,6 +47,19 @@ it('finds another one while one is held', async () => {
   await Promise.all(held.map(({ release }) => release()))
 })
 
+// Node 22 finds and holds in one step.
+it.runIf(process.version.startsWith('v20.'))(
+  'finds another one when two gateways found the same in the same moment',
+  async () => {
+    const other = await claimPort(HOST, 0)
+    const address = { address: HOST, family: 'IPv4', port: other.port }
+    vi.spyOn(Server.prototype, 'address').mockReturnValueOnce(address)
+    const held = await claimPort(HOST, 0)
+    expect(held.port).not.toBe(other.port)
+    await Promise.all([held.release(), other.release()])
+  },
+)
+
 function listens(port: number): Promise<void> {
   return new Promise((resolve, reject) => {
     const server = createServer()

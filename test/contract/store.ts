@@ -256,6 +256,7 @@ export function storeContract(open: () => Promise<Database>): void {
       const logger = { info: () => undefined, warn: () => undefined, error: () => undefined }
       const clock = { now: () => at(0).atMs, monotonicUs: () => 0 }
       const keeper = new LogKeeper({ database, clock, retentionDays: 30, logger })
+      keeper.start()
       try {
         await eventually(async () => {
           const tables = (await listLogDays(database)).map(({ table }) => table)

@@ -24,13 +24,16 @@ const EVERY_MS = 3_600_000
  */
 export class LogKeeper {
   readonly #options: LogKeeperOptions
-  readonly #timer: NodeJS.Timeout
+  #timer: NodeJS.Timeout | undefined
   #isStopped = false
   #running: Promise<void> = Promise.resolve()
 
-  /** Works for the first time at once. */
   constructor(options: LogKeeperOptions) {
     this.#options = options
+  }
+
+  /** Works for the first time at once. */
+  start(): void {
     const schedule = (): void => {
       this.#schedule()
     }

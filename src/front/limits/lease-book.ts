@@ -9,10 +9,9 @@ import type {
   LeaseResume,
 } from '../../shared/core/allowance.ts'
 import type { Clock } from '../../shared/runtime/clock.ts'
-import type { LeaseChannel } from './lease-channel.ts'
 import { LeasedBudget } from './leased-budget.ts'
 import { LeasedConcurrency } from './leased-concurrency.ts'
-import type { LeasedLimit } from './leased-limit.ts'
+import type { LeaseChannel, LeasedLimit } from './leased-limit.ts'
 import { LeasedRate } from './leased-rate.ts'
 import { HALF_EVEN_MS } from './window-use.ts'
 

@@ -1,7 +1,7 @@
 import type { AllowanceState, LeaseGrant } from '../../shared/core/allowance.ts'
 import { bucketOf } from '../../shared/core/allowance.ts'
-import type { LeaseChannel } from './lease-channel.ts'
 import { LeasedLimit } from './leased-limit.ts'
+import type { LeaseChannel } from './leased-limit.ts'
 
 /** A process's own use of a limit, and the part of it that the authority has yet to hear of. */
 interface AmountUse {

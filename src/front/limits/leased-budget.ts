@@ -1,8 +1,7 @@
 import type { LeaseState } from '../../shared/core/allowance.ts'
 import { BudgetUse } from './budget-use.ts'
-import type { LeaseChannel, Reunion } from './lease-channel.ts'
 import { LeasedAmount } from './leased-amount.ts'
-import type { Refusal } from './leased-limit.ts'
+import type { LeaseChannel, Reunion, Refusal } from './leased-limit.ts'
 
 /** As long as a control process may take to restart: no process decides about a budget by itself. */
 const BLOCK_MS = 30_000

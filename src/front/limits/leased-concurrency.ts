@@ -1,7 +1,6 @@
 import type { LeaseGrant, LeaseState } from '../../shared/core/allowance.ts'
-import type { Reunion } from './lease-channel.ts'
 import { LeasedLimit } from './leased-limit.ts'
-import type { Refusal } from './leased-limit.ts'
+import type { Reunion, Refusal } from './leased-limit.ts'
 import { OUTDATED_MS, SHARES_MS } from './window-use.ts'
 
 /** Slots become free one by one. */

@@ -1,9 +1,8 @@
 import type { LeaseState, WindowCharges } from '../../shared/core/allowance.ts'
 import { bucketOf, WINDOW_SECONDS } from '../../shared/core/allowance.ts'
-import type { LeaseChannel, Reunion } from './lease-channel.ts'
 import { LeasedAmount } from './leased-amount.ts'
 import { REFUSAL_MS } from './leased-limit.ts'
-import type { Refusal } from './leased-limit.ts'
+import type { LeaseChannel, Reunion, Refusal } from './leased-limit.ts'
 import { HALF_EVEN_MS, WindowUse } from './window-use.ts'
 
 /** Leases of rate limits last longer than others, for when Redis goes away. */

@@ -27,6 +27,11 @@ export interface ManagementResponse {
 export interface ControlLinkOptions {
   readonly socketPath: string
   readonly maxBodyBytes: number
+  readonly onFault: (cause: unknown) => void
+}
+
+/** Takes what fronts say. */
+export interface ControlLinkReceiver {
   /** What a front is told when it connects. */
   readonly greet: () => readonly ControlToFront[]
   /** Sends what the store has and the fronts have not; resolves when they were told all of it. */
@@ -34,8 +39,8 @@ export interface ControlLinkOptions {
   readonly serve: (request: ManagementRequest) => Promise<ManagementResponse>
   readonly onUsage: (share: CacheShare) => void
   /** A front has learned something about an upstream key; the other fronts have been told. */
-  readonly onKeyHealthEvent: (news: KeyHealthEvent) => void
-  /** The authority's side of the talk about leases; fronts are told apart by their connection. */
+  readonly onKeyHealthEvent: (event: KeyHealthEvent) => void
+  /** The authority's side of the conversation about leases. A front is named by its connection. */
   readonly leases: {
     resume(front: string, message: LeaseResume): void
     farewell(message: LeaseFarewell): void
@@ -51,7 +56,6 @@ export interface ControlLinkOptions {
   readonly onMetrics?: (front: string, connection: string, report: MetricReport) => void
   /** The connection is gone. */
   readonly onGone?: (connection: string) => void
-  readonly onFault: (cause: unknown) => void
 }
 
 const FRAME_BYTES = 65_536
@@ -61,25 +65,11 @@ export class ControlLink {
   readonly #options: ControlLinkOptions
   readonly #fronts = new Map<string, FrontConnection>()
   #connections = 0
-  readonly #server: Server
+  #server: Server | null = null
   readonly #encode = createFrameEncoder()
 
   constructor(options: ControlLinkOptions) {
     this.#options = options
-    this.#server = createServer((socket) => {
-      this.#connections += 1
-      const name = `front-connection-${this.#connections}`
-      const front = new FrontConnection(name, socket, options, (news) => {
-        options.onKeyHealthEvent(news)
-        for (const other of this.#fronts.values()) if (other !== front) other.send({ type: 'key-news', news })
-      })
-      this.#fronts.set(name, front)
-      socket.on('close', () => {
-        this.#fronts.delete(name)
-        options.leases.gone(name)
-        options.onGone?.(name)
-      })
-    })
   }
 
   /** Fronts that are connected. */
@@ -87,17 +77,37 @@ export class ControlLink {
     return this.#fronts.size
   }
 
-  listen(): Promise<void> {
+  /** Resolves when fronts can connect. */
+  listen(receiver: ControlLinkReceiver): Promise<void> {
     const { socketPath, onFault } = this.#options
+    const server = createServer((socket) => {
+      this.#accept(socket, receiver)
+    })
+    this.#server = server
     rmSync(socketPath, { force: true })
     return new Promise((resolve, reject) => {
-      this.#server.once('error', reject)
-      this.#server.listen(socketPath, () => {
-        this.#server.off('error', reject)
-        this.#server.on('error', onFault)
+      server.once('error', reject)
+      server.listen(socketPath, () => {
+        server.off('error', reject)
+        server.on('error', onFault)
         chmodSync(socketPath, 0o600)
         resolve()
       })
+    })
+  }
+
+  #accept(socket: Socket, receiver: ControlLinkReceiver): void {
+    this.#connections += 1
+    const name = `front-connection-${this.#connections}`
+    const front = new FrontConnection(name, socket, { ...this.#options, ...receiver }, (event) => {
+      receiver.onKeyHealthEvent(event)
+      for (const other of this.#fronts.values()) if (other !== front) other.send({ type: 'key-news', news: event })
+    })
+    this.#fronts.set(name, front)
+    socket.on('close', () => {
+      this.#fronts.delete(name)
+      receiver.leases.gone(name)
+      receiver.onGone?.(name)
     })
   }
 
@@ -114,7 +124,7 @@ export class ControlLink {
 
   /** Fronts read what was sent, and close the channel. */
   close(): void {
-    this.#server.close()
+    this.#server?.close()
     for (const front of this.#fronts.values()) front.close()
   }
 }
@@ -132,7 +142,7 @@ class FrontConnection {
   /** What the process calls itself; null before it has said so. */
   #front: string | null = null
   readonly #socket: Socket
-  readonly #options: ControlLinkOptions
+  readonly #options: ControlLinkOptions & ControlLinkReceiver
   readonly #encode = createFrameEncoder()
   readonly #decoder = new FrameDecoder()
   readonly #passages = new Map<number, Passage & { readonly request: TunnelRequest }>()
@@ -142,7 +152,7 @@ class FrontConnection {
   constructor(
     name: string,
     socket: Socket,
-    options: ControlLinkOptions,
+    options: ControlLinkOptions & ControlLinkReceiver,
     onKeyHealthEvent: (news: KeyHealthEvent) => void,
   ) {
     this.#name = name

@@ -16,23 +16,27 @@ export interface FrontLinkOptions {
   readonly socketPath: string
   readonly front: string
   readonly deadlines: DeadlineClock
+}
+
+/** Takes what the control process says. */
+export interface FrontLinkReceiver {
   readonly onSnapshot: (snapshot: Snapshot) => void
   readonly onHealth: (health: StoreHealth & { readonly cacheShare: CacheShare }) => void
   /** What another front has learned about an upstream key. */
-  readonly onKeyHealthEvent: (news: KeyHealthEvent) => void
-  /** The front's side of the talk about leases. */
+  readonly onKeyHealthEvent: (event: KeyHealthEvent) => void
+  /** The front's side of the conversation about leases. */
   readonly leases: {
     greeted(epoch: LeaseEpoch): void
     receive(reply: LeaseReply): void
     /** The control process is gone. */
     unlinked(): void
-    /** It is there, the authority is not. */
+    /** The control process is there, the authority is not. */
     lost(): void
-    /** The control process is about to be gone, and another one to come. */
+    /** The control process is about to end, and another one comes. */
     handingOver(): void
     setHolders(holders: number): void
   }
-  /** The front's side of the talk about jobs. */
+  /** The front's side of the conversation about jobs. */
   readonly jobs?: {
     receive(reply: ClaimReply): void
     lost(): void
@@ -62,7 +66,12 @@ export class FrontLink {
     this.inquiries = new SnapshotInquiries((message) => this.#send(message), options.deadlines)
   }
 
-  start(): void {
+  /** Connects, now and whenever the connection breaks. */
+  start(receiver: FrontLinkReceiver): void {
+    this.#connect(receiver)
+  }
+
+  #connect(receiver: FrontLinkReceiver): void {
     const socket = connect(this.#options.socketPath)
     const decoder = new FrameDecoder()
     socket.on('connect', () => {
@@ -78,7 +87,7 @@ export class FrontLink {
     socket.on('data', (chunk) => {
       try {
         decoder.push(chunk, (value) => {
-          this.#receive(value as ControlToFront)
+          this.#receive(value as ControlToFront, receiver)
         })
       } catch (cause) {
         socket.destroy(cause as Error)
@@ -90,11 +99,11 @@ export class FrontLink {
       this.#socket = null
       this.tunnel.lost()
       this.inquiries.lost()
-      this.#options.leases.unlinked()
-      this.#options.jobs?.lost()
+      receiver.leases.unlinked()
+      receiver.jobs?.lost()
       if (this.#stopped) return
       this.#retry = setTimeout(() => {
-        this.start()
+        this.#connect(receiver)
       }, this.#retryMs)
       // Before the first time the control process is about to come.
       if (this.#wasConnected) this.#retryMs = Math.min(this.#retryMs * 2, LAST_RETRY_MS)
@@ -150,37 +159,37 @@ export class FrontLink {
     })
   }
 
-  #receive(message: ControlToFront): void {
+  #receive(message: ControlToFront, receiver: FrontLinkReceiver): void {
     switch (message.type) {
       case 'snapshot':
-        this.#options.onSnapshot(message.snapshot)
+        receiver.onSnapshot(message.snapshot)
         return
       case 'health':
-        this.#options.onHealth(message)
+        receiver.onHealth(message)
         return
       case 'lease-epoch':
-        this.#options.leases.greeted(message)
+        receiver.leases.greeted(message)
         return
       case 'lease-away':
-        this.#options.leases.lost()
+        receiver.leases.lost()
         return
       case 'lease-hand-over':
-        this.#options.leases.handingOver()
+        receiver.leases.handingOver()
         return
       case 'lease-terms':
-        this.#options.leases.setHolders(message.holders)
+        receiver.leases.setHolders(message.holders)
         return
       case 'lease-reply':
-        this.#options.leases.receive(message)
+        receiver.leases.receive(message)
         return
       case 'snapshot-inquiry-reply':
         this.inquiries.receive(message)
         return
       case 'job-claim-reply':
-        this.#options.jobs?.receive(message)
+        receiver.jobs?.receive(message)
         return
       case 'key-news':
-        this.#options.onKeyHealthEvent(message.news)
+        receiver.onKeyHealthEvent(message.news)
         return
       default:
         this.tunnel.receive(message)

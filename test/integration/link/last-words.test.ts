@@ -31,6 +31,8 @@ it('a front that stops reads on until its last words were read', async () => {
     socketPath,
     front: 'front-0',
     deadlines: new DeadlineClock({ now: () => 0, monotonicUs: () => 0 }),
+  })
+  front.start({
     onSnapshot: () => undefined,
     onHealth: () => undefined,
     onKeyHealthEvent: () => undefined,
@@ -43,7 +45,6 @@ it('a front that stops reads on until its last words were read', async () => {
       setHolders: () => undefined,
     },
   })
-  front.start()
   const [control] = (await once(server, 'connection')) as [Socket]
   const faults: Error[] = []
   control.on('error', (fault) => faults.push(fault))

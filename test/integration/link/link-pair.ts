@@ -21,6 +21,15 @@ export const HEALTH = {
   cacheShare: { promptTokens: 0, cachedTokens: 0 },
 } as const
 
+const NO_LEASES = {
+  greeted: () => undefined,
+  receive: () => undefined,
+  unlinked: () => undefined,
+  handingOver: () => undefined,
+  lost: () => undefined,
+  setHolders: () => undefined,
+}
+
 /** Both ends of the channel, on a Unix socket of their own; only clients and what is served are fakes. */
 export class LinkPair {
   readonly front: FrontLink
@@ -47,6 +56,12 @@ export class LinkPair {
       socketPath: join(this.#directory, 'link'),
       front: 'front-0',
       deadlines: this.#deadlines,
+    })
+  }
+
+  async start(): Promise<this> {
+    await this.#listen()
+    this.front.start({
       onSnapshot: () => undefined,
       onHealth: () => {
         this.greeted += 1
@@ -54,20 +69,8 @@ export class LinkPair {
       onKeyHealthEvent: (news) => {
         this.heard.push(news)
       },
-      leases: {
-        greeted: () => undefined,
-        receive: () => undefined,
-        unlinked: () => undefined,
-        handingOver: () => undefined,
-        lost: () => undefined,
-        setHolders: () => undefined,
-      },
+      leases: NO_LEASES,
     })
-  }
-
-  async start(): Promise<this> {
-    await this.control.listen()
-    this.front.start()
     await this.connected(1)
     return this
   }
@@ -79,6 +82,8 @@ export class LinkPair {
       socketPath: join(this.#directory, 'link'),
       front: 'front-1',
       deadlines: this.#deadlines,
+    })
+    front.start({
       onSnapshot: () => undefined,
       onHealth: () => {
         other.greeted += 1
@@ -86,17 +91,9 @@ export class LinkPair {
       onKeyHealthEvent: (news) => {
         other.heard.push(news)
       },
-      leases: {
-        greeted: () => undefined,
-        receive: () => undefined,
-        unlinked: () => undefined,
-        handingOver: () => undefined,
-        lost: () => undefined,
-        setHolders: () => undefined,
-      },
+      leases: NO_LEASES,
     })
     other.stop = () => front.stop()
-    front.start()
     return other
   }
 
@@ -109,7 +106,7 @@ export class LinkPair {
   async restartControl(): Promise<void> {
     this.control.close()
     this.control = this.#makeControl()
-    await this.control.listen()
+    await this.#listen()
   }
 
   pass(ms: number): void {
@@ -140,6 +137,12 @@ export class LinkPair {
     return new ControlLink({
       socketPath: join(this.#directory, 'link'),
       maxBodyBytes: MAX_MANAGEMENT_BODY_BYTES,
+      onFault: (cause) => this.faults.push(cause),
+    })
+  }
+
+  #listen(): Promise<void> {
+    return this.control.listen({
       greet: () => [HEALTH],
       refreshSnapshot: () => this.refreshSnapshot(),
       serve: async (request) => {
@@ -156,7 +159,6 @@ export class LinkPair {
         exchange: () => undefined,
         gone: () => undefined,
       },
-      onFault: (cause) => this.faults.push(cause),
     })
   }
 }

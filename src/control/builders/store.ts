@@ -1,0 +1,75 @@
+import { setTimeout as elapsed } from 'node:timers/promises'
+import { ConfigError } from '../../shared/config/config-error.ts'
+import type { Secrets } from '../../shared/config/secrets.ts'
+import type { Config } from '../../shared/config/shape.ts'
+import { nodeName } from '../../supervisor/node-name.ts'
+import { declaredEntryKey } from '../lifecycle/declared-keys.ts'
+import { firstAdminPhone, firstRun } from '../lifecycle/first-run.ts'
+import type { Database } from '../store/database.ts'
+import { upsertEntryKeyByDigest } from '../store/entry-keys.ts'
+import { migrate } from '../store/migrate.ts'
+import { openDatabase } from '../store/open-database.ts'
+import { secretsOf } from '../store/secrets-check.ts'
+import { initialiseSetting } from '../store/settings.ts'
+import type { ControlBase } from './base.ts'
+
+const RETRY_MS = 1_000
+
+export interface ControlStore {
+  readonly database: Database
+  readonly secrets: Secrets
+  /** What the first run made; null when this is not the first. */
+  readonly made: Awaited<ReturnType<typeof firstRun>>
+  /** This machine, as other machines know it. */
+  readonly node: string
+}
+
+/**
+ * Opens and prepares the database. On the first start of a gateway a database that cannot be had is an error to show; a
+ * control process that was started again waits for it, while the fronts serve.
+ */
+export async function openStore(base: ControlBase): Promise<ControlStore> {
+  const { setup, config, logger, clock } = base
+  const adminPhone = firstAdminPhone(config)
+  for (;;) {
+    try {
+      const store = await open(base, adminPhone)
+      await initialiseSetting(store.database, 'installed_at', new Date(clock.now()).toISOString())
+      return { ...store, node: await nodeName(config.dataDir) }
+    } catch (cause) {
+      // A line for the operator as it is.
+      if (!setup.isRestart && cause instanceof ConfigError) throw cause
+      if (!setup.isRestart) throw new Error(databaseMessage(config, cause), { cause })
+      logger.error({ err: cause }, 'the database cannot be opened; trying again')
+      await elapsed(RETRY_MS)
+    }
+  }
+}
+
+async function open({ setup, config, logger }: ControlBase, adminPhone: string | null): Promise<Omit<ControlStore, 'node'>> {
+  const database = await openDatabase({
+    ...config.database,
+    dataDir: config.dataDir,
+    onFault: (error) => {
+      logger.warn({ err: error }, 'the database reports a fault')
+    },
+  })
+  try {
+    await migrate(database)
+    const secrets = await secretsOf(database, config.dataDir, process.env)
+    for (const key of config.keys) await upsertEntryKeyByDigest(database, declaredEntryKey(key, secrets.keyHash))
+    const baseUrl = config.server.baseUrl ?? setup.displayUrl
+    const made = await firstRun(database, { dataDir: config.dataDir, baseUrl, secret: secrets.keyHash, adminPhone })
+    return { database, secrets, made }
+  } catch (cause) {
+    await database.close()
+    throw cause
+  }
+}
+
+function databaseMessage(config: Config, cause: unknown): string {
+  const reason = cause instanceof Error ? cause.message : String(cause)
+  if (config.database.url === null) return `the embedded database in ${config.dataDir} cannot be opened: ${reason}`
+  const { host } = new URL(config.database.url.replace('@/', '@socket/'))
+  return `the database at ${host} (DATABASE_URL) cannot be used: ${reason}`
+}

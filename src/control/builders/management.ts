@@ -97,6 +97,7 @@ function managementListener(base: ControlBase, router: ManagementRouter): Manage
     host,
     port,
     maxBodyBytes: MAX_MANAGEMENT_BODY_BYTES,
+    bodyTimeoutMs: config.server.bodyTimeoutMs,
     serve: (request) => router.serve(request),
     refuse: (error, requestId) => router.refuse(error, requestId),
     addressOf: (peer, forwardedFor) => addresses.of(peer, forwardedFor),

@@ -46,7 +46,10 @@ export async function openStore(base: ControlBase): Promise<ControlStore> {
   }
 }
 
-async function open({ setup, config, logger }: ControlBase, adminPhone: string | null): Promise<Omit<ControlStore, 'node'>> {
+async function open(
+  { setup, config, logger }: ControlBase,
+  adminPhone: string | null,
+): Promise<Omit<ControlStore, 'node'>> {
   const database = await openDatabase({
     ...config.database,
     dataDir: config.dataDir,

@@ -12,6 +12,8 @@ export interface ManagementListenerOptions {
   readonly host: string
   readonly port: number
   readonly maxBodyBytes: number
+  /** How long a request may take to arrive, body included. */
+  readonly bodyTimeoutMs: number
   readonly serve: (request: ManagementRequest) => Promise<ManagementResponse>
   /** An answer to what does not get as far as that. */
   readonly refuse: (error: GatewayError, requestId: string) => ManagementResponse
@@ -23,8 +25,6 @@ export interface ManagementListenerOptions {
 const MAX_CONNECTIONS = 1_024
 /** As many as through one front. */
 const MAX_IN_FLIGHT = 256
-/** Until a request is here whole. */
-const REQUEST_TIMEOUT_MS = 30_000
 /** Without a byte either way. */
 const SILENCE_MS = 60_000
 
@@ -36,7 +36,7 @@ export class ManagementListener {
 
   constructor(options: ManagementListenerOptions) {
     this.#options = options
-    this.#server = createServer({ requestTimeout: REQUEST_TIMEOUT_MS, headersTimeout: REQUEST_TIMEOUT_MS })
+    this.#server = createServer({ requestTimeout: options.bodyTimeoutMs })
     this.#server.maxConnections = MAX_CONNECTIONS
     this.#server.setTimeout(SILENCE_MS)
     this.#server.on('request', (incoming, outgoing) => {

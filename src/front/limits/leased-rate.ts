@@ -72,6 +72,8 @@ export class LeasedRate extends LeasedAmount<WindowUse> {
   /** Without the control process of this machine. Returns 0, or when enough may be there. */
   #takeShare(need: number, nowMs: number): number {
     const { processes } = this.channel
+    // Nobody else takes of it: this process knows all that is used.
+    if (processes === 1 && need <= this.remaining(nowMs)) return 0
     const seconds = this.use.secondsUntil(need, this.limit / processes, nowMs)
     if (seconds > 0) return nowMs + Math.min(seconds, WINDOW_SECONDS + 1) * 1000
     return this.use.unaskedAtMs(need, { limit: this.limit, parts: processes }, nowMs)

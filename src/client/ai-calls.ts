@@ -14,11 +14,14 @@ export type Unknown = Readonly<Record<string, unknown>>
 
 type PathOf<Method> = Extract<DeclaredEndpoint, { readonly method: Method }>['path']
 
-/** Calls of the AI endpoints. Nothing in them is kept, so that all may be made again; of a stream, until it begins. */
+/** Calls of the AI endpoints. The gateway stores nothing for them, so all may be retried; a stream, until it begins. */
 export class AiCalls {
   readonly #transport: Transport
   readonly #headers: Readonly<Record<string, string>>
-  /** Makes a list of models that of the messages protocol: it goes with requests that have a body alone. */
+  /**
+   * The header with the version of the messages protocol. Requests without a body omit it: it would turn the list of models
+   * into that of the messages protocol.
+   */
   readonly #version: Readonly<Record<string, string>>
 
   constructor(transport: Transport, { apiKey, vendor = 'anthropic' }: ClientOptions) {
@@ -39,7 +42,7 @@ export class AiCalls {
     return this.#transport.send(this.#outgoing('POST', path, {}, body), options, readJson<Answer>)
   }
 
-  /** What is made is made once, however often it is asked for. */
+  /** Sends an Idempotency-Key, so that all attempts together create one thing. */
   create<Answer>(path: PathOf<'POST'>, body: Unknown, options: CallOptions = {}): Promise<Answer> {
     return this.post(path, body, { ...options, idempotencyKey: options.idempotencyKey ?? crypto.randomUUID() })
   }
@@ -55,7 +58,7 @@ export class AiCalls {
     return this.#transport.send({ ...outgoing, headers }, options, async (response, attempt) => {
       const contentType = response.headers.get('content-type') ?? 'nothing'
       if (!contentType.startsWith('text/event-stream')) {
-        throw new SluiceError(`The answer should be a stream of events, but is ${contentType}.`)
+        throw new SluiceError(`Expected an answer of type text/event-stream, got ${contentType}.`)
       }
       return new EventStream<Event>(response, attempt, end)
     })

@@ -1,6 +1,6 @@
 import { ConnectionError, SluiceError, TimeoutError } from './errors.ts'
 
-/** One attempt at a call: its signal ends it when time is up or the caller wants it no more. */
+/** One attempt at a call. Its signal aborts it at the timeout, or when the caller aborts. */
 export class Attempt {
   readonly #controller = new AbortController()
   readonly #caller: AbortSignal | undefined
@@ -23,13 +23,13 @@ export class Attempt {
     return this.#controller.signal
   }
 
-  /** From now on, and for each wait from now on. */
+  /** Sets the timeout of the current wait and of each later one. */
   limit(timeoutMs: number): void {
     this.#timeoutMs = timeoutMs
     this.rearm()
   }
 
-  /** Something has come: the time begins anew. */
+  /** Restarts the timeout, after something has arrived. */
   rearm(): void {
     this.pause()
     this.#timer = setTimeout(() => {
@@ -38,19 +38,22 @@ export class Attempt {
     }, this.#timeoutMs)
   }
 
-  /** Nothing is waited for at the moment. */
+  /** Stops the timeout while nothing is awaited. */
   pause(): void {
     clearTimeout(this.#timer)
   }
 
-  /** Ends what is under way, if anything is. */
+  /** Aborts the request if it is still running. */
   end(): void {
     this.pause()
     this.#caller?.removeEventListener('abort', this.#onCallerAborts)
     this.#controller.abort()
   }
 
-  /** What an exception of fetch or of a body means: the caller's reason, TimeoutError or ConnectionError. */
+  /**
+   * Maps an exception of fetch or of a body to the caller's abort reason, TimeoutError or ConnectionError. Keeps a
+   * SluiceError.
+   */
   meaningOf(cause: unknown): unknown {
     if (this.#caller?.aborted === true) return this.#caller.reason
     if (this.#timedOut) return new TimeoutError(`No answer within ${this.#timeoutMs} ms.`, { cause })
@@ -59,7 +62,7 @@ export class Attempt {
   }
 }
 
-/** Of Node's fetch, the cause says more than "fetch failed". */
+/** Node's fetch says only "fetch failed"; its cause has the reason. */
 function reasonOf(cause: unknown): string {
   if (!(cause instanceof Error)) return String(cause)
   const inner: unknown = cause.cause

@@ -3,7 +3,7 @@ import { SluiceError } from './errors.ts'
 
 const MAX_TEXT_BYTES = 256 * 1024 * 1024
 
-/** The bytes of an answer as they come. Ends the attempt when they are over, and when they are left. */
+/** Yields the bytes of an answer as they arrive. Ends the attempt at the end of the body, and when the reader stops early. */
 export async function* bytesOf(response: Response, attempt: Attempt): AsyncGenerator<Uint8Array, void> {
   const reader = readerOf(response)
   try {
@@ -21,7 +21,7 @@ export async function* bytesOf(response: Response, attempt: Attempt): AsyncGener
   }
 }
 
-/** The whole answer as text, within the attempt's time. Rejects with SluiceError beyond 256 MiB. */
+/** Reads the whole answer as text, within the attempt's timeout. Rejects with SluiceError beyond 256 MiB. */
 export async function textOf(response: Response, attempt: Attempt, maxBytes: number = MAX_TEXT_BYTES): Promise<string> {
   const decoder = new TextDecoder()
   const reader = readerOf(response)

@@ -2,10 +2,10 @@ import type { Attempt } from './attempt.ts'
 import { bytesOf } from './body.ts'
 import { SluiceError } from './errors.ts'
 
-/** A file, to be read once: `for await (const bytes of file)`. Leaving the loop ends the request. */
+/** A file that can be read once: `for await (const bytes of file)`. Leaving the loop ends the request. */
 export class ByteStream implements AsyncIterable<Uint8Array> {
   readonly contentType: string
-  /** As in X-Request-Id. */
+  /** The X-Request-Id header. */
   readonly requestId: string | null
   readonly #response: Response
   readonly #attempt: Attempt
@@ -24,7 +24,7 @@ export class ByteStream implements AsyncIterable<Uint8Array> {
     return bytesOf(this.#response, this.#attempt)
   }
 
-  /** All of it, which should not be much. */
+  /** Reads the whole file into memory. Use it for small files. */
   async text(): Promise<string> {
     const decoder = new TextDecoder()
     let text = ''
@@ -32,7 +32,7 @@ export class ByteStream implements AsyncIterable<Uint8Array> {
     return text + decoder.decode()
   }
 
-  /** Ends the request; the rest is not wanted. */
+  /** Ends the request and discards the rest. */
   cancel(): void {
     this.#taken = true
     this.#attempt.end()

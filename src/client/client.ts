@@ -26,10 +26,11 @@ import { waitForVideo } from './wait-for-video.ts'
 import type { WaitOptions } from './wait-for-video.ts'
 
 /**
- * A gateway, from Node or a browser. `chat`, `messages` and the rest of the first properties are its AI endpoints, called with
- * the API key; `management` is everything else, called with the token of whoever is logged in.
+ * Client of a gateway, for Node or a browser. The AI endpoints (`chat`, `messages` and so on) use the API key. `management`
+ * is everything else and uses the token of the user who is logged in.
  *
- * All reject with a SluiceError: AuthenticationError, RateLimitError and other ApiErrors, ConnectionError, TimeoutError.
+ * All calls reject with a SluiceError: AuthenticationError, RateLimitError and other ApiErrors, ConnectionError,
+ * TimeoutError.
  */
 export class SluiceClient {
   /** All operations of the management plane, in groups: `client.management.keys.createKey({ body: { name: 'ci' } })`. */
@@ -37,7 +38,7 @@ export class SluiceClient {
   readonly #ai: AiCalls
   readonly #operations: OperationCalls
 
-  /** Throws TypeError where `baseUrl` is no address. */
+  /** Throws TypeError when `baseUrl` is not an http or https URL. */
   constructor(options: ClientOptions) {
     const transport = new Transport(options)
     this.#ai = new AiCalls(transport, options)
@@ -45,7 +46,7 @@ export class SluiceClient {
     this.management = management(this.#operations)
   }
 
-  /** Of the management plane. `login` sets it. */
+  /** Token of the management plane. `login` sets it. */
   get token(): string | null {
     return this.#operations.token
   }
@@ -64,12 +65,12 @@ export class SluiceClient {
     return session
   }
 
-  /** An operation of the management plane by its name: `client.call('getKey', { params: { id } })`. */
+  /** Calls an operation of the management plane by its name: `client.call('getKey', { params: { id } })`. */
   async call<Name extends ClientOperation>(name: Name, ...args: CallArguments<Name>): Promise<ResultOf<Name>> {
     return (await this.#operations.call(name, ...args)).data
   }
 
-  /** As `call`, with the answer's ETag (for `ifMatch`) and headers. */
+  /** Does the same as `call`, and adds the answer's ETag (for `ifMatch`) and headers. */
   callWithHeaders<Name extends ClientOperation>(
     name: Name,
     ...args: CallArguments<Name>
@@ -77,7 +78,7 @@ export class SluiceClient {
     return this.#operations.call(name, ...args)
   }
 
-  /** All entries of a list, from page to page: `for await (const key of client.list('listKeys'))`. */
+  /** Yields all entries of a list, page by page: `for await (const key of client.list('listKeys'))`. */
   list<Name extends ListOperation>(name: Name, ...args: CallArguments<Name>): AsyncGenerator<ItemOf<Name>, void> {
     return itemsOf(this.#operations, name, args)
   }
@@ -122,12 +123,12 @@ export class SluiceClient {
   }
 
   readonly videos = {
-    /** The job that makes a video, as soon as it has begun; however often it is tried, one video is made. */
+    /** Resolves with the job as soon as it has started. Retries create no second video. */
     create: (body: VideoRequest & Unknown, options?: CallOptions): Promise<Video> =>
       this.#ai.create('/v1/video/generations', { ...body, async: true }, options),
     get: (id: string, options?: CallOptions): Promise<Video> =>
       this.#ai.get('/v1/video/generations/{id}', { id }, options),
-    /** Asks until the job is `completed` or `failed`. Rejects with TimeoutError. */
+    /** Polls until the job is `completed` or `failed`. Rejects with TimeoutError. */
     wait: (id: string, options: WaitOptions = {}): Promise<Video> =>
       waitForVideo((signal) => this.videos.get(id, { signal }), options),
   }
@@ -140,7 +141,7 @@ export class SluiceClient {
   readonly health = {
     get: (options?: CallOptions): Promise<Health> => this.#ai.get('/health', {}, options),
     live: (options?: CallOptions): Promise<Liveness> => this.#ai.get('/health/live', {}, options),
-    /** Rejects with an ApiError of 503 while it is not. */
+    /** Rejects with an ApiError of status 503 while the gateway is not ready. */
     ready: (options?: CallOptions): Promise<Readiness> => this.#ai.get('/health/ready', {}, options),
   }
 }

@@ -1,6 +1,9 @@
 import type { ErrorType } from '../shared/api/error.ts'
 
-/** Whatever a call may fail with, but for wrong arguments (TypeError) and the reason of the caller's own signal. */
+/**
+ * Base class of the errors of calls. The exceptions: TypeError for wrong arguments, and the abort reason of the caller's
+ * signal.
+ */
 export class SluiceError extends Error {
   constructor(message: string, options?: ErrorOptions) {
     super(message, options)
@@ -11,19 +14,19 @@ export class SluiceError extends Error {
 /** The gateway cannot be reached, or the connection broke before the answer was whole. */
 export class ConnectionError extends SluiceError {}
 
-/** No answer in time. */
+/** No answer arrived in time. */
 export class TimeoutError extends SluiceError {}
 
 export interface ApiFailure {
   readonly statusCode: number
-  /** One of a closed list; null where the answer was not made by a gateway. */
+  /** One of a closed list; null when no gateway made the answer. */
   readonly type: ErrorType | null
   readonly message: string
-  /** The stable name of the error, as KEY_UNKNOWN; null where the endpoint tells none. */
+  /** The stable name of the error, for example KEY_UNKNOWN; null when the endpoint sends none. */
   readonly code: string | null
   /** JSON pointer of the bad field. */
   readonly param: string | null
-  /** As in X-Request-Id. */
+  /** The X-Request-Id header. */
   readonly requestId: string | null
   readonly retryAfterMs: number | null
 }
@@ -48,13 +51,13 @@ export class ApiError extends SluiceError implements ApiFailure {
   }
 }
 
-/** 401: the key or the token is worth nothing. */
+/** 401: the key or the token is not valid. */
 export class AuthenticationError extends ApiError {}
 
-/** 429: a limit or a budget is used up; `retryAfterMs` tells when there is more. */
+/** 429: a limit or a budget is used up. `retryAfterMs` says when to retry. */
 export class RateLimitError extends ApiError {}
 
-/** What errors within a stream would have been as answers. */
+/** The status that an error within a stream would have had as an answer. */
 const STATUS_OF: Readonly<Record<ErrorType, number>> = {
   invalid_request: 400,
   auth_error: 401,
@@ -65,7 +68,7 @@ const STATUS_OF: Readonly<Record<ErrorType, number>> = {
   service_unavailable: 503,
 }
 
-/** The error that an answer with a status of 400 and above tells of; its body may be anything. */
+/** Reads the error from an answer with a status of 400 or above. Its body may be anything. */
 export function errorOfAnswer(status: number, headers: Headers, body: string): ApiError {
   const parsed = parseObject(body)
   const told = objectIn(parsed, 'error')
@@ -80,7 +83,7 @@ export function errorOfAnswer(status: number, headers: Headers, body: string): A
   })
 }
 
-/** The error that an event of a stream tells of. */
+/** Reads the error from an event of a stream. */
 export function errorOfEvent(event: Readonly<Record<string, unknown>>, requestId: string | null): ApiError {
   const told = objectIn(event, 'error') ?? event
   const type = errorType(told['type'])

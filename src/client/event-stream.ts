@@ -4,14 +4,14 @@ import { ConnectionError, errorOfEvent, SluiceError } from './errors.ts'
 import { SseDecoder } from './sse.ts'
 import type { SseEvent } from './sse.ts'
 
-/** How long the connection may take to end behind the last event. */
+/** How long the connection may stay open after the last event. */
 const END_MS = 1_000
 
 /** How a protocol ends its streams. */
 export interface StreamEnd {
-  /** The event is no value, but says that the stream is over. */
+  /** True for an event that ends the stream and has no value. */
   readonly isMark?: (event: SseEvent) => boolean
-  /** This value is the last one. */
+  /** True for the last value. */
   readonly isLast?: (value: Readonly<Record<string, unknown>>) => boolean
 }
 
@@ -22,12 +22,12 @@ export const RESPONSES_END: StreamEnd = {
 }
 
 /**
- * The events of an answer, to be read once: `for await (const event of stream)`. Leaving the loop ends the request. Throws the
- * error that the stream tells of as a subclass of ApiError, ConnectionError when it ends before it is over, and TimeoutError
- * when nothing comes for the client's `timeoutMs`.
+ * The events of an answer. They can be read once: `for await (const event of stream)`. Leaving the loop ends the request.
+ * Throws a subclass of ApiError for an error event, ConnectionError when the stream ends early, and TimeoutError when nothing
+ * arrives for the client's `timeoutMs`.
  */
 export class EventStream<Value> implements AsyncIterable<Value> {
-  /** As in X-Request-Id. */
+  /** The X-Request-Id header. */
   readonly requestId: string | null
   readonly headers: Headers
   readonly #response: Response
@@ -49,7 +49,7 @@ export class EventStream<Value> implements AsyncIterable<Value> {
     return this.#values()
   }
 
-  /** Ends the request; the rest is not wanted. */
+  /** Ends the request and discards the rest. */
   cancel(): void {
     this.#taken = true
     this.#attempt.end()
@@ -72,20 +72,20 @@ export class EventStream<Value> implements AsyncIterable<Value> {
           yield value as Value
           if (isOver) break
         }
-        // The rest is read, so that the connection can be used again and nobody is taken to have left.
+        // Reads the rest, so that the connection can be reused and the gateway does not take the client for gone.
         if (isOver) this.#attempt.limit(END_MS)
       }
     } catch (cause) {
       if (!isOver) throw cause
     }
-    if (!isOver) throw new ConnectionError('The stream ended before it was over.')
+    if (!isOver) throw new ConnectionError('The stream ended before its last event.')
   }
 
   #valueOf({ name, data }: SseEvent): Readonly<Record<string, unknown>> {
     const value = parsed(data)
-    if (value === null) throw new ConnectionError('The stream holds what is no JSON object.')
+    if (value === null) throw new ConnectionError('An event of the stream is not a JSON object.')
     const isError = name === 'error' || value['type'] === 'error' || isObject(value['error'])
-    // The responses protocol has a member of this name in events that are none.
+    // In the responses protocol, `response.failed` may have an `error` member and is still a value.
     if (isError && value['type'] !== 'response.failed') throw errorOfEvent(value, this.requestId)
     return value
   }
@@ -95,7 +95,7 @@ function decoded(decoder: SseDecoder, text: string): SseEvent[] {
   try {
     return decoder.push(text)
   } catch (cause) {
-    throw new ConnectionError('The stream holds an event that is too long.', { cause })
+    throw new ConnectionError('An event of the stream is too long.', { cause })
   }
 }
 

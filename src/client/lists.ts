@@ -6,7 +6,7 @@ interface AnyPage<Item> {
   readonly data: readonly Item[]
   readonly has_more: boolean
   readonly next_cursor?: string | null
-  /** Of lists without a cursor. */
+  /** For lists without a cursor. */
   readonly page?: number
 }
 
@@ -14,7 +14,7 @@ interface AnyRequest {
   readonly query?: Readonly<Record<string, unknown>>
 }
 
-/** Asks for a page when the one before has been taken. */
+/** Yields all entries. Requests a page after the page before has been read. */
 export async function* itemsOf<Name extends ListOperation>(
   calls: OperationCalls,
   name: Name,

@@ -11,9 +11,9 @@ import type { Transport } from './transport.ts'
 
 export interface AnswerWithHeaders<Data> {
   readonly data: Data
-  /** To be given as `ifMatch`; null where the answer has none. */
+  /** Pass it as `ifMatch`; null when the answer has no ETag. */
   readonly etag: string | null
-  /** As in X-Request-Id. */
+  /** The X-Request-Id header. */
   readonly requestId: string | null
   readonly headers: Headers
 }
@@ -24,10 +24,10 @@ interface AnyRequest {
   readonly body?: object
 }
 
-/** The reference of a payment is what makes it happen once, as long as no Idempotency-Key says otherwise. */
+/** The reference in these payments makes them happen once, even without an Idempotency-Key. */
 const ONCE_BY_REFERENCE: ReadonlySet<string> = new Set<ClientOperation>(['topUpWallet', 'adminAdjustWallet'])
 
-/** The old password is the old one once. */
+/** A retry fails after a success: the old password is no longer valid. */
 const NOT_AS_BEFORE: ReadonlySet<string> = new Set<ClientOperation>(['changePassword'])
 
 /** Calls of the management plane. */
@@ -79,14 +79,14 @@ function repeatsOf(
   options: CallOptions,
 ): Repeats {
   if (creates === true || options.idempotencyKey !== undefined || ONCE_BY_REFERENCE.has(name)) return 'always'
-  // What was changed the first time would not be there as expected the second time.
+  // After a success, a second attempt would find changed data (another ETag, another password) and fail.
   if (method === 'POST' || NOT_AS_BEFORE.has(name) || options.ifMatch !== undefined) return 'refused'
-  // Without saying which way, twice is not once.
+  // A toggle without `enabled` undoes itself when it is repeated.
   const isToggle = path.endsWith('/toggle') && (body as { enabled?: boolean } | undefined)?.enabled === undefined
   return isToggle ? 'refused' : 'always'
 }
 
-/** A method for each operation, in their groups. */
+/** One method for each operation, grouped. */
 export function management(calls: OperationCalls): Management {
   const names = Object.keys(ROUTES) as ClientOperation[]
   const groups = new Set(names.map((name) => ROUTES[name].group))

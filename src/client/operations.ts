@@ -9,24 +9,24 @@ type Routes = typeof ROUTES
 /** The operations of the management plane that this client knows. */
 export type ClientOperation = Extract<keyof Routes, OperationName>
 
-/** A member of its own, which may be left out where nothing in it is required. */
+/** A member of the request. It is optional when none of its fields is required. */
 type Part<Name extends string, Value> = Value extends null
   ? unknown
   : Record<string, never> extends Value
     ? { readonly [Key in Name]?: Value }
     : { readonly [Key in Name]: Value }
 
-/** What an operation is sent: `params` of its path, `query`, `body`, each where it has one. */
+/** The request of an operation: `params` of its path, `query` and `body`, each where it has one. */
 export type RequestOf<Name extends ClientOperation> = Part<'params', ParamsOf<Operations[Name]>> &
   Part<'query', QueryOf<Operations[Name]>> &
   Part<'body', BodyOf<Operations[Name]>>
 
-/** What an operation answers; files come as bytes. */
+/** The answer of an operation. A file is a ByteStream. */
 export type ResultOf<Name extends ClientOperation> = Routes[Name]['answer'] extends 'bytes'
   ? ByteStream
   : AnswerOf<Operations[Name]>
 
-/** The request may be left out where nothing in it is required. */
+/** The request is optional when none of its fields is required. */
 export type CallArguments<Name extends ClientOperation> =
   Record<string, never> extends RequestOf<Name>
     ? [request?: RequestOf<Name>, options?: CallOptions]
@@ -46,7 +46,7 @@ interface Page {
   readonly has_more: boolean
 }
 
-/** The operations that answer with pages of a list. */
+/** The operations whose answer is a page of a list. */
 export type ListOperation = {
   [Name in ClientOperation]: AnswerOf<Operations[Name]> extends Page ? Name : never
 }[ClientOperation]

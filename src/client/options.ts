@@ -1,34 +1,37 @@
 export interface ClientOptions {
-  /** Where the gateway is, without `/v1`. */
+  /** URL of the gateway, without `/v1`. */
   readonly baseUrl: string
-  /** Of AI requests. */
+  /** Key for AI requests. */
   readonly apiKey?: string | undefined
-  /** Of the management plane: what `login` answered. */
+  /** Token for the management plane. `login` returns it. */
   readonly token?: string | undefined
-  /** For one attempt, in milliseconds; of a stream, until it begins and then from event to event. 60 000 by default. */
+  /** Milliseconds for one attempt; for a stream, until it begins and then from event to event. 60 000 by default. */
   readonly timeoutMs?: number | undefined
-  /** For all attempts together and the waits between them, in milliseconds; of a stream, until it begins. None by default. */
+  /** Milliseconds for all attempts and the waits between them; for a stream, until it begins. No limit by default. */
   readonly totalTimeoutMs?: number | undefined
   /** Attempts after the first one; 3 by default. */
   readonly maxRetries?: number | undefined
-  /** In place of the global one. */
+  /** Replaces the global `fetch`. */
   readonly fetch?: Fetch | undefined
-  /** Begins the name of the header with the version of the messages protocol; `anthropic` by default. */
+  /** First part of the name of the header with the version of the messages protocol; `anthropic` by default. */
   readonly vendor?: string | undefined
   /** Sent with every request. */
   readonly headers?: Readonly<Record<string, string>> | undefined
 }
 
-/** Of one call; what is not given is as in the client's options. */
+/** Options of one call. Absent ones are as in the client's options. */
 export interface CallOptions {
-  /** Ends the call; it then rejects with the signal's reason. */
+  /** Aborts the call, which then rejects with the signal's reason. */
   readonly signal?: AbortSignal | undefined
   readonly timeoutMs?: number | undefined
   readonly totalTimeoutMs?: number | undefined
   readonly maxRetries?: number | undefined
-  /** Makes the same call again have no further effect, where the gateway keeps such keys. Creations get one by themselves. */
+  /**
+   * A repeated call with this key has no second effect, where the gateway keeps idempotency keys. Creations get a key by
+   * default.
+   */
   readonly idempotencyKey?: string | undefined
-  /** An ETag: the change is made only if nothing has changed since. */
+  /** An ETag. The change is made only if the data still has it. */
   readonly ifMatch?: string | undefined
   readonly headers?: Readonly<Record<string, string>> | undefined
 }

@@ -2,13 +2,13 @@ import { ApiError, ConnectionError, TimeoutError } from './errors.ts'
 
 const FIRST_WAIT_MS = 500
 const LONGEST_WAIT_MS = 8_000
-/** Whoever is told to come back later than this is told so at once. */
+/** A longer Retry-After is not waited for: the call rejects at once. */
 const LONGEST_RETRY_AFTER_MS = 60_000
 
-/** When a call may be made again: `always`, or only where it was certainly not carried out. */
+/** When a call may be retried: `always`, or only after an answer that proves that it was not carried out. */
 export type Repeats = 'always' | 'refused'
 
-/** How long to wait before the next attempt, in milliseconds; null: there is none. `retries` counts from 0. */
+/** Milliseconds until the next attempt; null when there is none. `retries` counts from 0. */
 export function waitBeforeRetry(error: unknown, retries: number, repeats: Repeats): number | null {
   if (error instanceof ConnectionError || error instanceof TimeoutError) {
     return repeats === 'always' ? backoffMs(retries) : null
@@ -16,7 +16,7 @@ export function waitBeforeRetry(error: unknown, retries: number, repeats: Repeat
   if (!(error instanceof ApiError) || !isTransient(error.statusCode, repeats)) return null
   const { retryAfterMs } = error
   if (retryAfterMs === null) return error.type === 'quota_exhausted' ? null : backoffMs(retries)
-  // Not all at the same moment.
+  // Jitter, so that not all clients retry at the same moment.
   return retryAfterMs > LONGEST_RETRY_AFTER_MS ? null : retryAfterMs + Math.random() * FIRST_WAIT_MS
 }
 

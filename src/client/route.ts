@@ -5,16 +5,16 @@ export interface Route {
   /** `{name}` stands for one segment. */
   readonly path: string
   readonly answer: 'json' | 'nothing' | 'bytes'
-  /** Something new comes of it: it is sent with an Idempotency-Key. */
+  /** Creates something, so it is sent with an Idempotency-Key. */
   readonly creates?: true
 }
 
-/** `path` with its parameters and the query. Throws TypeError where a parameter is missing. */
+/** Fills in the parameters of `path` and appends the query. Throws TypeError when a parameter is missing. */
 export function addressOf(path: string, params: Readonly<Record<string, string>>, query: object): string {
   const filled = path.replace(/\{(\w+)\}/g, (_, name: string) => {
     const value = Object.hasOwn(params, name) ? params[name] : undefined
     if (value === undefined || value === '') throw new TypeError(`params.${name} is missing for ${path}`)
-    // A segment of dots alone would be taken for a step up, encoded or not.
+    // URL parsers treat `.` and `..` as relative segments, even when they are encoded.
     if (/^\.{1,2}$/.test(value)) throw new TypeError(`params.${name} must not be ${value}`)
     return encodeURIComponent(value)
   })
@@ -28,5 +28,5 @@ export function addressOf(path: string, params: Readonly<Record<string, string>>
 function textOf(name: string, value: unknown): string {
   if (typeof value === 'string') return value
   if (typeof value === 'number' || typeof value === 'boolean') return String(value)
-  throw new TypeError(`query.${name} must be a text, a number or true or false`)
+  throw new TypeError(`query.${name} must be a string, a number or a boolean`)
 }

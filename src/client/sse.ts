@@ -1,14 +1,14 @@
 const MAX_EVENT_CHARACTERS = 8 * 1024 * 1024
 
 export interface SseEvent {
-  /** Empty where the stream names none. */
+  /** Empty when the event has no name. */
   readonly name: string
   readonly data: string
 }
 
 /**
- * Puts server-sent events together from text that comes in pieces, wherever they are cut: line ends of all kinds, comments,
- * data on several lines. Throws RangeError at an event of more than 8 Mi characters.
+ * Assembles server-sent events from text that may be cut anywhere. Handles all kinds of line ends, comments, and data on
+ * several lines. Throws RangeError for an event of more than 8 Mi characters.
  */
 export class SseDecoder {
   #rest = ''
@@ -17,10 +17,10 @@ export class SseDecoder {
   #data: string[] = []
   #size = 0
 
-  /** The events that end within `text`. */
+  /** Returns the events that end within `text`. */
   push(text: string): SseEvent[] {
     const events: SseEvent[] = []
-    // An LF behind a CR of the piece before belongs to it.
+    // This LF belongs to the CR that ended the piece before.
     let at = this.#afterCr && text.startsWith('\n') ? 1 : 0
     if (text !== '') this.#afterCr = text.endsWith('\r')
     const lineEnd = /\r\n|\n|\r/g

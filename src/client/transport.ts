@@ -11,24 +11,24 @@ const MAX_ERROR_BYTES = 1024 * 1024
 
 export interface Outgoing {
   readonly method: string
-  /** With its query. */
+  /** Includes the query. */
   readonly path: string
   readonly headers: Readonly<Record<string, string>>
-  /** Undefined: none. */
+  /** Undefined when the request has no body. */
   readonly body?: unknown
   readonly repeats: Repeats
 }
 
-/** Takes what it wants of an answer; it ends the attempt when it has all. */
+/** Reads an answer. Ends the attempt when it has read all that it needs. */
 export type Reader<Result> = (response: Response, attempt: Attempt) => Promise<Result>
 
-/** Sends requests, again where that is safe, each attempt with its own time. */
+/** Sends requests, and retries them where that is safe. Each attempt has its own timeout. */
 export class Transport {
   readonly #options: ClientOptions
   readonly #baseUrl: string
   readonly #fetch: Fetch
 
-  /** Throws TypeError for an address that is none. */
+  /** Throws TypeError when `baseUrl` is not an http or https URL. */
   constructor(options: ClientOptions) {
     const { protocol } = new URL(options.baseUrl)
     if (protocol !== 'http:' && protocol !== 'https:')

@@ -7,20 +7,20 @@ const TIMEOUT_MS = 15 * 60_000
 
 export interface WaitOptions {
   readonly signal?: AbortSignal | undefined
-  /** Between two looks, in milliseconds; 2 000 by default. */
+  /** Milliseconds between two polls; 2 000 by default. */
   readonly everyMs?: number | undefined
-  /** For the whole wait, in milliseconds; a quarter of an hour by default. */
+  /** Milliseconds for the whole wait; a quarter of an hour by default. */
   readonly timeoutMs?: number | undefined
 }
 
-/** Looks until the job is over. */
+/** Polls until the job is over. */
 export async function waitForVideo(
-  look: (signal: AbortSignal | undefined) => Promise<Video>,
+  poll: (signal: AbortSignal | undefined) => Promise<Video>,
   { signal, everyMs = EVERY_MS, timeoutMs = TIMEOUT_MS }: WaitOptions,
 ): Promise<Video> {
   const deadline = performance.now() + timeoutMs
   for (;;) {
-    const video = await look(signal)
+    const video = await poll(signal)
     if (video.status === 'completed' || video.status === 'failed') return video
     if (performance.now() + everyMs >= deadline) {
       throw new TimeoutError(`The video ${video.id} is still ${video.status} after ${timeoutMs} ms.`)

@@ -3,7 +3,7 @@ import { MAX_DEPTH, REPEATED_NAMES, TEXT_NAMES } from './json-bytes.ts'
 const TEXTS: ReadonlySet<string> = new Set(TEXT_NAMES)
 const REPEATED: ReadonlySet<string> = new Set(REPEATED_NAMES)
 
-/** UTF-8 bytes of the text a model generated within a parsed message, counted as `TextMeter` does in a stream. */
+/** Counts the UTF-8 bytes of generated text in a parsed message, as `TextMeter` does in a stream. */
 export function textBytes(message: unknown): number {
   return bytesWithin(message, 0)
 }

@@ -1,4 +1,4 @@
-/** A line of a coding agent's that changes from request to request and would defeat every prompt cache. */
+/** A line that a coding agent sends. It changes with each request and would defeat every prompt cache. */
 const BILLING_HEADER = 'x-anthropic-billing-header:'
 
 export function isBillingHeader(text: string): boolean {

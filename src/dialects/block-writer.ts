@@ -11,14 +11,14 @@ const ENDS = {
   native: { type: 'native-end' },
 } as const satisfies Record<Exclude<Open, 'none'>, StreamEvent>
 
-/** Writes the blocks of one stream so that they never overlap: what belongs to another block ends the one that is open. */
+/** Writes the blocks of one stream without overlap: a part of another block ends the open block. */
 export class BlockWriter {
   open: Open = 'none'
-  /** A call that is the client's has begun. */
+  /** A call of a client's tool has begun. */
   hasCalls = false
-  /** Anything but thinking has begun. */
+  /** A block other than thinking has begun. */
   hasContent = false
-  /** The thinking that is open has its signature. */
+  /** The open thinking block has its signature. */
   #signed = false
 
   text(text: string, out: StreamEvent[]): void {
@@ -34,7 +34,7 @@ export class BlockWriter {
 
   thinking(text: string, format: string | null, out: StreamEvent[]): void {
     if (text === '') return
-    // A signature is of all that stands before it.
+    // A signature covers all thinking before it, so more thinking begins a new block.
     if (this.#signed) this.close(out)
     this.#turnToThinking(format, out)
     out.push({ type: 'thinking-delta', text })
@@ -60,7 +60,7 @@ export class BlockWriter {
     out.push({ type: 'tool-start', kind: 'function', id, name, signature, extra: null })
   }
 
-  /** Of the tool that is open. */
+  /** Input of the open tool call. */
   toolInput(text: string, out: StreamEvent[]): void {
     if (text === '') return
     out.push({ type: 'tool-delta', text })
@@ -73,7 +73,7 @@ export class BlockWriter {
     out.push({ type: 'native-start', kind, value })
   }
 
-  /** Of the block that is open. */
+  /** A delta of the open native block. */
   native(value: JsonObject, out: StreamEvent[]): void {
     out.push({ type: 'native-delta', value })
   }

@@ -11,26 +11,26 @@ export interface Renamed {
   readonly name: string
 }
 
-/** What becomes of one top-level member: REMOVED, its new value as JSON, another name, or null to leave it. */
+/** The edit of one top-level member: REMOVED, its new value as JSON, another name, or null to keep it. */
 export type MemberEdit = string | Buffer | Renamed | null
 
-/** Stands for no value: JSON is never empty. */
+/** Removes the member. No value equals it, because JSON is never empty. */
 export const REMOVED = ''
 
-/** The edit that every dialect makes. */
+/** The edits that all dialects make: set the upstream's model, remove `FORBIDDEN_MEMBERS`. */
 export function editMember(member: MemberSpan, body: RequestBody, edits: BodyEdits): MemberEdit {
   if (FORBIDDEN_MEMBERS.has(member.name)) return REMOVED
   return member.name === 'model' && body.model !== edits.model ? JSON.stringify(edits.model) : null
 }
 
-/** The body with no edits but those; the very same buffer when nothing needs to change. */
+/** Makes only the edits of `editMember`. Returns the same buffer when nothing changes. */
 export function routeBody(body: RequestBody, edits: BodyEdits): Buffer {
   return spliceMembers(body, (member) => editMember(member, body, edits), null)
 }
 
 /**
- * Applies `edit` to each member and adds `added` (name and value as JSON) at the object's end. Bytes of kept members, and
- * white space around them, stay as they are; without any change the same buffer is returned.
+ * Applies `edit` to each member and adds `added` (name and value as JSON) at the object's end. Keeps the bytes of unchanged
+ * members and the white space around them. Returns the same buffer when nothing changes.
  */
 export function spliceMembers(
   body: RequestBody,
@@ -51,7 +51,7 @@ export function spliceMembers(
   members.forEach((member, i) => {
     const change = edits[i] ?? null
     if (change !== REMOVED) {
-      // The gap before a member holds its comma; the first one that stays must not bring one along.
+      // The gap before a member holds its comma. The first kept member must not bring one.
       if (before !== null && kept > 0) pieces.push(bytes.subarray(before.valueEnd, member.start))
       kept++
       if (change === null) pieces.push(bytes.subarray(member.start, member.valueEnd))

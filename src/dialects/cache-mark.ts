@@ -5,7 +5,7 @@ import { asObject } from './json-value.ts'
 
 const KNOWN = new Set(['type', 'ttl'])
 
-/** Reads `cache_control`, which chat hosts in front of other dialects know as well. */
+/** Reads `cache_control`. Chat hosts in front of other dialects know it too. */
 export function readCacheMark(value: unknown): CacheMark | null {
   const mark = asObject(value)
   return mark === null ? null : { ttl: textOr(mark['ttl'], null), extra: restOf(mark, KNOWN) }

@@ -15,11 +15,11 @@ import { responsesCodec } from './openai-responses/codec.ts'
 import { openaiResponses } from './openai-responses/index.ts'
 import { SERVICE_BODIES } from './services/codecs.ts'
 
-/** What is known of a dialect of conversations: all parts that somebody speaks. */
+/** The parts of one dialect of conversations. Parts that nobody uses are absent. */
 interface DialectParts {
   readonly client?: ClientCodec
   readonly upstream?: UpstreamCodec
-  /** Handles bodies of clients; those of upstreams that speak as the client does pass as they are. */
+  /** Handles the bodies of clients. Answers of upstreams that speak the same dialect pass unchanged. */
   readonly passThrough?: Dialect
 }
 
@@ -42,7 +42,7 @@ const CLIENT_CODECS = partsNamed('client')
 const UPSTREAM_CODECS = partsNamed('upstream')
 const BODIES = { ...partsNamed('passThrough'), ...SERVICE_BODIES } as Readonly<Record<BodyDialectName, Dialect>>
 
-/** Throws for a dialect that no upstream is spoken to in. */
+/** Throws for a dialect that no upstream speaks. */
 export function upstreamCodec(name: WireDialect): UpstreamCodec {
   return known(UPSTREAM_CODECS[name], name)
 }

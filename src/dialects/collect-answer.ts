@@ -4,7 +4,7 @@ import type { Block, Citation } from '../shared/core/content.ts'
 import type { UpstreamFailure } from '../shared/core/dialect.ts'
 import type { StartEvent, StreamEvent, ToolStartEvent } from '../shared/core/stream-event.ts'
 
-/** Puts the events of one stream together to the whole answer, for clients that did not ask for a stream. */
+/** Assembles the events of one stream into the whole answer, for clients that did not ask for a stream. */
 export class AnswerCollector {
   failure: UpstreamFailure | null = null
   answer: Answer | null = null

@@ -1,4 +1,4 @@
-/** The header that lets a call in. Never in the URL, which ends up in logs. */
+/** The header with the credential. It never goes into the URL, because URLs end up in logs. */
 export type CredentialHeader = readonly [name: string, value: string]
 
 export function bearer(credential: string): CredentialHeader {

@@ -1,10 +1,10 @@
 import type { MediaSource } from '../shared/core/content.ts'
 
 const BASE64 = ';base64,'
-/** A media type is not longer; what has no comma by then is no data URL. */
+/** No media type is longer. A URL without a comma up to here is not a data URL. */
 const MAX_HEAD_LENGTH = 256
 
-/** A `data:` URL as base64, any other as it is. Does not look at the data. */
+/** Reads a `data:` URL as base64; keeps any other URL. Does not check the data. */
 export function sourceOfUrl(url: string): MediaSource {
   if (url.slice(0, 5).toLowerCase() !== 'data:') return { kind: 'url', url }
   const head = url.slice(5, MAX_HEAD_LENGTH)
@@ -17,7 +17,7 @@ export function dataUrl(mediaType: string, data: string): string {
   return `data:${mediaType};base64,${data}`
 }
 
-/** Without parameters, in small letters, and with the name that all dialects know. */
+/** Removes parameters, lowers the case, and uses the name that all dialects know. */
 export function plainMediaType(mediaType: string): string {
   const semicolon = mediaType.indexOf(';')
   const plain = (semicolon === -1 ? mediaType : mediaType.slice(0, semicolon)).trim().toLowerCase()

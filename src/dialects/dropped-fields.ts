@@ -2,17 +2,17 @@ import type { Conversation, Role, WireDialect } from '../shared/core/conversatio
 import { GatewayError } from '../shared/core/errors.ts'
 import type { JsonObject } from '../shared/core/json-object.ts'
 
-/** `refuse`: the answer would not be what was asked for. `drop`: the answer is the same in kind. */
+/** `refuse`: without the field, the answer is not what the client asked for. `drop`: the answer is of the same kind. */
 type Loss = 'drop' | 'refuse'
 
 /**
- * What a dialect's top-level fields come to when the upstream speaks another one. Those not named here are unknown to us
- * and dropped. All that is dropped is reported.
+ * What happens to a dialect's top-level fields when the upstream speaks another dialect. Fields not named here are unknown
+ * and dropped. All dropped fields are reported.
  */
 const FIELDS: Readonly<Partial<Record<WireDialect, Readonly<Record<string, Loss>>>>> = {
   'openai-chat': {
     audio: 'refuse',
-    // Text alone is let through before the table is asked.
+    // A value of only `text` passes before this table is read.
     modalities: 'refuse',
     web_search_options: 'drop',
     logit_bias: 'drop',
@@ -49,7 +49,7 @@ const FIELDS: Readonly<Partial<Record<WireDialect, Readonly<Record<string, Loss>
   },
 }
 
-/** What an upstream's dialect has no place for, by the names that reports use. */
+/** What happens to parts that an upstream's dialect cannot carry. The names are those of the reports. */
 const PLACES = {
   n: 'refuse',
   'content.audio': 'refuse',
@@ -58,7 +58,7 @@ const PLACES = {
   'content.native': 'refuse',
   prefill: 'refuse',
   'tool_choice.native': 'refuse',
-  // History of the server's tools and what only its own provider reads.
+  // History of a provider's own tools, and data that only that provider reads.
   'content.server_tool': 'drop',
   'content.thinking': 'drop',
   'content.citations': 'drop',
@@ -72,15 +72,15 @@ const PLACES = {
   'tools.strict': 'drop',
 } as const satisfies Record<string, Loss>
 
-/** What a client can do about a refusal. */
+/** How the client can avoid the refusal. */
 const FIXES: Readonly<Partial<Record<keyof typeof PLACES, string>>> = {
-  n: 'It gives one answer to a request: send the request n times, with n left out or 1.',
-  prefill: 'It does not go on with an answer that has been begun: end with a message of the user.',
+  n: 'It gives one answer for each request: send the request n times, without n or with n = 1.',
+  prefill: 'It does not continue a message of the assistant: end with a message of the user.',
 }
 
-/** The droppedFields of one request on its way to one upstream. */
+/** Collects the dropped fields of one request to one upstream. */
 export class DroppedFields {
-  /** The client's dialect, in whose words fields are named. */
+  /** The client's dialect. Reports name fields as it does. */
   readonly from: WireDialect
   readonly #fields = new Set<string>()
 
@@ -92,32 +92,32 @@ export class DroppedFields {
     return [...this.#fields]
   }
 
-  /** A field of no consequence that the upstream does not know. */
+  /** Reports a dropped field that never leads to a refusal. */
   drop(name: string): void {
     this.#fields.add(name)
   }
 
-  /** `value` is not null and cannot be said: reports it. */
+  /** Reports `name` when `value` is neither null nor undefined. */
   dropValue(name: string, value: unknown): void {
     if (value !== null && value !== undefined) this.#fields.add(name)
   }
 
   /**
-   * Something in `place` cannot be said: drops it, or throws GatewayError UNSUPPORTED_FIELD.
-   * @param name of the field as the client knows it; the place by default
+   * Reports a part that cannot be carried, or throws GatewayError UNSUPPORTED_FIELD when the table says `refuse`.
+   * @param name the field as the client knows it; `place` by default
    */
   lose(place: keyof typeof PLACES, name: string = place): void {
     if (PLACES[place] === 'refuse') throw unsupportedField(name, FIXES[place])
     this.#fields.add(name)
   }
 
-  /** A block that only its own dialect can carry: left out of what the assistant has said, refused in all that the client says. */
+  /** Drops a block that only its own dialect can carry from what the assistant said. Refuses it in what the client says. */
   loseNative(kind: string, role: Role): void {
     const place = role === 'assistant' ? 'content.server_tool' : 'content.native'
     this.lose(place, `messages.content.${kind === '' ? 'type' : kind}`)
   }
 
-  /** Top-level fields that only the client's dialect knows. @returns those that `pass` names */
+  /** Drops or refuses top-level fields that only the client's dialect knows. @returns the fields that `pass` names */
   loseExtra({ extra }: Conversation, pass: readonly string[]): JsonObject | null {
     if (extra === null) return null
     let passed: Record<string, unknown> | null = null
@@ -140,8 +140,8 @@ function isHarmless(name: string, value: unknown): boolean {
 }
 
 /**
- * @param name dotted, as reports have it
- * @param fix what the client can do about it, in a sentence
+ * @param name dotted, as in reports
+ * @param fix one sentence: what the client can do
  */
 export function unsupportedField(name: string, fix?: string): GatewayError {
   const refusal = `The provider of this model cannot be given ${name}.`

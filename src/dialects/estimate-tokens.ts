@@ -4,13 +4,13 @@ import { inputText } from './tool-input.ts'
 
 const CHARACTERS_PER_TOKEN = 4
 
-/** Usage for an upstream that counted nothing. */
+/** Estimates the usage of an answer for which the upstream counted nothing. */
 export function estimatedUsage(promptTokens: number, textLength: number): Usage {
   const completionTokens = Math.ceil(textLength / CHARACTERS_PER_TOKEN)
   return { promptTokens, completionTokens, cachedTokens: 0, cacheWriteTokens: 0, reasoningTokens: 0 }
 }
 
-/** Text, reasoning and inputs of tools, in UTF-16 units; the same that a stream of them counts. */
+/** Length of text, reasoning and tool input in UTF-16 units, as streams count it. */
 export function textLength(content: readonly Block[]): number {
   let length = 0
   for (const block of content) {

@@ -9,7 +9,7 @@ const MAX_PAGE_LENGTH = 300
 const MAX_DEPTH = 4
 const MAX_DETAILS = 10
 
-/** Reads an error body of whatever shape: JSON of any kind, HTML, plain text, nothing. */
+/** Reads an error body of any form: JSON of any kind, HTML, plain text, nothing. */
 export function readFailureBody(body: Buffer): UpstreamFailure {
   const value = parse(body)
   if (value !== undefined) return failureOf(value)
@@ -17,7 +17,7 @@ export function readFailureBody(body: Buffer): UpstreamFailure {
   return { message: cut(looksLikeMarkup(text) ? textOfPage(text) : text), type: '' }
 }
 
-/** Reads an error out of parsed JSON, whatever service wrote it. */
+/** Reads an error from the parsed JSON of any service. */
 export function failureOf(value: unknown): UpstreamFailure {
   const error = errorOf(value, 0)
   const code = wordOf(error?.['code'])
@@ -32,7 +32,7 @@ export function failureOf(value: unknown): UpstreamFailure {
   }
 }
 
-/** The object that says what went wrong. */
+/** The object that describes the error. */
 function errorOf(value: unknown, depth: number): JsonObject | null {
   if (depth > MAX_DEPTH) return null
   if (Array.isArray(value)) return errorOf(value[0], depth + 1)
@@ -44,7 +44,7 @@ function wordOf(value: unknown): string | null {
   return typeof value === 'string' && value !== '' ? cleanUp(value).slice(0, MAX_TYPE_LENGTH) : null
 }
 
-/** Google's: `status`, and `reason` of the details. */
+/** Reasons as Google gives them: `status`, and `reason` of each detail. */
 function reasonsOf(error: JsonObject | null): string[] {
   const details = error?.['details']
   const reasons = Array.isArray(details)
@@ -79,14 +79,14 @@ function messageOf(value: unknown, depth: number): string {
     'title',
   ]) {
     const member = object[name]
-    // `{"error":true,"message":…}`: a flag says nothing.
+    // `{"error":true,"message":…}`: a flag has no message.
     const message = member === undefined ? '' : messageOf(member, depth + 1)
     if (message !== '') return withCause(message, object)
   }
   return ''
 }
 
-/** Aggregators keep what the real provider said in `metadata.raw`. */
+/** Appends the real provider's message. Aggregators keep it in `metadata.raw`. */
 function withCause(message: string, error: JsonObject): string {
   const raw = asObject(error['metadata'])?.['raw']
   return typeof raw === 'string' && raw !== '' && raw !== message ? `${message}: ${raw}` : message
@@ -121,7 +121,7 @@ function looksLikeMarkup(text: string): boolean {
   return /^<(?:!doctype|\?xml|!--|[a-z])/i.test(text)
 }
 
-/** What a reader would see of an HTML page, shortened. Linear in its length. */
+/** The visible text of an HTML page, shortened. Takes time linear in the page's length. */
 function textOfPage(page: string): string {
   const lower = page.toLowerCase()
   let text = ''
@@ -130,25 +130,25 @@ function textOfPage(page: string): string {
     const open = page.indexOf('<', at)
     if (open === -1) return shorten(text + page.slice(at))
     text += `${page.slice(at, open)} `
-    const close = behindTag(lower, open)
+    const close = endOfTag(lower, open)
     if (close === -1) break
     at = close
   }
   return shorten(text)
 }
 
-/** Behind the tag, and behind all of a comment or an element that is not shown; -1 when it never ends. */
-function behindTag(lower: string, open: number): number {
-  if (lower.startsWith('<!--', open)) return behind(lower, '-->', open)
+/** Index after the tag, or after a whole comment or hidden element; -1 when it never ends. */
+function endOfTag(lower: string, open: number): number {
+  if (lower.startsWith('<!--', open)) return endOf(lower, '-->', open)
   for (const element of ['head', 'script', 'style']) {
     if (lower.startsWith(`<${element}>`, open) || lower.startsWith(`<${element} `, open)) {
-      return behind(lower, `</${element}>`, open)
+      return endOf(lower, `</${element}>`, open)
     }
   }
-  return behind(lower, '>', open)
+  return endOf(lower, '>', open)
 }
 
-function behind(text: string, mark: string, from: number): number {
+function endOf(text: string, mark: string, from: number): number {
   const at = text.indexOf(mark, from)
   return at === -1 ? -1 : at + mark.length
 }
@@ -168,13 +168,13 @@ function cut(message: string): string {
   return cutAt(cleanUp(message), MAX_MESSAGE_LENGTH)
 }
 
-/** No control characters but tab and line feed: the text goes to logs, tables and clients. */
+/** Removes control characters except tab and line feed: the text goes to logs, tables and clients. */
 function cleanUp(text: string): string {
   // eslint-disable-next-line no-control-regex
   return text.replaceAll(/[\u0000-\u0008\u000b-\u001f\u007f]/g, ' ').trim()
 }
 
-/** Does not leave half of a surrogate pair behind. */
+/** Cuts without splitting a surrogate pair. */
 function cutAt(text: string, length: number): string {
   if (text.length <= length) return text
   const last = text.charCodeAt(length - 1)

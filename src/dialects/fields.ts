@@ -17,7 +17,7 @@ export function arrayOf(value: unknown): readonly unknown[] {
   return Array.isArray(value) ? (value as readonly unknown[]) : []
 }
 
-/** The members that are not `known` and not null; null when there are none. */
+/** The members that are neither `known` nor null; null when there are none. */
 export function restOf(object: JsonObject, known: ReadonlySet<string>): JsonObject | null {
   let rest: Record<string, unknown> | null = null
   for (const name in object) {
@@ -49,7 +49,7 @@ export function objects(value: unknown): JsonObject[] {
   return found
 }
 
-/** A schema may be `true` or `false`, which only its own dialect takes as it is. */
+/** Keeps a schema of `true` or `false` among the other members: only its own dialect accepts it. */
 export function withOddSchema(rest: JsonObject | null, name: string, schema: unknown): JsonObject | null {
   return typeof schema === 'boolean' ? { ...rest, [name]: schema } : rest
 }

@@ -1,11 +1,11 @@
 import type { JsonObject } from '../shared/core/json-object.ts'
 
-/** Asks for JSON where a dialect has no field for it. */
+/** Asks the model for JSON. Used when a dialect has no field for that. */
 export function jsonInstruction(): string {
   return 'Answer with one JSON object and nothing else: no text around it, no code fence.'
 }
 
-/** Asks for JSON of a schema where a model has no field for it. */
+/** Asks the model for JSON of a schema. Used when a model has no field for that. */
 export function schemaInstruction(schema: JsonObject): string {
   return `${jsonInstruction()} It must match this JSON Schema:\n${JSON.stringify(schema)}`
 }

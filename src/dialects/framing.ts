@@ -3,15 +3,15 @@ import { AwsFrameSplitter } from '../shared/wire/aws-event-stream.ts'
 import { SseSplitter } from '../shared/wire/sse.ts'
 import { upstreamCodec } from './codecs.ts'
 
-/** Is given `bytes[start, end)`, one whole event. False: no more. */
+/** Receives `bytes[start, end)`, one whole event. Returns false to stop. */
 type EventListener = (bytes: Buffer, start: number, end: number) => boolean
 
-/** Cuts an upstream's stream into events. Throws for what cannot be one. */
+/** Splits an upstream's stream into events. Throws when the bytes cannot be an event. */
 export interface EventSplitter {
   split(chunk: Buffer, onEvent: EventListener): boolean
-  /** The stream is over: hands out what is left, if that can be an event. */
+  /** Call when the stream has ended: passes on the remaining bytes if they can be an event. */
   finish(onEvent: EventListener): void
-  /** The last line that has come is a comment, of an event that is not over: some servers send one to show that they are alive. */
+  /** Whether the last line so far is a comment within an unfinished event. Some servers send one as a sign of life. */
   endsInComment(): boolean
 }
 
@@ -20,7 +20,7 @@ export function eventSplitter(upstream: UpstreamDialectName): EventSplitter {
   const frames = new AwsFrameSplitter()
   return {
     split: (chunk, onFrame) => frames.split(chunk, onFrame),
-    // Half a frame is none: the decoder knows whether the stream was whole.
+    // Half a frame is not an event. The decoder knows whether the stream was whole.
     finish: () => undefined,
     endsInComment: () => false,
   }

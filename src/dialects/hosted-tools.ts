@@ -5,17 +5,17 @@ import { asObject, valueAt } from './json-value.ts'
 import type { DroppedFields } from './dropped-fields.ts'
 import { toolsLeft } from './tool-names.ts'
 
-/** As `Target.hostedTools` names it. */
+/** The name in `Target.hostedTools`. */
 export const WEB_SEARCH = 'web_search'
 
-/** A search of the web as every dialect that has one can be told of it. */
+/** A web search, in a form that every dialect with a web search can express. */
 export interface WebSearch {
   readonly allowedDomains: unknown
   readonly blockedDomains: unknown
   readonly userLocation: JsonObject | null
 }
 
-/** Null: the tool is another one, or a search that must not leave the provider's own store. */
+/** Null when the tool is no web search, or when the search must stay within the provider's own store. */
 export function webSearchOf({ kind, value }: NativeTool): WebSearch | null {
   if (!/^web_search(_|$)/.test(kind) || value['external_web_access'] === false) return null
   return {
@@ -25,7 +25,7 @@ export function webSearchOf({ kind, value }: NativeTool): WebSearch | null {
   }
 }
 
-/** As messages have it. */
+/** Writes the web search as a tool of messages. */
 export function messagesWebSearch({ allowedDomains, blockedDomains, userLocation }: WebSearch): JsonObject {
   const tool: Record<string, unknown> = { type: 'web_search_20250305', name: WEB_SEARCH }
   put(tool, 'allowed_domains', allowedDomains ?? null)
@@ -35,8 +35,9 @@ export function messagesWebSearch({ allowedDomains, blockedDomains, userLocation
 }
 
 /**
- * A tool of the provider that the upstream does not have is left out, unless the choice asks for it: throws UNSUPPORTED_FIELD.
- * @param has whether the upstream has it
+ * Throws UNSUPPORTED_FIELD when the choice needs a provider tool that the upstream does not have. Otherwise such a tool is
+ * only left out.
+ * @param has whether the upstream has the tool
  */
 export function refuseLostChoice(
   { toolChoice, tools }: Conversation,

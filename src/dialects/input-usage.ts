@@ -4,8 +4,8 @@ import { valueAt } from './json-value.ts'
 import { boundUsage, firstCount } from './token-count.ts'
 
 /**
- * Usage of an answer that generates no text: all tokens are the prompt's, under whatever name the service counts them.
- * Null when it counts none (search units are not tokens).
+ * Usage of an answer that generates no text. All tokens are prompt tokens, under any name that a service uses. Null when the
+ * service counts none (search units are not tokens).
  */
 export function readInputUsage(answer: unknown): Usage | null {
   const usage = valueAt(answer, 'usage')

@@ -8,21 +8,21 @@ const OPEN_OBJECT = 0x7b
 const CLOSE_OBJECT = 0x7d
 
 /**
- * An index that no value has: what stands here is not JSON. Nothing below checks each step against the end: a walk that
- * leaves its range returns an index behind the end, so compare the last index with it.
+ * An index that no value has: the bytes here are not JSON. The functions below do not check each step against the end. A walk
+ * that leaves its range returns an index after the end, so compare the last index with the end.
  */
 export const BROKEN = -1
 
 /**
- * Walks the members of one JSON object in place, without making anything of them. It checks what it walks over loosely
- * (strings closed, brackets balanced, members separated), which finds a cut or foreign payload, not every invalid one.
- * Made once, opened for each object anew.
+ * Walks the members of one JSON object in place, without creating values. It checks loosely (strings closed, brackets
+ * balanced, members separated): this finds a cut or foreign payload, not every invalid one. Create it once and open it for
+ * each object.
  */
 export class ObjectCursor {
   keyStart = 0
   keyEnd = 0
   valueStart = 0
-  /** Behind the closing brace once `next` has returned false, or BROKEN. */
+  /** Index after the closing brace once `next` has returned false, or BROKEN. */
   end = 0
   #bytes: Buffer = Buffer.alloc(0)
   #limit = 0
@@ -30,7 +30,7 @@ export class ObjectCursor {
   #valueEnd = 0
   #first = true
 
-  /** @param at of the opening brace */
+  /** @param at index of the opening brace */
   open(bytes: Buffer, at: number, limit: number): void {
     this.#bytes = bytes
     this.#limit = limit
@@ -40,7 +40,7 @@ export class ObjectCursor {
     this.end = BROKEN
   }
 
-  /** Moves to the next member. False at the object's end and where it is broken. */
+  /** Moves to the next member. Returns false at the object's end and where it is broken. */
   next(): boolean {
     const bytes = this.#bytes
     const limit = this.#limit
@@ -68,18 +68,18 @@ export class ObjectCursor {
     return this.valueStart < limit
   }
 
-  /** Behind the value, or BROKEN. */
+  /** Index after the value, or BROKEN. */
   valueEnd(): number {
     if (this.#valueEnd === 0) this.#valueEnd = skipValue(this.#bytes, this.valueStart, this.#limit)
     return this.#valueEnd
   }
 
-  /** Tells where the value ends when the caller has walked it already. */
+  /** Sets the end of a value that the caller has already walked. */
   walkedTo(valueEnd: number): void {
     this.#valueEnd = valueEnd
   }
 
-  /** Keys written with escapes are not recognised: no provider writes them so. */
+  /** Does not recognise keys with escapes: no provider writes them. */
   keyIs(name: Buffer): boolean {
     const length = name.length
     if (this.keyEnd - this.keyStart !== length) return false
@@ -99,7 +99,7 @@ export class ObjectCursor {
     return this.#bytes[this.valueStart] === QUOTE
   }
 
-  /** Neither null, false, zero nor the empty string, as JavaScript has it. */
+  /** Whether the value is truthy in JavaScript: not null, false, zero or the empty string. */
   get valueIsTruthy(): boolean {
     const first = this.#bytes[this.valueStart]
     if (first === QUOTE) return this.#bytes[this.valueStart + 1] !== QUOTE
@@ -110,19 +110,19 @@ export class ObjectCursor {
 }
 
 /**
- * Counts the text a model generated within a delta, whichever of the many places it stands in: the UTF-8 bytes of all
- * string values of text-bearing keys, escapes resolved. A text that a provider sends under two such keys counts twice,
- * except `reasoning_details`, which repeats `reasoning`.
+ * Counts the text that a model generated within a delta, wherever it stands: the UTF-8 bytes of all string values of
+ * text-bearing keys, escapes resolved. A text under two such keys counts twice, except `reasoning_details`, which repeats
+ * `reasoning`.
  */
 export class TextMeter {
   total = 0
 
-  /** Counts the string that stands in the range, its quotes included, whatever its key. */
+  /** Counts the string in the range under any key. The range includes the quotes. */
   count(bytes: Buffer, start: number, end: number): void {
     if (end !== BROKEN) this.total += decodedLength(bytes, start + 1, end - 1)
   }
 
-  /** Walks one value and returns the index behind it, or BROKEN. */
+  /** Walks one value and returns the index after it, or BROKEN. */
   walk(bytes: Buffer, at: number, end: number, depth = 0): number {
     const first = bytes[at]
     if (depth > MAX_DEPTH || (first !== OPEN_OBJECT && first !== OPEN_ARRAY)) return skipValue(bytes, at, end)
@@ -169,13 +169,13 @@ export class TextMeter {
   }
 }
 
-/** Deeper values hold no text that counts. */
+/** Deeper values do not count as text. */
 export const MAX_DEPTH = 32
 const OTHER = 0
 const TEXT = 1
 const REPEATED = 2
 
-/** Keys under which a string is text that the model generated. */
+/** Keys whose string values are text that the model generated. */
 export const TEXT_NAMES = [
   'content',
   'reasoning',
@@ -188,7 +188,7 @@ export const TEXT_NAMES = [
   'transcript',
   'partial_json',
 ] as const
-/** Keys of what repeats a text that stands elsewhere. */
+/** Keys whose values repeat a text from another place. */
 export const REPEATED_NAMES = ['reasoning_details'] as const
 
 const TEXT_KEYS = byLength(TEXT_NAMES)
@@ -219,7 +219,7 @@ function byLength(names: readonly string[]): Buffer[][] {
   return table
 }
 
-/** UTF-8 bytes of a string's value, given what stands between its quotes. */
+/** UTF-8 bytes of a string's value. The range excludes the quotes. */
 function decodedLength(bytes: Buffer, start: number, end: number): number {
   let length = end - start
   for (let i = start; i < end; i++) {
@@ -230,25 +230,25 @@ function decodedLength(bytes: Buffer, start: number, end: number): number {
   return length
 }
 
-/** UTF-8 bytes of `\uXXXX`, given the index of its first digit; half of a surrogate pair is 2 of its 4. */
+/** UTF-8 bytes of `\uXXXX`; `at` is the index of its first digit. Half of a surrogate pair counts 2 of the pair's 4. */
 function escapedLength(bytes: Buffer, at: number): number {
   const unit = Number.parseInt(bytes.toString('latin1', at, at + 4), 16)
   if (unit < 0x80) return 1
   return unit < 0x800 || (unit >= 0xd800 && unit < 0xe000) ? 2 : 3
 }
 
-/** First byte that is not white space. CR does not count as such: in an event it ends a line. */
+/** Index of the first byte that is not white space. CR does not count as white space: in an event it ends a line. */
 export function skipSpace(bytes: Buffer, from: number, end: number): number {
   let at = from
   while (at < end && (bytes[at] === 0x20 || bytes[at] === 0x0a || bytes[at] === 0x09)) at++
   return at
 }
 
-/** Index behind the string that opens at `at`, or BROKEN. */
+/** Index after the string that opens at `at`, or BROKEN. */
 function skipString(bytes: Buffer, at: number, end: number): number {
   for (let i = at + 1; i < end; i++) {
     const byte = bytes[i] as number
-    // First, because most bytes are lower-case letters.
+    // Checked first, because most bytes are lower-case letters.
     if (byte > BACKSLASH) continue
     if (byte === QUOTE) return i + 1
     if (byte === BACKSLASH) i++
@@ -257,7 +257,7 @@ function skipString(bytes: Buffer, at: number, end: number): number {
   return BROKEN
 }
 
-/** Index behind the value that begins at `at`, or BROKEN. */
+/** Index after the value that begins at `at`, or BROKEN. */
 export function skipValue(bytes: Buffer, at: number, end: number): number {
   const first = bytes[at]
   if (first === QUOTE) return skipString(bytes, at, end)
@@ -280,7 +280,7 @@ function skipNested(bytes: Buffer, at: number, end: number): number {
   return BROKEN
 }
 
-/** A number, `true`, `false`, `null`. */
+/** Skips a number, `true`, `false` or `null`. */
 function skipLiteral(bytes: Buffer, at: number, end: number): number {
   let i = at
   while (i < end && isLiteralByte(bytes[i] as number)) i++

@@ -1,7 +1,7 @@
 const QUOTE = 0x22
 const BACKSLASH = 0x5c
 
-/** Follows the nesting of JSON text that comes in pieces, to know when one value is complete without parsing it. */
+/** Tracks the nesting of JSON text that arrives in pieces. Tells without parsing when one value is complete. */
 export class JsonDepth {
   #depth = 0
   #inText = false

@@ -1,6 +1,6 @@
 import type { Reasoning } from '../shared/core/conversation.ts'
 
-// How much a model thinks is said in words by some dialects, in tokens by others.
+// Some dialects state how much a model thinks as a word (effort), others as a number of tokens (budget).
 
 const BUDGETS: Readonly<Record<string, number>> = {
   minimal: 1024,
@@ -14,7 +14,7 @@ const RISING = ['none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max']
 const LOW_BELOW_TOKENS = 4096
 const MEDIUM_BELOW_TOKENS = 16_384
 
-/** `none` when it is switched off; null when nothing was said that names an effort. */
+/** `none` when reasoning is switched off; null when the request names no effort. */
 export function effortOf(reasoning: Reasoning): string | null {
   if (reasoning.mode === 'disabled') return 'none'
   if (reasoning.effort !== null) return reasoning.effort
@@ -25,7 +25,7 @@ export function effortOf(reasoning: Reasoning): string | null {
   return reasoning.mode === null ? null : 'medium'
 }
 
-/** Tokens to think with; null: it is switched off, or nothing was said. */
+/** Tokens to think with; null when reasoning is switched off or the request says nothing. */
 export function budgetOf(reasoning: Reasoning): number | null {
   if (reasoning.mode === 'disabled') return null
   if (reasoning.budgetTokens !== null) return reasoning.budgetTokens
@@ -33,7 +33,7 @@ export function budgetOf(reasoning: Reasoning): number | null {
   return effort === null ? null : (BUDGETS[effort] ?? null)
 }
 
-/** The effort that a model knows: the same, else the nearest below, else its lowest. `known` is in rising order. */
+/** The nearest effort that the model knows: the same, else the next below, else its lowest. `known` is in rising order. */
 export function nearestEffort(effort: string, known: readonly string[]): string | null {
   if (known.includes(effort)) return effort
   const rank = RISING.indexOf(effort)

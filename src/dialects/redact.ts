@@ -1,31 +1,34 @@
 const REPLACEMENT = '[redacted]'
 const MIN_SECRET_LENGTH = 4
-/** A message is cut before it is redacted: this much of a secret at its end counts as the secret. */
+/** A message is cut before it is redacted. At its end, this many first characters of a secret count as the secret. */
 const MIN_CUT_SECRET_LENGTH = 6
 
 const TOP_LEVEL_DOMAINS =
   'com|net|org|io|ai|dev|cloud|app|co|cn|eu|us|uk|de|fr|ch|nl|ru|jp|kr|in|sg|au|ca|br|info|biz|tech|xyz|site|online|' +
   'gov|edu|aws|internal|intranet|local|localdomain|lan|corp|svc|test|example|invalid'
 
-/** Its host may have been replaced already. */
+/** The URL's host may have been replaced already. */
 const URL_PATTERN = /\b[a-z][a-z0-9+.-]{1,15}:\/\/(?:\[redacted\]|[^\s"'<>)\]}])+/gi
-/** Brackets may belong to a URL, or stand around it. */
+/** Includes brackets: they may belong to a URL, or stand around it. */
 const BRACKETED_URL = /[^\s"<>]+/y
-/** Punctuation of a sentence behind a URL, and marks of an abridged or normalised one. */
-const BEHIND_URL = /[.,;:!?*`|…)\]}'/]+$/
-/** Longer URLs are looked for as they are, not in the escapes of JSON. */
+/** Punctuation of a sentence after a URL, and marks of a shortened or normalised URL. */
+const AFTER_URL = /[.,;:!?*`|…)\]}'/]+$/
+/** Longer URLs are searched for only in their plain form, not in the escapes of JSON. */
 const MAX_ESCAPED_URL = 4_096
-/** Most of a request that is searched for the URLs of one text, over all searches: a text of thousands of URLs must not stall the loop. */
+/**
+ * The most that is searched of a request for the URLs of one text, over all searches: thousands of URLs must not stall the
+ * event loop.
+ */
 const MAX_SEARCHED = 8 * 1024 * 1024
 
-/** Each linear, or nearly so, on texts of a few thousand characters. */
+/** Each pattern is linear, or nearly so, on texts of a few thousand characters. */
 const PATTERNS: readonly RegExp[] = [
   URL_PATTERN,
   /\b[\w.+-]{1,64}@[a-z0-9-]{1,63}(?:\.[a-z0-9-]{1,63})+/gi,
   // Bearer tokens and JSON web tokens.
   /\b(?:bearer|basic)\s+[\w.~+/=-]{8,}/gi,
   /\beyJ[\w-]{5,}(?:\.[\w-]+){1,4}/g,
-  // Keys and account ids by their prefixes. Masked ones still show their ends.
+  // Keys and account ids by their prefixes. Masked ones still show their last characters.
   /\b(?:sk|pk|rk|org|proj|req|user|acct|key|ak|gsk|xai|nvapi|hf|r8|pplx|csk|ghp|fw)[-_](?=[\w*-]*[\d*])[\w*.…-]{6,}/gi,
   /\b(?:sk|gsk|xai|nvapi|pplx|csk)-[\w*.…-]{6,}/gi,
   /\b(?:sk|org|proj|req)[-_](?:REDACTED|[\w-]{12,})/g,
@@ -44,11 +47,11 @@ const PATTERNS: readonly RegExp[] = [
 ]
 
 /**
- * An upstream's message as a client may see it: without the given secrets (credentials, hosts, account names; letter case
- * does not matter) and without anything that looks like a URL, host, address, e-mail, key or account id. Errs on the side
- * of removing too much.
- * @param request the body of the client that will read the text: URLs that stand in it are the client's own and stay, as far as
- * `MAX_SEARCHED` allows to look for them
+ * Removes from an upstream's message what a client must not see: the given secrets (credentials, hosts, account names, in any
+ * letter case) and anything that looks like a URL, host, address, e-mail, key or account id. Removes too much rather than too
+ * little.
+ * @param request the body of the client that will read the text: URLs in it are the client's own and stay, as far as
+ * `MAX_SEARCHED` allows the search
  */
 export function redactUpstreamText(text: string, secrets: readonly string[], request: Buffer | null = null): string {
   let clean = text
@@ -80,9 +83,9 @@ function keepingUrls(text: string, request: Buffer): string {
     if (index < at) continue
     BRACKETED_URL.lastIndex = index
     const bracketed = BRACKETED_URL.exec(text)?.[0] ?? found
-    // With a bracket open, its end is not that of the URL.
+    // `found` stops at a closing bracket, so after an opening bracket it is not the whole URL.
     const ends = /[([{]/.test(found) ? [bracketed] : [bracketed, found]
-    const candidates = ends.flatMap((url) => [url, url.replace(BEHIND_URL, '')])
+    const candidates = ends.flatMap((url) => [url, url.replace(AFTER_URL, '')])
     const own = candidates.find(isOwn)
     if (own === undefined) continue
     clean += withoutPatterns(text.slice(at, index)) + own
@@ -91,7 +94,7 @@ function keepingUrls(text: string, request: Buffer): string {
   return clean + withoutPatterns(text.slice(at))
 }
 
-/** In JSON some writers escape slashes, others ampersands, or all that is not ASCII. */
+/** Searches plain text, then JSON escapes: some writers escape slashes, others ampersands, or all that is not ASCII. */
 function standsIn(body: string, url: string): boolean {
   if (body.includes(url)) return true
   if (!body.includes('\\') || url.length > MAX_ESCAPED_URL) return false
@@ -99,7 +102,7 @@ function standsIn(body: string, url: string): boolean {
   return new RegExp(escaped.join('')).test(body)
 }
 
-/** A pattern for one character as it may stand in a JSON string. */
+/** A pattern for one character in any form that a JSON string allows. */
 function escapesOf(character: string): string {
   const units = [...Array(character.length).keys()].map((at) => character.charCodeAt(at).toString(16).padStart(4, '0'))
   const unicode = units.map((unit) => `\\\\u${anyCase(unit)}`).join('')

@@ -26,7 +26,10 @@ const FIXES: Readonly<Partial<Record<WireDialect, string>>> = {
 
 const REASONS: Readonly<Record<Place, string>> = { url: 'It fetches nothing', file: 'It does not have the file' }
 
-/** What is given by an address or an id alone, to a service that has to be given it whole. Names the client's field and the way out. */
+/**
+ * The refusal of media given only by URL or id, when the service needs the media itself. Names the client's field and the
+ * fix.
+ */
 export function remoteMedia(media: Media, place: Place, from: WireDialect): GatewayError {
   const field = FIELDS[from]?.[media][place] ?? FIELDS_OF_MESSAGES[place]
   const how = FIXES[from] ?? 'as a source of type "base64"'

@@ -2,7 +2,7 @@ import type { Answer } from '../shared/core/answer.ts'
 import type { StreamEvent } from '../shared/core/stream-event.ts'
 import { inputText } from './tool-input.ts'
 
-/** The events of a whole answer, for clients that asked for a stream where the upstream gave none. */
+/** Turns a whole answer into events, for clients that asked for a stream when the upstream sent none. */
 export function replayAnswer(answer: Answer): StreamEvent[] {
   const { from, id, model, created, usage } = answer
   const events: StreamEvent[] = [{ type: 'start', from, id, model, created, usage, extra: null }]

@@ -3,17 +3,17 @@ import { EventTemplate } from './event-template.ts'
 const QUOTE = 0x22
 const BACKSLASH = 0x5c
 const SPACE = 0x20
-/** Random text against guessing tokens by their length, under the names that two providers give it. */
+/** Members with random text, which hides the length of tokens. Two providers use these names. */
 const PADDINGS = [Buffer.from('"obfuscation":"'), Buffer.from('"p":"')]
 
 /**
- * The ordinary event of one stream, in which nothing changes but one text: comparing what surrounds it saves parsing it.
- * Events of 300 bytes are read three times as fast.
+ * The ordinary event of one stream, in which only one text changes. Comparing the bytes around the text saves parsing: events
+ * of 300 bytes are read three times as fast.
  */
 export class TextTemplate {
   readonly #template = new EventTemplate()
 
-  /** The text of an event that is like the one learned in all else; null for any other event. */
+  /** The text of an event that equals the learned event in all else; null for any other event. */
   match(bytes: Buffer, start: number, end: number): string | null {
     const textStart = this.#template.matchHead(bytes, start, end)
     if (textStart === -1) return null
@@ -32,9 +32,9 @@ export class TextTemplate {
   }
 
   /**
-   * Takes an event for the template, if it is plain where its text stands.
+   * Learns the template from an event whose text stands in one place and has no escapes.
    * @param marker the member's name with its colon and the opening quote
-   * @param text what parsing the event gave for it
+   * @param text the text that parsing the event gave
    */
   learn(bytes: Buffer, start: number, end: number, marker: Buffer, text: string): void {
     const found = bytes.indexOf(marker, start)
@@ -43,13 +43,13 @@ export class TextTemplate {
     const again = bytes.indexOf(marker, textStart)
     if (again !== -1 && again < end) return
     const textEnd = bytes.indexOf(QUOTE, textStart)
-    // With the text in one place, and no escapes in it, there is no doubt about where it stands.
+    // Only a text in one place and without escapes has a certain position.
     if (textEnd === -1 || textEnd >= end || bytes.toString('utf8', textStart, textEnd) !== text) return
     this.#template.learn(bytes, start, textStart, textEnd, paddingIn(bytes, textEnd, end), end)
   }
 }
 
-/** Null when it is no JSON text after all. */
+/** Null when it is not a valid JSON string. */
 function unescaped(bytes: Buffer, start: number, end: number): string | null {
   try {
     return JSON.parse(bytes.toString('utf8', start - 1, end + 1)) as string

@@ -1,15 +1,15 @@
 const ALPHANUMERIC = 'abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789'
 
-/** What ids of calls may look like at an upstream. */
+/** The form of call ids that an upstream accepts. */
 export interface ToolIdRules {
   readonly maxToolIdLength: number
-  /** Exactly so many letters and digits; null: any length, and `_` and `-`. */
+  /** Exact number of letters and digits; null: any length, and `_` and `-` are allowed. */
   readonly exactToolIdLength: number | null
 }
 
 /**
- * The id by which the upstream knows a call: the same for the same id, so that calls and results stay paired without
- * keeping anything. One that fits is not changed.
+ * The upstream's id of a call. The same id gives the same result, so calls and results stay paired without stored state. An
+ * id that fits stays unchanged.
  */
 export function upstreamToolId(id: string, { maxToolIdLength, exactToolIdLength }: ToolIdRules): string {
   if (exactToolIdLength !== null) {
@@ -26,7 +26,7 @@ function isAlphanumeric(code: number): boolean {
   return (code >= 97 && code <= 122) || (code >= 65 && code <= 90) || (code >= 48 && code <= 57)
 }
 
-/** With `_` for all that is neither letter nor digit, nor `_` and `-` if those may be. */
+/** Replaces with `_` all that is neither letter nor digit; keeps `_` and `-` when `punctuation` is true. */
 export function cleaned(text: string, punctuation: boolean): string {
   for (let at = 0; at < text.length; at++) {
     const code = text.charCodeAt(at)
@@ -39,7 +39,7 @@ function replaced(text: string, punctuation: boolean): string {
   return text.replaceAll(punctuation ? /[^A-Za-z0-9_-]/g : /[^A-Za-z0-9]/g, '_')
 }
 
-/** Letters and digits that depend on the text alone: rounds of FNV-1a with different seeds. */
+/** Letters and digits that depend only on the text: rounds of FNV-1a with different seeds. */
 export function hashText(text: string, length: number): string {
   let hash = ''
   for (let seed = 0x811c9dc5; hash.length < length; seed = (seed + 0x9e3779b9) >>> 0) {

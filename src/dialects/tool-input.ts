@@ -1,16 +1,16 @@
 import type { JsonObject } from '../shared/core/json-object.ts'
 import { asObject } from './json-value.ts'
 
-/** Holds the input of a call whose text is not JSON, so that it survives where only objects can be said. */
+/** The member that holds call input that is not JSON, where only objects are allowed. */
 const RAW = '_raw_arguments'
 
-/** The input of a call as JSON text; text stays as it was written. */
+/** The input of a call as JSON text. A text stays unchanged. */
 export function inputText(input: unknown): string {
   if (typeof input === 'string') return input
   return input === null || input === undefined ? '' : JSON.stringify(input)
 }
 
-/** The input of a call as an object: nothing is `{}`, what is no object is wrapped. */
+/** The input of a call as an object. Missing input becomes `{}`; other values are wrapped. */
 export function inputObject(input: unknown): JsonObject {
   const object = asObject(input)
   if (object !== null) return object

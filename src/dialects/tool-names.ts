@@ -6,7 +6,7 @@ import { cleaned, hashText } from './tool-ids.ts'
 const MAX_NAME_LENGTH = 64
 const HASH_LENGTH = 8
 
-/** What a tool with free text for input becomes where there are only functions. */
+/** The parameters of a free-text tool in dialects that have only functions. */
 export const FREE_TEXT_PARAMETERS: JsonObject = {
   type: 'object',
   properties: { input: { type: 'string' } },
@@ -14,13 +14,13 @@ export const FREE_TEXT_PARAMETERS: JsonObject = {
   additionalProperties: false,
 }
 
-/** Names of one request's tools as the upstream takes them, and what calls of them are to be turned back into. */
+/** Maps the tool names of one request to names that the upstream accepts, and records how to restore its calls. */
 export class ToolNames {
   readonly #aliases: Record<string, ToolAlias> = Object.create(null) as Record<string, ToolAlias>
   #aliased = false
   answerTool: string | null = null
 
-  /** The upstream's name of a tool: the client's if it fits. The same for the same name. */
+  /** The upstream's name of a tool: the client's name if it fits. The same name gives the same result. */
   upstream(name: string): string {
     if (name !== '' && name.length <= MAX_NAME_LENGTH && cleaned(name, true) === name) return name
     const alias = `${cleaned(name, true).slice(0, MAX_NAME_LENGTH - HASH_LENGTH - 1)}_${hashText(name, HASH_LENGTH)}`
@@ -28,7 +28,7 @@ export class ToolNames {
     return alias
   }
 
-  /** Declares a tool whose calls the client does not expect as those of a function. */
+  /** Declares a tool whose calls the client does not expect as function calls. */
   declare(name: string, kind: 'custom' | 'legacy'): string {
     const upstream = this.upstream(name)
     this.#alias(upstream, name, kind)
@@ -46,7 +46,7 @@ export class ToolNames {
   }
 }
 
-/** The tools that a choice leaves. */
+/** The tools that a choice allows. */
 export function toolsLeft(tools: readonly Tool[], choice: ToolChoice | null): readonly Tool[] {
   if (choice === null || choice.type !== 'allowed') return tools
   return tools.filter((tool) => tool.name !== null && choice.names.includes(tool.name))

@@ -22,7 +22,7 @@ import { replayAnswer } from './replay-answer.ts'
 import { StreamRenameUndoer, undoRenames } from './undo-renames.ts'
 import { inputText } from './tool-input.ts'
 
-/** A client and an upstream that speak different dialects. Plain: it goes to the pool. */
+/** A client and an upstream that speak different dialects. Plain data: it goes to the worker pool. */
 export interface Pair {
   readonly client: DialectName
   readonly upstream: UpstreamDialectName
@@ -32,16 +32,16 @@ export interface TranslatedRequest {
   readonly body: Buffer
   readonly dropped: readonly string[]
   readonly restoration: Restoration | null
-  /** What of the request its answer repeats. */
+  /** The fields of the request that its answer repeats. */
   readonly echo: JsonObject | null
 }
 
-/** What differs from the upstream dialect's own service, and what is asked of it. */
+/** The model and stream mode of a request, and the upstream's differences from the dialect's own service. */
 export type TargetEdits = Pick<Target, 'model' | 'stream'> & Partial<Target>
 
 /**
- * The body for an upstream of another dialect. `bytes` have passed validation. Throws INVALID_FIELD for what has no meaning and
- * UNSUPPORTED_FIELD for what the upstream cannot be told and must not be left out.
+ * Builds the body for an upstream of another dialect. `bytes` have passed validation. Throws INVALID_FIELD for a field
+ * without a meaning. Throws UNSUPPORTED_FIELD for a field that the upstream cannot receive and that must not be dropped.
  */
 export function translateRequest(bytes: Buffer, pair: Pair, edits: TargetEdits): TranslatedRequest {
   const upstream = upstreamCodec(pair.upstream)
@@ -57,11 +57,11 @@ export function translateRequest(bytes: Buffer, pair: Pair, edits: TargetEdits):
   }
 }
 
-/** What an answer is translated with. Plain: it goes to the pool. */
+/** The data that translates an answer. Plain: it goes to the worker pool. */
 export interface AnswerTranslation extends Pair {
   readonly restoration: Restoration | null
   readonly options: AnswerOptions
-  /** Set when the host answered in the form that was not asked for: a whole answer for a stream, or events for a whole one. */
+  /** Set when the host answered in the other form: a whole answer for a stream, or events for a whole answer. */
   readonly unasked?: { readonly form: 'whole' | 'events'; readonly wantsUsage: boolean }
 }
 
@@ -69,7 +69,7 @@ export interface TranslatedAnswer extends BufferedAnswer {
   readonly dropped: readonly string[]
 }
 
-/** A buffered answer in the form that the client asked for. Throws SyntaxError when a whole answer is not JSON. */
+/** Translates a buffered answer to the form that the client asked for. Throws SyntaxError when a whole answer is not JSON. */
 export function translateAnswer(bytes: Buffer, translation: AnswerTranslation): TranslatedAnswer {
   const { upstream, restoration, unasked } = translation
   const parsed =
@@ -117,7 +117,7 @@ function collectAnswer(bytes: Buffer, upstream: UpstreamDialectName): Answer | U
   return collector.answer ?? collector.failure ?? TRUNCATED_STREAM
 }
 
-/** One stream, from the upstream's events to the text of the client's. */
+/** Translates one stream, from the upstream's events to the text of the client's. */
 export class StreamTranslation {
   readonly decoder: StreamDecoder
   readonly #encoder: StreamEncoder
@@ -134,33 +134,33 @@ export class StreamTranslation {
     this.#restorer = restoration === null ? null : new StreamRenameUndoer(restoration)
   }
 
-  /** The upstream's stream was whole, and the text returned last ends the client's. */
+  /** The upstream's stream was whole, and the last returned text ends the client's stream. */
   get ended(): boolean {
     return this.#ended
   }
 
-  /** Of text, reasoning and calls so far, in UTF-8. */
+  /** UTF-8 bytes of text, reasoning and calls so far. */
   get observedTextBytes(): number {
     return this.#observedTextBytes
   }
 
-  /** What of the answer the client's dialect has no place for. */
+  /** The parts of the answer that the client's dialect cannot carry. */
   get dropped(): ReadonlySet<string> {
     return this.#encoder.dropped
   }
 
-  /** The end of a stream that failed; null: as the client's dialect has it for any stream. */
+  /** The end of a failed stream; null when the dialect ends all failed streams alike. */
   failure(error: GatewayError, requestId: string): string | null {
     return this.#encoder.encodeFailure?.(error, requestId) ?? null
   }
 
-  /** Takes `bytes[start, end)`, one event of the upstream's. */
+  /** Translates `bytes[start, end)`, one event of the upstream's. */
   push(bytes: Buffer, start: number, end: number): string {
     this.decoder.decode(bytes, start, end, this.#decoded)
     return this.#encoded()
   }
 
-  /** The upstream has ended its body. */
+  /** Call when the upstream's body has ended. */
   finish(): string {
     this.decoder.finish(this.#decoded)
     return this.#encoded()
@@ -184,7 +184,7 @@ export class StreamTranslation {
   }
 }
 
-/** Of text, reasoning and calls, in UTF-8. */
+/** UTF-8 bytes of text, reasoning and calls. */
 function generatedBytes(content: readonly Block[]): number {
   let sum = 0
   for (const block of content) {

@@ -2,16 +2,16 @@ import { textBlock, toolResultBlock } from '../shared/core/content.ts'
 import type { Block, ToolResultBlock } from '../shared/core/content.ts'
 import type { Message } from '../shared/core/conversation.ts'
 
-/** What one side says at a time, brought to what services with strict turns take. */
+/** All that one side says before the other side speaks. Services with strict turns need it in one piece. */
 export interface Turn {
   readonly role: 'user' | 'assistant' | 'system'
   readonly content: Block[]
 }
 
 export interface TurnRules {
-  /** Instructions may follow a turn of the user; others become text of the user's turn. */
+  /** Instructions may follow a turn of the user. All other instructions become text of the user's turn. */
   readonly systemAnywhere: boolean
-  /** The block as the upstream can be given it; null: not at all. */
+  /** The block as the upstream accepts it; null when it does not accept it. */
   adapt(block: Block, role: Turn['role']): Block | null
 }
 
@@ -19,8 +19,8 @@ const NO_RESULT = 'The tool was not run.'
 const NOTHING_SAID = '.'
 
 /**
- * Messages as turns: the user's first, then by turns with the assistant's. Results of tools stand ahead of all else in the
- * turn behind their calls, one for each call; what answers no call becomes text. Empty texts and empty turns are left out.
+ * Groups messages into turns that alternate, beginning with the user's. Tool results come first in the turn after their
+ * calls, one for each call; a result without a call becomes text. Empty texts and empty turns are left out.
  */
 export function takeTurns(messages: readonly Message[], rules: TurnRules): Turn[] {
   const turns: Turn[] = []
@@ -55,7 +55,7 @@ function isBlank(block: Block): boolean {
   return block.type === 'text' && block.text.trim() === ''
 }
 
-/** Calls without an id are given one, and results without one answer them in their order. */
+/** Gives ids to calls without one. Results without an id answer those calls in order. */
 class UnnamedCalls {
   readonly #waiting: string[] = []
   #count = 0
@@ -94,7 +94,7 @@ function callsOf(content: readonly Block[]): string[] {
   return ids
 }
 
-/** One result for each call, the last one given, in the order they came; then the rest. */
+/** One result for each call, in the order of the results; the last result of a call wins. Then the rest. */
 function resultsFirst(content: readonly Block[], calls: readonly string[]): Block[] {
   const results = new Map<string, Block>()
   const rest: Block[] = []
@@ -111,7 +111,7 @@ function missing(callId: string): ToolResultBlock {
   return toolResultBlock({ callId, content: [textBlock(NO_RESULT)], plain: true, isError: true })
 }
 
-/** A result whose call is not there. */
+/** A result whose call is missing becomes ordinary content. */
 function strayResult(block: ToolResultBlock): readonly Block[] {
   return block.content.length === 0 ? [textBlock('(empty result of a tool)')] : block.content
 }

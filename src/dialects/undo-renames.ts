@@ -5,10 +5,10 @@ import type { Block, ToolCallBlock } from '../shared/core/content.ts'
 import type { StreamEvent, ToolStartEvent } from '../shared/core/stream-event.ts'
 import { inputObject, inputText } from './tool-input.ts'
 
-// A request that could not be said as it was is undone in its answer: names of tools, free text for input, the tool whose
+// Undoes in the answer what was changed in the request for the upstream: names of tools, free text as input, the tool whose
 // input is the answer.
 
-/** A whole answer as the client expects it. */
+/** Undoes the renames in a whole answer. */
 export function undoRenames(answer: Answer, restoration: Restoration): Answer {
   const content = answer.content.map((block) => (block.type === 'tool-call' ? restoreCall(block, restoration) : block))
   const answered = answer.content.some((block) => block.type === 'tool-call' && block.name === restoration.answerTool)
@@ -36,20 +36,20 @@ function withoutCalls(stop: Stop): Stop {
   return stop.reason === 'tool-calls' ? { ...stop, reason: 'end' } : stop
 }
 
-/** The same for a stream. One per stream. */
+/** Undoes the renames in one stream. */
 export class StreamRenameUndoer {
   readonly #restoration: Restoration
-  /** The call whose input becomes text. */
+  /** The open call is one of the answer tool: its input becomes text. */
   #answering = false
   #answered = false
-  /** A call of free text: its input is known once it is whole. */
+  /** Input of the open free-text call, which is known only when whole; null without such a call. */
   #custom: string | null = null
 
   constructor(restoration: Restoration) {
     this.#restoration = restoration
   }
 
-  /** Pushes what the client is to be told. */
+  /** Pushes the event as the client expects it. */
   restore(event: StreamEvent, out: StreamEvent[]): void {
     switch (event.type) {
       case 'tool-start':

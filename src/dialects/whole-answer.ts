@@ -3,7 +3,10 @@ import type { Usage } from '../shared/core/usage.ts'
 import { failureOf } from './failure.ts'
 import { asObject } from './json-value.ts'
 
-/** A good answer of an endpoint that generates no text, brought to its shape; null: it had it already. */
+/**
+ * A good answer of an endpoint that generates no text.
+ * @param shaped the body in the endpoint's shape; null when it had it already
+ */
 export function goodAnswer(usage: Usage | null, shaped: unknown): BufferedAnswer {
   return {
     usage,
@@ -13,7 +16,7 @@ export function goodAnswer(usage: Usage | null, shaped: unknown): BufferedAnswer
   }
 }
 
-/** What a 200 holds that is not the answer asked for: the provider's error, else whatever it says. */
+/** A 200 that is not the expected answer. Its message is the provider's error, else any text in the body, else `problem`. */
 export function brokenAnswer(value: unknown, problem: string): BufferedAnswer {
   return failedAnswer(brokenFailure(value, problem))
 }

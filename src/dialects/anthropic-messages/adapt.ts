@@ -11,7 +11,7 @@ import { SIGNED_FORMAT } from '../signed-thinking.ts'
 
 const MAX_CACHE_MARKS = 4
 
-/** Brings blocks of other dialects to what this one can carry. One per request: it counts marks. */
+/** Converts blocks of other dialects to blocks that this dialect can carry. One per request, because it counts cache marks. */
 export class BlockAdapter {
   readonly #target: Target
   readonly #names: ToolNames
@@ -102,7 +102,7 @@ export class BlockAdapter {
   }
 }
 
-/** Text is not taken as base64; what does not say its type is taken for the type that all services know. */
+/** Text may not be base64. A document without a type is taken for PDF, which all services know. */
 function documentSource(source: MediaSource): MediaSource {
   if (source.kind !== 'base64') return source
   if (source.mediaType === '') return { ...source, mediaType: 'application/pdf' }

@@ -14,7 +14,7 @@ export function readAnswer(body: Buffer): BufferedAnswer {
   counter.apply(valueAt(value, 'usage'))
   const usage = counter.read()
   const content = valueAt(value, 'content')
-  // The provider's count goes first: the text is worth reading only where there is none.
+  // The provider's count wins, so the text is counted only when there is none.
   const observedTextBytes = usage === null && Array.isArray(content) ? generatedBytes(content) : 0
   const answer = asObject(value)
   if (answer?.['type'] === 'error' || answer?.['error']) {
@@ -25,7 +25,7 @@ export function readAnswer(body: Buffer): BufferedAnswer {
   return { usage, observedTextBytes, failure, body: null }
 }
 
-/** Text and thinking, and the input of tool calls as JSON; not what a server's tools returned. */
+/** UTF-8 bytes of text, thinking and the input of tool calls (as JSON). Results of server tools do not count. */
 function generatedBytes(content: readonly unknown[]): number {
   let sum = 0
   for (const block of content) {

@@ -14,7 +14,7 @@ import { writeStop } from './stop-reason.ts'
 import { MESSAGES_TARGET } from './target.ts'
 import { writeUsage } from './write-usage.ts'
 
-/** An answer as a message. */
+/** Writes an answer as a message. */
 export function buildAnswer(answer: Answer, options: AnswerOptions): BuiltAnswer {
   const own = answer.from === 'anthropic-messages'
   const dropped = new Set<string>()
@@ -51,7 +51,7 @@ function foreignContent(answer: Answer, options: AnswerOptions, dropped: Set<str
   return content
 }
 
-/** The block as a client of this dialect knows it; null when it knows nothing like it. */
+/** The block in this dialect; null when the dialect has no such block. */
 function clientBlock(block: Block, { stop }: Answer, options: AnswerOptions, index: number): Block | null {
   switch (block.type) {
     case 'text':
@@ -64,7 +64,7 @@ function clientBlock(block: Block, { stop }: Answer, options: AnswerOptions, ind
       return block.format === SIGNED_FORMAT || block.format === THOUGHT_FORMAT ? { ...block, extra: null } : null
     case 'tool-call': {
       const id = block.id === '' ? `toolu_${options.id}_${index}` : upstreamToolId(block.id, MESSAGES_TARGET)
-      // Of an answer that did not end by itself, arguments that are no JSON are half of what the model meant.
+      // The answer did not end by itself: arguments that are not JSON are cut off, so they become `{}`.
       const cut = stop.reason !== 'tool-calls' && !isJson(inputText(block.input))
       return { ...block, id, input: cut ? {} : inputObject(block.input), extra: null }
     }

@@ -5,7 +5,7 @@ import { put, putExtra } from '../fields.ts'
 import { inputObject } from '../tool-input.ts'
 import { FOREIGN_SIGNATURE } from './parse-block.ts'
 
-/** Blocks of a message. @param plain one text alone is written as a string */
+/** Writes the blocks of a message. @param plain write a single text as a string */
 export function writeContent(content: readonly Block[], plain: boolean): string | JsonObject[] {
   const first = content[0]
   if (plain && content.length === 0) return ''
@@ -13,7 +13,7 @@ export function writeContent(content: readonly Block[], plain: boolean): string 
   return content.map(writeBlock)
 }
 
-/** A block as the dialect has it. Blocks that it has no word for were adapted before. */
+/** Writes one block. Blocks that this dialect cannot carry were adapted before. */
 export function writeBlock(block: Block): JsonObject {
   switch (block.type) {
     case 'text': {

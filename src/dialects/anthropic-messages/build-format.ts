@@ -5,43 +5,44 @@ import { jsonInstruction, schemaInstruction } from '../format-instruction.ts'
 import type { DroppedFields } from '../dropped-fields.ts'
 import { withoutKeywords } from './schema-keywords.ts'
 
-/** The tool whose input is the answer, for models that know no other way to a schema. */
+/** A tool whose input is the answer, for models that cannot follow a schema in another way. */
 const ANSWER_TOOL = 'answer_in_schema'
 
 interface BuiltFormat {
   /** Members of `output_config`. */
   readonly output: JsonObject | null
-  /** For the end of the system prompt. */
+  /** Text for the end of the system prompt. */
   readonly instruction: string | null
   readonly tool: JsonObject | null
   readonly toolChoice: JsonObject | null
   readonly answerTool: string | null
 }
 
-const FREE: BuiltFormat = { output: null, instruction: null, tool: null, toolChoice: null, answerTool: null }
+const NO_FORMAT: BuiltFormat = { output: null, instruction: null, tool: null, toolChoice: null, answerTool: null }
 
-/** Forcing a tool excludes the client's tools and thinking. */
+/** A forced tool allows neither tools of the client nor thinking. */
 export function answerToolFits({ tools, reasoning }: Conversation, target: Target): boolean {
   return target.schemaOutput === 'tool' && tools.length === 0 && (reasoning === null || target.reasoning === 'none')
 }
 
-/** How the answer's shape is asked for. @param answerTool the format when it may be had by a forced tool */
+/** How the request asks for the answer's format. @param answerTool the format when a forced tool may produce it, else null */
 export function buildFormat(
   format: OutputFormat | null,
   target: Target,
   answerTool: OutputFormat | null,
   droppedFields: DroppedFields,
 ): BuiltFormat {
-  if (format === null) return FREE
-  if (format.type !== 'schema') return format.type === 'json' ? { ...FREE, instruction: jsonInstruction() } : FREE
+  if (format === null) return NO_FORMAT
+  if (format.type !== 'schema')
+    return format.type === 'json' ? { ...NO_FORMAT, instruction: jsonInstruction() } : NO_FORMAT
   if (target.schemaOutput === 'native') {
     const schema = withoutKeywords(format.schema, () => droppedFields.drop('response_format.json_schema.schema'))
-    return { ...FREE, output: { format: { type: 'json_schema', schema } } }
+    return { ...NO_FORMAT, output: { format: { type: 'json_schema', schema } } }
   }
-  if (answerTool === null) return { ...FREE, instruction: schemaInstruction(format.schema) }
+  if (answerTool === null) return { ...NO_FORMAT, instruction: schemaInstruction(format.schema) }
   const description = format.description ?? 'Give the answer.'
   return {
-    ...FREE,
+    ...NO_FORMAT,
     tool: { name: ANSWER_TOOL, description, input_schema: { type: 'object', ...format.schema } },
     toolChoice: { type: 'tool', name: ANSWER_TOOL },
     answerTool: ANSWER_TOOL,

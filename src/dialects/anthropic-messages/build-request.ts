@@ -19,7 +19,7 @@ import { rebuildRequest } from './rebuild-request.ts'
 
 const DEFAULT_MAX_TOKENS = 4096
 
-/** A conversation as a messages request. */
+/** Builds a messages request from a conversation. */
 export function buildRequest(conversation: Conversation, target: Target): BuiltRequest {
   if (conversation.from === 'anthropic-messages') return rebuildRequest(conversation, target)
   const droppedFields = new DroppedFields(conversation.from)
@@ -56,7 +56,7 @@ export function buildRequest(conversation: Conversation, target: Target): BuiltR
   return { body, dropped: droppedFields.dropped, restoration: names.restoration }
 }
 
-/** The limit must leave room for an answer behind the thinking. */
+/** The limit must leave room for an answer after the thinking. */
 function maxTokensOf(conversation: Conversation, target: Target, budgetTokens: number | null): number {
   const asked = conversation.maxTokens ?? target.maxOutputTokens ?? DEFAULT_MAX_TOKENS
   const wanted = budgetTokens !== null && asked <= budgetTokens ? asked + budgetTokens : asked
@@ -103,7 +103,7 @@ function reportMessage(message: Message, droppedFields: DroppedFields): void {
   if (message.extra !== null) for (const name of Object.keys(message.extra)) droppedFields.drop(`messages.${name}`)
 }
 
-/** An answer that the client has begun must not end in white space, and not every model goes on with one. */
+/** The beginning of an answer (prefill) must not end in white space, and not every model continues one. */
 function trimPrefill(turns: readonly Turn[], target: Target, droppedFields: DroppedFields): void {
   const last = turns.at(-1)
   if (last?.role !== 'assistant') return

@@ -4,7 +4,7 @@ import type { DroppedFields } from '../dropped-fields.ts'
 
 const HIGHEST_TEMPERATURE = 1
 
-/** Temperature, top_p, top_k and stop sequences, as far as the model takes them. */
+/** Adds temperature, top_p, top_k and stop sequences, as far as the model takes them. */
 export function buildSampling(
   body: Record<string, unknown>,
   { sampling, stop }: Conversation,

@@ -15,37 +15,37 @@ interface BuiltThinking {
   readonly budgetTokens: number | null
 }
 
-const SILENT: BuiltThinking = { thinking: null, output: null, thinks: false, budgetTokens: null }
+const NO_THINKING: BuiltThinking = { thinking: null, output: null, thinks: false, budgetTokens: null }
 
-/** How the model is told to think. */
+/** Builds the fields that control how the model thinks. */
 export function buildThinking(conversation: Conversation, target: Target, droppedFields: DroppedFields): BuiltThinking {
   const { reasoning } = conversation
-  if (reasoning === null) return SILENT
+  if (reasoning === null) return NO_THINKING
   const effort = effortOf(reasoning)
-  if (effort === null) return SILENT
+  if (effort === null) return NO_THINKING
   if (target.reasoning === 'none') {
     if (effort !== 'none') droppedFields.drop('reasoning_effort')
-    return SILENT
+    return NO_THINKING
   }
-  // A turn that goes on after tool results must begin with its own thinking, which this dialect's service alone can sign.
+  // After tool results, the turn must begin with its own thinking, which only this dialect's service can sign.
   const lost = effort !== 'none' && lacksThinking(conversation)
   if (lost) droppedFields.drop('reasoning_effort')
-  if (effort === 'none' || lost) return { ...SILENT, thinking: { type: 'disabled' } }
+  if (effort === 'none' || lost) return { ...NO_THINKING, thinking: { type: 'disabled' } }
   if (target.reasoning !== 'budget') {
     const known = nearestEffort(effort, target.efforts)
-    if (known === null) return { ...SILENT, thinking: { type: 'adaptive' }, thinks: true }
-    return { ...SILENT, thinking: { type: 'adaptive' }, output: { effort: known }, thinks: true }
+    if (known === null) return { ...NO_THINKING, thinking: { type: 'adaptive' }, thinks: true }
+    return { ...NO_THINKING, thinking: { type: 'adaptive' }, output: { effort: known }, thinks: true }
   }
   const wanted = Math.max(budgetOf(reasoning) ?? LEAST_BUDGET_TOKENS, LEAST_BUDGET_TOKENS)
   const room = target.maxOutputTokens === null ? wanted : Math.min(wanted, target.maxOutputTokens - 1)
   if (room < LEAST_BUDGET_TOKENS) {
     droppedFields.drop('reasoning_effort')
-    return SILENT
+    return NO_THINKING
   }
   return { thinking: { type: 'enabled', budget_tokens: room }, output: null, thinks: true, budgetTokens: room }
 }
 
-/** The conversation ends in results of tools, and the calls they answer have no thinking ahead of them that counts. */
+/** The conversation ends in tool results, and the turn with their calls has no thinking that the service signed. */
 function lacksThinking({ messages }: Conversation): boolean {
   let at = messages.length - 1
   while (at >= 0 && messages[at]?.role === 'tool') at--

@@ -11,7 +11,7 @@ import type { BlockAdapter } from './adapt.ts'
 
 const NO_PARAMETERS: JsonObject = { type: 'object', properties: {} }
 
-/** Tools of other dialects; of those of their servers, the ones that this upstream has as well. */
+/** Writes tools of other dialects. Keeps a provider's tool only when this upstream has it too. */
 export function buildTools(
   { tools, toolChoice }: Conversation,
   target: Target,
@@ -46,7 +46,7 @@ export function buildTools(
   return built
 }
 
-/** Null: the upstream has no such tool. */
+/** Null when the upstream has no such tool. */
 function writeHostedTool(tool: NativeTool, { hostedTools = [] }: Target): JsonObject | null {
   const search = hostedTools.includes(WEB_SEARCH) ? webSearchOf(tool) : null
   return search === null ? null : messagesWebSearch(search)
@@ -66,9 +66,7 @@ function objectSchema(schema: JsonObject | null): JsonObject {
   return typeof schema['type'] === 'string' ? schema : { type: 'object', ...schema }
 }
 
-/**
- * Which tool is to be called. A model that thinks cannot be made to call one: then it may choose.
- */
+/** Writes the tool choice. A model that thinks cannot be forced to call a tool, so the choice becomes `auto`. */
 export function buildToolChoice(
   conversation: Conversation,
   target: Target,

@@ -1,4 +1,4 @@
-/** Flags that the clouds know; any other fails the whole request. */
+/** Beta flags that the clouds know. Any other flag makes the whole request fail. */
 const KNOWN_BETAS = new Set([
   'compact-2026-01-12',
   'computer-use-2025-01-24',
@@ -12,18 +12,18 @@ const KNOWN_BETAS = new Set([
   'tool-search-tool-2025-10-19',
 ])
 
-/** Flags that the clouds know by another name. */
+/** Beta flags that the clouds know by another name. */
 const RENAMED_BETAS: Readonly<Record<string, string>> = {
   'advanced-tool-use-2025-11-20': 'tool-search-tool-2025-10-19',
 }
 
-/** Fields that are refused without one of these flags. */
+/** Fields that the clouds refuse without one of these flags. */
 export const FIELDS_OF_BETAS: Readonly<Record<string, readonly string[]>> = {
   context_management: ['context-management-2025-06-27', 'compact-2026-01-12'],
   'tools.defer_loading': ['tool-search-tool-2025-10-19'],
 }
 
-/** More than any client sets; each is looked up. */
+/** No client sets more. Limits the look-ups, one for each flag. */
 const MAX_BETAS = 64
 
 /** The flags of an `anthropic-beta` header. */
@@ -35,13 +35,13 @@ export function readBetas(header: string | null | undefined): readonly string[] 
     .filter((flag) => flag !== '')
 }
 
-/** Of `flags`, those that a cloud may be given, as it calls them, each once. */
+/** Those of `flags` that a cloud accepts, under the cloud's names, each once. */
 export function cloudBetas(flags: readonly string[]): readonly string[] {
   const known = flags.map((flag) => RENAMED_BETAS[flag] ?? flag).filter((flag) => KNOWN_BETAS.has(flag))
   return [...new Set(known)]
 }
 
-/** Whether some of `flags` have to stay behind. */
+/** Whether a cloud does not accept some of `flags`. */
 export function losesBetas(flags: readonly string[]): boolean {
   return flags.some((flag) => !KNOWN_BETAS.has(RENAMED_BETAS[flag] ?? flag))
 }

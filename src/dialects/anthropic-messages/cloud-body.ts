@@ -6,7 +6,7 @@ import { buildRequest } from './build-request.ts'
 import { FIELDS_OF_BETAS, cloudBetas, losesBetas } from './cloud-betas.ts'
 import { cloudConversation } from './cloud-conversation.ts'
 
-/** Fields that the clouds refuse, mostly those of first-party services; of some see also `FIELDS_OF_BETAS`. */
+/** Fields that the clouds refuse, mostly those of first-party services. `FIELDS_OF_BETAS` allows some of them. */
 const FIRST_PARTY = new Set([
   'service_tier',
   'cache_control',
@@ -20,19 +20,19 @@ const FIRST_PARTY = new Set([
   'diagnostics',
 ])
 const FIRST_PARTY_OF_TOOLS = new Set(['defer_loading', 'eager_input_streaming'])
-/** How the clouds' own clients write the flags of the header; here it is said anew. */
+/** The body's member for beta flags, as the clouds' own clients write it. Its flags are filtered and written again. */
 const BETAS = 'anthropic_beta'
 
 export interface Cloud {
-  /** Of the dialect, as the body says it. */
+  /** Version of the dialect, sent in the body. */
   readonly version: string
-  /** What the path says already. */
+  /** Members that the path already contains. */
   readonly inPath: readonly string[]
-  /** Where flags are set. */
+  /** Where the beta flags go. */
   readonly betasIn: 'body' | 'header'
 }
 
-/** A conversation as a messages body that a cloud takes. */
+/** Builds a messages body that a cloud accepts. */
 export function buildCloudRequest(conversation: Conversation, target: Target, cloud: Cloud): BuiltRequest {
   const dropped = new Set<string>()
   const built = buildRequest(cloudConversation(conversation, dropped), target)

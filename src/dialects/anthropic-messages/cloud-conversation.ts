@@ -5,8 +5,8 @@ import { remoteMedia } from '../remote-media.ts'
 import { unsealSignature } from '../thought-signature.ts'
 
 /**
- * A conversation without what only the first-party service reads, or other providers than these. Throws UNSUPPORTED_FIELD
- * for what would have to be fetched: the clouds fetch nothing.
+ * Removes what only the first-party service or other providers can read. Throws UNSUPPORTED_FIELD for media that would have
+ * to be fetched: the clouds fetch nothing.
  */
 export function cloudConversation(conversation: Conversation, dropped: Set<string>): Conversation {
   const { from, system, messages } = conversation
@@ -14,7 +14,7 @@ export function cloudConversation(conversation: Conversation, dropped: Set<strin
   return {
     ...conversation,
     system: system.map((message) => rewritten(message, withoutBilling)).filter(({ content }) => content.length > 0),
-    // A turn of nothing is refused as well.
+    // An empty message would be refused too.
     messages: kept.filter((message, at) => message.content.length > 0 || messages[at]?.content.length === 0),
   }
 }

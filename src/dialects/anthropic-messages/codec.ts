@@ -7,10 +7,10 @@ import { MessagesDecoder } from './stream-decoder.ts'
 import { MessagesEncoder } from './stream-encoder.ts'
 import { MESSAGES_TARGET } from './target.ts'
 
-/** For clients that speak another dialect. */
+/** The version that is sent for clients of other dialects. */
 const VERSION = '2023-06-01'
 
-/** Messages, both ways. */
+/** The messages dialect, for clients and upstreams. */
 export const messagesCodec: Codec = {
   name: 'anthropic-messages',
   defaultTarget: MESSAGES_TARGET,

@@ -2,7 +2,10 @@ import type { GatewayError } from '../../shared/core/errors.ts'
 
 const TOO_LONG = 'prompt is too long'
 
-/** `{"type":"error","error":{"type","message"},"request_id"}`: there is no other place for the bad field's pointer. */
+/**
+ * `{"type":"error","error":{"type","message"},"request_id"}`. The message holds the bad field's pointer: there is no other
+ * place.
+ */
 export function renderError(error: GatewayError, requestId: string): string {
   const { type, param } = error
   const text = textOf(error)
@@ -10,13 +13,13 @@ export function renderError(error: GatewayError, requestId: string): string {
   return JSON.stringify({ type: 'error', error: { type, message }, request_id: requestId })
 }
 
-/** Clients shorten their conversation when a refusal begins with the words that the protocol's own service has for it. */
+/** Begins as the refusal of the protocol's own service does: clients then shorten their conversation. */
 function textOf({ code, message }: GatewayError): string {
   if (code !== 'CONTEXT_LENGTH_EXCEEDED' || message.startsWith(TOO_LONG)) return message
   return `${TOO_LONG}: ${message}`
 }
 
-/** The same as the last event of a stream; no `message_stop` follows it. */
+/** Writes the error as the last event of a stream. No `message_stop` follows it. */
 export function renderErrorEvent(error: GatewayError, requestId: string): Buffer {
   return Buffer.from(`event: error\ndata: ${renderError(error, requestId)}\n\n`)
 }

@@ -6,8 +6,8 @@ import { THOUGHT_FORMAT } from '../thought-signature.ts'
 import { FOREIGN_SIGNATURE } from './parse-block.ts'
 
 /**
- * The body with no edits but the common ones, and without thinking that other providers did in the same conversation: shown to
- * this client under a signature of ours, which the service would refuse to take back.
+ * Makes the common edits and removes thinking of other providers. The client got that thinking under a signature of the
+ * gateway, which the service would refuse.
  */
 export function prepareBody(body: RequestBody, edits: BodyEdits): Buffer {
   const { bytes } = body
@@ -30,7 +30,7 @@ function withoutForeignThinking(json: string): string {
     if (message?.['role'] !== 'assistant' || !Array.isArray(content)) return [value]
     const own = content.filter((block) => !isForeign(asObject(block)))
     if (own.length === content.length) return [value]
-    // A turn of nothing is refused as well.
+    // An empty message would be refused too.
     return own.length === 0 ? [] : [{ ...message, content: own }]
   })
   return JSON.stringify(kept)

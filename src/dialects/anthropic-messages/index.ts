@@ -5,7 +5,7 @@ import { renderError, renderErrorEvent } from './errors.ts'
 import { prepareBody } from './foreign-thinking.ts'
 import { MessagesStreamInspector } from './stream.ts'
 
-/** The language of POST /v1/messages and /v1/messages/count_tokens. Its streams always carry usage. */
+/** The dialect of POST /v1/messages and /v1/messages/count_tokens. Its streams always carry usage. */
 export const anthropicMessages: Dialect = {
   name: 'anthropic-messages',
   prepareBody,

@@ -19,7 +19,7 @@ const KNOWN = new Set([
   'usage',
 ])
 
-/** A whole message. */
+/** Parses a whole message. */
 export function parseAnswer(body: unknown): Answer | UpstreamFailure {
   const message = asObject(body)
   if (message === null || message['type'] === 'error' || message['error']) return failureOf(body)

@@ -22,10 +22,10 @@ const KNOWN_THINKING = new Set(['type', 'thinking', 'signature'])
 const KNOWN_REDACTED = new Set(['type', 'data'])
 const KNOWN_REFERENCE = new Set(['type', 'tool_name'])
 
-/** The signature of thinking that no messages service has issued; clients need one to show the thinking. */
+/** The signature of thinking that no messages service signed. Clients show only thinking with a signature. */
 export const FOREIGN_SIGNATURE = 'sluice-unsigned'
 
-/** Content of a message or a result: a string, blocks, or nothing. */
+/** Reads the content of a message or a result: a string, blocks, or nothing. */
 export function readBlocks(content: unknown): readonly Block[] {
   if (typeof content === 'string') return content === '' ? [] : [textBlock(content)]
   return objects(content).map(readBlock)

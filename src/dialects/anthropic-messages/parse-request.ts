@@ -37,7 +37,7 @@ const KNOWN_TOOL = new Set(['type', 'name', 'description', 'input_schema', 'stri
 const KNOWN_OUTPUT = new Set(['effort', 'format'])
 const KNOWN_METADATA = new Set(['user_id'])
 
-/** A messages request as a conversation. */
+/** Parses a messages request into a conversation. */
 export function parseRequest(body: unknown): Conversation {
   const request = asObject(body) ?? {}
   const system = request['system']

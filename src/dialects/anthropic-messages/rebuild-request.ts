@@ -5,7 +5,7 @@ import { writeCacheMark } from '../cache-mark.ts'
 import { put, putExtra } from '../fields.ts'
 import { writeContent } from './build-block.ts'
 
-/** A conversation that came in this dialect, as it came: nothing is lost, nothing is brought into order. */
+/** Writes a conversation that came in this dialect as it came: without losses, in the same order. */
 export function rebuildRequest(conversation: Conversation, target: Target): BuiltRequest {
   const { sampling, system } = conversation
   const body: Record<string, unknown> = { model: target.model }

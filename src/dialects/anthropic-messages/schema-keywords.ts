@@ -1,7 +1,9 @@
 import type { JsonObject } from '../../shared/core/json-object.ts'
 import { asObject } from '../json-value.ts'
 
-/** What the service's schema compiler refuses; the answer may break these, its shape holds. */
+/**
+ * Keywords that the service's schema compiler refuses. Without them the answer may break these limits; its shape still holds.
+ */
 const REFUSED = new Set([
   'minimum',
   'maximum',
@@ -21,7 +23,7 @@ const REFUSED = new Set([
 const NAMED = new Set(['properties', '$defs', 'definitions'])
 const MAX_DEPTH = 64
 
-/** The schema without the keywords that are refused, closed where objects were left open. @param onLoss called for each */
+/** Removes the refused keywords and closes objects that were left open. @param onLoss called for each removed keyword */
 export function withoutKeywords(schema: JsonObject, onLoss: () => void): JsonObject {
   return asObject(cleanSchema(schema, onLoss, 0)) ?? {}
 }

@@ -23,7 +23,7 @@ const WRITTEN: Readonly<Record<StopReason, string>> = {
   pause: 'pause_turn',
 }
 
-/** Reasons that are not known count as a natural end. */
+/** An unknown reason counts as a natural end. */
 export function readStop(
   native: string | null,
   sequence: string | null,
@@ -33,7 +33,7 @@ export function readStop(
   return { reason: stopByCalls((native === null ? null : READ[native]) ?? 'end', hasCalls), native, sequence, details }
 }
 
-/** A stop sequence that nobody knows is a natural end. */
+/** A stop at an unknown sequence counts as a natural end. */
 export function writeStop({ reason, sequence }: Stop): string {
   return reason === 'stop-sequence' && sequence === null ? WRITTEN.end : WRITTEN[reason]
 }

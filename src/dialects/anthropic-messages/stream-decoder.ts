@@ -29,7 +29,7 @@ export class MessagesDecoder implements StreamDecoder {
   readonly #fields = new SseFields()
   readonly #usage = new MessageUsage()
   readonly #template = new TextTemplate()
-  /** The text of the event at hand when it is a plain delta, and the block that the template was learned in. */
+  /** The text of the current event when it is a plain delta, and the block in which the template was learned. */
   #ordinary: string | null = null
   #ordinaryIndex = -1
   #nativeUsage: Record<string, unknown> | null = null
@@ -65,12 +65,12 @@ export class MessagesDecoder implements StreamDecoder {
     if (fields.nameIs(bytes, EVENT_ERROR)) {
       this.#fail(failureOfEvent(joinData(bytes, start, end) ?? EMPTY), out)
     } else if (fields.dataLines === 0) {
-      // Some services answer with a bare object where a stream was asked for.
+      // Some services answer with a bare object when a stream was asked for.
       if (bytes[start] === OPEN_OBJECT) this.#fail(failureOfEvent(bytes.subarray(start, end)), out)
     } else if (fields.dataLines > 1) {
       this.#parse((joinData(bytes, start, end) ?? EMPTY).toString('utf8'), out)
     } else if (!isDone(bytes, fields.dataStart, fields.dataEnd)) {
-      // Some services end this dialect's streams in the other one's way as well.
+      // Some services also send `[DONE]`, which ends streams of the other dialect.
       this.#parse(bytes.toString('utf8', fields.dataStart, fields.dataEnd), out)
       if (this.#ordinary !== null) this.#template.learn(bytes, start, end, TEXT, this.#ordinary)
       this.#ordinary = null
@@ -137,7 +137,10 @@ export class MessagesDecoder implements StreamDecoder {
     }
   }
 
-  /** Clients break on a second start: it says nothing while nothing has come, after that two answers are mixed. */
+  /**
+   * Clients break on a second start. Before any content it is ignored; after content, two answers are mixed and the stream
+   * fails.
+   */
   #start(message: JsonObject, out: StreamEvent[]): void {
     if (this.#hasContent) {
       this.#fail(INVALID_EVENT, out)
@@ -157,7 +160,7 @@ export class MessagesDecoder implements StreamDecoder {
     })
   }
 
-  /** Counters are of the whole message up to here: what an event names overwrites. */
+  /** Counters cover the whole message so far: a counter in an event overwrites the earlier value. */
   #takeUsage(value: unknown): void {
     const usage = asObject(value)
     if (usage === null) return
@@ -218,7 +221,7 @@ export class MessagesDecoder implements StreamDecoder {
 
   #delta(delta: JsonObject, index: unknown, out: StreamEvent[]): void {
     const type = delta['type']
-    // A delta of a block that was not begun, or came back after another, begins one.
+    // A delta of a block that has not begun, or that returns after another block, begins a block.
     if (this.#open === 'none' || (typeof index === 'number' && index !== this.#index)) {
       if (type === 'text_delta') this.#startBlock({ type: 'text' }, index, out)
       else if (type === 'thinking_delta') this.#startBlock({ type: 'thinking' }, index, out)

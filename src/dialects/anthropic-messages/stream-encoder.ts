@@ -14,17 +14,17 @@ import { writeUsage } from './write-usage.ts'
 
 const BLOCK_END = '}}\n\n'
 
-/** Writes the events of a message. What surrounds the deltas is made once per block. */
+/** Writes the events of a message. The text around the deltas is built once for each block. */
 export class MessagesEncoder implements StreamEncoder {
   readonly dropped = new Set<string>()
   readonly #options: EncoderOptions
-  /** The upstream spoke this dialect too: it may say all it said. */
+  /** The upstream spoke this dialect too, so all its content passes. */
   #own = false
   #index = -1
-  /** Of the open block, up to the text of its delta. */
+  /** The event of the open block's deltas, up to their text. */
   #head = ''
   #signed = false
-  /** The open block cannot be said. */
+  /** The open block cannot be written in this dialect. */
   #skips = false
   #textLength = 0
   #promptTokens = 0
@@ -53,7 +53,7 @@ export class MessagesEncoder implements StreamEncoder {
         this.#signed = true
         return this.#signature(event.text)
       case 'thinking-end':
-        // Clients want a signature before they show or keep the thinking.
+        // Clients show and keep only thinking with a signature.
         return (this.#signed ? '' : this.#signature(FOREIGN_SIGNATURE)) + this.#stopBlock()
       case 'text-end':
       case 'tool-end':
@@ -82,7 +82,7 @@ export class MessagesEncoder implements StreamEncoder {
   #start(event: StartEvent): string {
     const { id, model, estimatedPromptTokens } = this.#options
     this.#own = event.from === 'anthropic-messages'
-    // Clients show how full the context is from here on: services that count 0 at first have not counted.
+    // From this event clients show how full the context is. A count of 0 means that the service has not counted yet.
     const usage = event.usage?.promptTokens ? event.usage : { ...emptyUsage(), promptTokens: estimatedPromptTokens }
     this.#promptTokens = usage.promptTokens
     const message = {

@@ -19,7 +19,7 @@ const ERROR = Buffer.from('error')
 const OPEN_OBJECT = 0x7b
 const EMPTY = Buffer.alloc(0)
 
-/** Walks each event's JSON in place and parses nothing but usage and errors. A failed stream is never `finished`. */
+/** Walks each event's JSON in place and parses only usage and errors. A failed stream is never `finished`. */
 export class MessagesStreamInspector implements StreamInspector {
   failure: UpstreamFailure | null = null
   readonly #fields = new SseFields()
@@ -33,7 +33,7 @@ export class MessagesStreamInspector implements StreamInspector {
   #hasDelta = false
   #stopped = false
   #over = false
-  // Of the event at hand.
+  // State of the current event.
   #type: EventType = 'other'
   #hasError = false
   #usageStart = 0
@@ -46,7 +46,7 @@ export class MessagesStreamInspector implements StreamInspector {
     return this.#usage.read()
   }
 
-  /** A start tells of the answer's tokens what is known before the first of them. */
+  /** `message_start` precedes the answer's tokens, so its usage is not final. */
   get usageIsFinal(): boolean {
     return this.#hasDelta
   }
@@ -72,7 +72,7 @@ export class MessagesStreamInspector implements StreamInspector {
         if (this.#isPlainDelta()) this.#template.learn(bytes, start, this.#deltaStart, this.#deltaEnd, -1, end)
         return this.#judge(bytes, fields.dataStart, fields.dataEnd)
       }
-      // Some services end this dialect's streams in the other one's way as well.
+      // Some services also send `[DONE]`, which ends streams of the other dialect.
       if (isDone(bytes, fields.dataStart, fields.dataEnd)) return 'drop'
     }
     const payload = joinData(bytes, start, end) ?? EMPTY
@@ -81,7 +81,7 @@ export class MessagesStreamInspector implements StreamInspector {
       : this.#fail(INVALID_EVENT)
   }
 
-  /** The event differs from an ordinary one in nothing but its delta, whose text has been counted then. */
+  /** Whether the event differs from the template only in its delta. The delta's text is counted then. */
   #matchesTemplate(bytes: Buffer, start: number, end: number): boolean {
     const deltaStart = this.#template.matchHead(bytes, start, end)
     if (deltaStart === -1) return false
@@ -92,7 +92,7 @@ export class MessagesStreamInspector implements StreamInspector {
     return false
   }
 
-  /** The event at hand has nothing to tell but its delta. */
+  /** The current event has nothing but its delta. */
   #isPlainDelta(): boolean {
     return this.#type === 'other' && this.#deltas === 1 && !this.#hasError && this.#usageEnd === 0
   }
@@ -117,7 +117,10 @@ export class MessagesStreamInspector implements StreamInspector {
     }
   }
 
-  /** Clients break on a second start: it is left out while nothing has come, after that two answers are mixed. */
+  /**
+   * Clients break on a second start. Before any content it is dropped; after content, two answers are mixed and the stream
+   * fails.
+   */
   #start(bytes: Buffer): EventVerdict {
     if (this.#hasContent) return this.#fail(INVALID_EVENT)
     this.#takeUsage(bytes)
@@ -130,7 +133,7 @@ export class MessagesStreamInspector implements StreamInspector {
     if (this.#usageEnd > 0) this.#usage.apply(parseRange(bytes, this.#usageStart, this.#usageEnd))
   }
 
-  /** Nothing belongs behind the last event. */
+  /** No event may follow the last one. */
   #end(): 'terminal' {
     this.#over = true
     return 'terminal'
@@ -141,7 +144,7 @@ export class MessagesStreamInspector implements StreamInspector {
     return 'error'
   }
 
-  /** False when the range is not one JSON object. */
+  /** Returns false when the range is not one JSON object. */
   #walkEvent(bytes: Buffer, start: number, end: number): boolean {
     this.#type = 'other'
     this.#hasError = false
@@ -172,7 +175,7 @@ export class MessagesStreamInspector implements StreamInspector {
     return event.end !== BROKEN && skipSpace(bytes, event.end, end) === end
   }
 
-  /** Text and thinking that come with the block's start count; what a server's tool returned does not. */
+  /** Counts text and thinking that come with the block's start, but not the results of server tools. */
   #walkBlock(bytes: Buffer, open: number, end: number): number {
     const block = this.#inner
     block.open(bytes, open, end)

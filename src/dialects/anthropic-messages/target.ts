@@ -1,6 +1,6 @@
 import type { Target } from '../../shared/core/codec.ts'
 
-/** What current models of the dialect's own service take. */
+/** Capabilities of the current models of the dialect's own service. */
 export const MESSAGES_TARGET: Target = {
   model: '',
   stream: false,

@@ -5,8 +5,8 @@ import { boundUsage, firstCount, isImpossible, tokenCount } from '../token-count
 const COUNTS = ['input_tokens', 'output_tokens', 'cache_read_input_tokens', 'cache_creation_input_tokens'] as const
 
 /**
- * Usage of one message. The dialect counts fresh, cache-written and cache-read prompt tokens side by side; in a stream each
- * `usage` object overwrites what it names and leaves the rest as it was.
+ * Usage of one message. The dialect counts fresh, cache-written and cache-read prompt tokens separately. In a stream, each
+ * `usage` object overwrites the counters that it names.
  */
 export class MessageUsage {
   #seen = false
@@ -17,7 +17,7 @@ export class MessageUsage {
   #output = 0
   #thinking = 0
 
-  /** Takes over a `usage` object; anything else is ignored. */
+  /** Applies a `usage` object. Ignores any other value. */
   apply(value: unknown): void {
     const usage = asObject(value)
     if (usage === null) return
@@ -32,7 +32,7 @@ export class MessageUsage {
     this.#thinking = tokenCount(valueAt(usage, 'output_tokens_details', 'thinking_tokens')) ?? this.#thinking
   }
 
-  /** Null when nothing was counted, or a count cannot be. */
+  /** Null when nothing was counted, or when a count is impossible. */
   read(): Usage | null {
     if (!this.#seen || !this.#believable) return null
     return boundUsage({

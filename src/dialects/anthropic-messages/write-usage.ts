@@ -1,7 +1,7 @@
 import type { JsonObject } from '../../shared/core/json-object.ts'
 import type { Usage } from '../../shared/core/usage.ts'
 
-/** Prompt tokens are split here: what was read from the cache or written to it does not count as input. */
+/** Splits the prompt tokens: tokens read from the cache or written to it do not count as input. */
 export function writeUsage(usage: Usage): JsonObject {
   const { promptTokens, completionTokens, cachedTokens, cacheWriteTokens, reasoningTokens } = usage
   return {

@@ -4,6 +4,6 @@ import type { VertexPlace } from '../gemini/address.ts'
 export function vertexMessagesPath(model: string, stream: boolean, { project, location }: VertexPlace): string {
   const operation = stream ? 'streamRawPredict' : 'rawPredict'
   const place = `projects/${encodeURIComponent(project)}/locations/${encodeURIComponent(location)}`
-  // Versions are set apart by `@`, which the service takes as it is.
+  // `@` separates the version. The service takes it unencoded.
   return `/v1/${place}/publishers/anthropic/models/${encodeURIComponent(model).replaceAll('%40', '@')}:${operation}`
 }

@@ -6,17 +6,17 @@ import { messagesCodec } from '../anthropic-messages/codec.ts'
 import { vertexPlace } from '../gemini/address.ts'
 import { vertexMessagesPath } from './address.ts'
 
-/** Flags are set by a header. */
+/** Vertex AI takes beta flags in a header. */
 const VERTEX: Cloud = { version: 'vertex-2023-10-16', inPath: ['model'], betasIn: 'header' }
 
-/** Messages through Vertex AI: the model is told by the path. */
+/** Messages through Vertex AI. The path names the model. */
 export const vertexMessagesCodec: UpstreamCodec = {
   name: 'anthropic-vertex',
   defaultTarget: messagesCodec.defaultTarget,
   framing: 'sse',
   path(base, model, stream) {
     const place = vertexPlace(base)
-    // The configuration was checked to name a place.
+    // The check of the configuration ensures that there is a place.
     return place === null ? base : vertexMessagesPath(model, stream, place)
   },
   addHeaders(headers, { dialect, headers: sent, vendor }) {

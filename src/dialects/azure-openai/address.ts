@@ -1,20 +1,20 @@
-/** How a resource is addressed; what stands ahead of that on its host is `prefix`. */
+/** The addressing scheme of a resource. The path before its own part is `prefix`. */
 export type AzureApi =
-  /** Each deployment has a path of its own, and the shape is that of a dated version. */
+  /** The path names the deployment; the API version is a date. */
   | { readonly kind: 'deployments'; readonly apiVersion: string }
-  /** The deployment is the body's model. */
+  /** The body's `model` names the deployment. */
   | { readonly kind: 'v1'; readonly apiVersion: string }
-  /** Models of other makers: the body's model, and a dated version. */
+  /** For models of other makers. The body's `model` names the model; the API version is a date. */
   | { readonly kind: 'models'; readonly apiVersion: string }
 
 const KINDS = [
   ['/openai/v1', 'v1'],
   ['/models', 'models'],
-  // As some write the address of a resource.
+  // Some write the address of a resource like this.
   ['/openai', 'deployments'],
 ] as const
 
-/** How a resource with this base path is addressed, where calls name a version. */
+/** Finds the addressing scheme of a base path, for calls that name an API version. */
 export function azureApi(pathname: string, apiVersion: string): { readonly prefix: string; readonly api: AzureApi } {
   for (const [ending, kind] of KINDS) {
     if (pathname.endsWith(ending)) return { prefix: pathname.slice(0, -ending.length), api: { kind, apiVersion } }
@@ -24,7 +24,7 @@ export function azureApi(pathname: string, apiVersion: string): { readonly prefi
 
 /**
  * Path and query of a call, below the prefix.
- * @param operation as OpenAI's own path has it, e.g. `/chat/completions`
+ * @param operation the path that OpenAI uses, e.g. `/chat/completions`
  */
 export function azurePath(api: AzureApi, deployment: string, operation: string): string {
   return `${placeOf(api, deployment)}${operation}?api-version=${encodeURIComponent(api.apiVersion)}`

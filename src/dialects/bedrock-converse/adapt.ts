@@ -8,7 +8,10 @@ import { unsealSignature } from '../thought-signature.ts'
 import type { ToolNames } from '../tool-names.ts'
 import type { Family } from './family.ts'
 
-/** Brings blocks to what Converse can carry, which is close to what messages can. One per request: it counts marks. */
+/**
+ * Converts blocks to blocks that Converse can carry, nearly those of messages. One per request, because it counts cache
+ * marks.
+ */
 export class ConverseAdapter {
   readonly #messages: BlockAdapter
   readonly #droppedFields: DroppedFields

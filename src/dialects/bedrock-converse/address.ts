@@ -1,7 +1,7 @@
 export type BedrockOperation =
   'converse' | 'converse-stream' | 'invoke' | 'invoke-with-response-stream' | 'count-tokens'
 
-/** The name under which requests of all operations are signed. */
+/** The service name in the signatures of all operations. */
 export const BEDROCK_SERVICE = 'bedrock'
 
 /** @param model an id, an inference profile, or an ARN of either */

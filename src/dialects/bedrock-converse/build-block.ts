@@ -7,7 +7,7 @@ import type { Family } from './family.ts'
 import { writeRedacted } from './redacted.ts'
 
 const NO_OUTPUT = '(no output)'
-/** A document must be accompanied by text. */
+/** The service requires a text beside a document. */
 const ABOUT_DOCUMENT = 'See the document.'
 
 /** Writes the content of all turns of one request. */
@@ -16,13 +16,13 @@ export class BlockWriter {
   readonly #family: Family
   readonly #from: WireDialect
 
-  /** @param from the client's dialect, in whose words refusals name fields */
+  /** @param from the client's dialect; refusals name fields as it does */
   constructor(family: Family, from: WireDialect) {
     this.#family = family
     this.#from = from
   }
 
-  /** Content of a turn. A mark for the cache stands behind what it marks. */
+  /** Writes the content of a turn. A cache mark follows the block that it marks. */
   write(content: readonly Block[]): JsonObject[] {
     const written: JsonObject[] = []
     for (const block of content) {
@@ -84,7 +84,7 @@ export class BlockWriter {
   }
 }
 
-/** Results have no place for marks within them. */
+/** A result cannot hold marks: the first mark within it follows the result. */
 function markOf(block: Block): CacheMark | null {
   const own = 'cache' in block ? block.cache : null
   if (own !== null || block.type !== 'tool-result') return own

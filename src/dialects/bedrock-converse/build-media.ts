@@ -25,7 +25,7 @@ const DOCUMENT_FORMATS: Readonly<Record<string, string>> = {
 const S3 = 's3://'
 const MAX_NAME_LENGTH = 200
 
-/** Images come with the request or from storage: the service fetches no URL. */
+/** The request or S3 must hold the image: the service fetches no URL. */
 export function writeImage({ source }: ImageBlock, from: WireDialect): JsonObject {
   if (source.kind === 'base64') {
     const format = IMAGE_FORMATS[plainMediaType(source.mediaType)]
@@ -40,7 +40,7 @@ export function writeImage({ source }: ImageBlock, from: WireDialect): JsonObjec
   return { image: { format, source: { s3Location: { uri: stored } } } }
 }
 
-/** Documents of one request: each needs a name of its own. */
+/** Writes the documents of one request. Each needs a unique name. */
 export class DocumentWriter {
   readonly #names = new Set<string>()
 
@@ -61,7 +61,7 @@ export class DocumentWriter {
   }
 }
 
-/** Only text that is given as such can be cited from; models that cite nothing know it as bytes. */
+/** Only a document given as text can be cited. Without citations, the text goes as bytes. */
 function contentOf({ source, citations }: DocumentBlock, from: WireDialect): JsonObject {
   switch (source.kind) {
     case 'base64': {

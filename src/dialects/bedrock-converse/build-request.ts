@@ -21,7 +21,7 @@ import type { Family } from './family.ts'
 
 const ROOM_FOR_ANSWER = 4096
 
-/** A conversation as a body of Converse; the model is in the path. */
+/** Builds a body of Converse. The path names the model. */
 export function buildRequest(conversation: Conversation, target: Target): BuiltRequest {
   const family = familyOf(target.model === '' ? conversation.model : target.model)
   const droppedFields = new DroppedFields(conversation.from)
@@ -70,7 +70,7 @@ export function buildRequest(conversation: Conversation, target: Target): BuiltR
   return { body, dropped: droppedFields.dropped, restoration: names.restoration }
 }
 
-/** Flags are the model's, not the service's. */
+/** Beta flags belong to the model, not to the service. */
 function addBetas(fields: Record<string, unknown>, asked: readonly string[], droppedFields: DroppedFields): void {
   const betas = cloudBetas(asked)
   if (betas.length > 0) fields['anthropic_beta'] = betas
@@ -82,7 +82,7 @@ interface Reasons {
   readonly budgetTokens: number | null
 }
 
-/** Reasoning is asked for in the words of the model's maker. */
+/** Asks for reasoning in the fields of the model's maker. */
 function addReasoning(
   fields: Record<string, unknown>,
   conversation: Conversation,
@@ -141,7 +141,7 @@ function buildTurns(
   })
   const last = turns.at(-1)
   if (last?.role !== 'assistant') return turns
-  // An answer that the client has begun must not end in white space, and not every model goes on with one.
+  // The beginning of an answer (prefill) must not end in white space, and not every model continues one.
   if (!target.takesPrefill) droppedFields.lose('prefill', 'messages')
   const block = last.content.at(-1)
   if (block?.type === 'text') last.content[last.content.length - 1] = { ...block, text: block.text.trimEnd() }
@@ -153,7 +153,7 @@ function reportMessage(message: Message, droppedFields: DroppedFields): void {
   if (message.extra !== null) for (const name of Object.keys(message.extra)) droppedFields.drop(`messages.${name}`)
 }
 
-/** The limit must leave room for an answer behind the thinking. */
+/** The limit must leave room for an answer after the thinking. */
 function inferenceConfig(
   { maxTokens }: Conversation,
   { maxOutputTokens }: Target,
@@ -177,7 +177,7 @@ function addTopK(fields: Record<string, unknown>, topK: unknown, family: Family)
   else fields['top_k'] = topK
 }
 
-/** The tool whose input is the answer, and the model has to call it. */
+/** Declares the tool whose input is the answer, and forces the model to call it. */
 function answerConfig({ name, description, input_schema: schema }: JsonObject): JsonObject {
   const answer = String(name)
   return {

@@ -21,8 +21,8 @@ interface ToolParts {
 }
 
 /**
- * `toolConfig`; null: there are no tools. History with calls needs tools declared, so they are kept where none is to be
- * called, which the dialect cannot say.
+ * `toolConfig`; null when there are no tools. A history with calls needs its tools declared. So with the choice `none` they
+ * stay declared, and the choice is dropped: the dialect cannot express it.
  */
 export function buildToolConfig(conversation: Conversation, parts: ToolParts): JsonObject | null {
   const { tools, toolChoice } = conversation
@@ -78,7 +78,7 @@ function finishTool(tool: FunctionTool, specs: JsonObject[], { adapter, droppedF
   if (mark !== null) specs.push(cachePoint(mark))
 }
 
-/** A model that thinks cannot be made to call a tool: then it may choose. */
+/** A model that thinks cannot be forced to call a tool, so the choice becomes `auto`. */
 function choiceOf({ toolChoice }: Conversation, { names, droppedFields, thinks }: ToolParts): JsonObject | null {
   if (toolChoice === null || toolChoice.type === 'none') return null
   const forced = toolChoice.type === 'allowed' ? toolChoice.required : toolChoice.type !== 'auto'

@@ -5,7 +5,7 @@ import { ConverseDecoder } from './decoder.ts'
 import { parseAnswer } from './parse-answer.ts'
 import { CONVERSE_TARGET } from './target.ts'
 
-/** Converse and ConverseStream, as upstreams. */
+/** Converse and ConverseStream, for upstreams. */
 export const converseCodec: UpstreamCodec = {
   name: 'bedrock-converse',
   defaultTarget: CONVERSE_TARGET,

@@ -18,8 +18,8 @@ import { readStop } from './stop.ts'
 import { readUsage } from './usage.ts'
 
 /**
- * Reads a stream of ConverseStream. Text and reasoning begin with their first delta, only tools with an event of their own;
- * usage comes behind the stop reason.
+ * Reads a stream of ConverseStream. Text and reasoning begin with their first delta; only tools have an event for their
+ * start. Usage comes after the stop reason.
  */
 export class ConverseDecoder implements StreamDecoder {
   over = false
@@ -27,13 +27,13 @@ export class ConverseDecoder implements StreamDecoder {
   failure: UpstreamFailure | null = null
   readonly #blocks = new BlockWriter()
   #started = false
-  /** Of the block that is open. */
+  /** Index of the open block. */
   #index: unknown = null
-  /** Its bytes, which may come in pieces. */
+  /** Redacted bytes of the open block. They may come in pieces. */
   readonly #redacted: Buffer[] = []
-  /** Its citations, until it is known whether it has a text of its own. */
+  /** Citations of the open block, until it is known whether the block has a text. */
   readonly #citations: Citation[] = []
-  /** The text that is open has ended, but citations of it may come in a block of their own. */
+  /** The open text has ended, but a later block may hold citations of it. */
   #textIsOver = false
   /** The payload of `messageStop`. */
   #stop: JsonObject | null = null
@@ -125,7 +125,7 @@ export class ConverseDecoder implements StreamDecoder {
       if (this.#blocks.open === 'text' && !this.#textIsOver) this.#cite(out)
       return
     }
-    // An empty text says nothing, not even that a text is over.
+    // An empty text says nothing and does not end the text before it.
     if (delta['text'] === '') return
     if (this.#textIsOver) this.#endText(out)
     if (this.#blocks.open === 'native') {
@@ -139,7 +139,7 @@ export class ConverseDecoder implements StreamDecoder {
     }
     const input = valueAt(delta, 'toolUse', 'input')
     if (input !== undefined) {
-      // A fragment of a call that never began, or that is over, cannot be told from another one's.
+      // Input for a call that never began, or that has ended, could belong to any call.
       if (this.#blocks.open !== 'tool') this.#fail(INVALID_EVENT, out)
       else this.#blocks.toolInput(typeof input === 'string' ? input : JSON.stringify(input), out)
       return
@@ -157,7 +157,7 @@ export class ConverseDecoder implements StreamDecoder {
     if (typeof redacted === 'string') this.#redacted.push(Buffer.from(redacted, 'base64'))
   }
 
-  /** A text stays open for citations of it. */
+  /** Keeps a text open for its citations. */
   #stopBlock(out: StreamEvent[]): void {
     if (this.#blocks.open !== 'text') {
       this.#closeBlock(out)
@@ -173,7 +173,7 @@ export class ConverseDecoder implements StreamDecoder {
     this.#citations.length = 0
   }
 
-  /** The block at hand is another one. */
+  /** Ends the text, because another block follows. */
   #endText(out: StreamEvent[]): void {
     this.#blocks.close(out)
     this.#textIsOver = false
@@ -181,7 +181,7 @@ export class ConverseDecoder implements StreamDecoder {
 
   #closeBlock(out: StreamEvent[]): void {
     if (this.#blocks.open === 'text') this.#cite(out)
-    // Of nothing that was said.
+    // Citations without a text cite nothing.
     this.#citations.length = 0
     this.#textIsOver = false
     if (this.#redacted.length > 0) {

@@ -5,7 +5,7 @@ import { parseRange } from '../event.ts'
 import { textOr } from '../fields.ts'
 import { valueAt } from '../json-value.ts'
 
-/** The HTTP status that an exception within a stream would have had; the HTTP status of the stream is 200. */
+/** The HTTP status that an exception within a stream would have had. The stream itself has status 200. */
 export const EXCEPTION_STATUS: Readonly<Record<string, number>> = {
   validationException: 400,
   modelTimeoutException: 408,
@@ -15,7 +15,7 @@ export const EXCEPTION_STATUS: Readonly<Record<string, number>> = {
   serviceUnavailableException: 503,
 }
 
-/** What a frame reports that is no event. */
+/** The failure in a frame that is not an event. */
 export function failureOfFrame(frame: AwsFrame): UpstreamFailure {
   if (frame.messageType === 'error') return { message: frame.message, type: frame.type }
   const payload = parseRange(frame.payload, 0, frame.payload.length)
@@ -24,13 +24,13 @@ export function failureOfFrame(frame: AwsFrame): UpstreamFailure {
   return { message: original === '' || original === message ? message : `${message}: ${original}`, type: frame.type }
 }
 
-/** The header that holds the type of an error. */
+/** The header with the type of an error. */
 export const ERROR_TYPE_HEADER = 'x-amzn-errortype'
 
-/** An answer that is not a 200. @param errorType what the header says; undefined: nothing */
+/** Reads an answer that is not a 200. @param errorType the value of `ERROR_TYPE_HEADER`; undefined without it */
 export function readFailure(body: Buffer, errorType: string | undefined): UpstreamFailure {
   const failure = readFailureBody(body)
-  // `ThrottlingException:http://internal.amazon.com/coral/com.amazon.bedrock/`
+  // Example: `ThrottlingException:http://internal.amazon.com/coral/com.amazon.bedrock/`
   const type = errorType?.split(':', 1)[0] ?? ''
   return type === '' ? { ...failure, type: failure.type.replace(/^.*#/, '') } : { ...failure, type }
 }

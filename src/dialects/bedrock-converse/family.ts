@@ -1,7 +1,7 @@
-/** Who made a model: what Converse has no field for is said in the maker's own words. */
+/** The maker of a model. Options without a field in Converse use the names of the maker. */
 export type Family = 'anthropic' | 'nova' | 'openai' | 'other'
 
-/** By the model's id, inference profile, or ARN. */
+/** Finds the maker in the model's id, inference profile, or ARN. */
 export function familyOf(model: string): Family {
   if (model.includes('anthropic.')) return 'anthropic'
   if (model.includes('amazon.nova')) return 'nova'

@@ -10,7 +10,7 @@ import { readUsage } from './usage.ts'
 
 const KNOWN = new Set(['output', 'stopReason', 'usage', 'metrics'])
 
-/** A body of Converse. */
+/** Parses a body of Converse. */
 export function parseAnswer(body: unknown): Answer | UpstreamFailure {
   const answer = asObject(body)
   const blocks = valueAt(answer, 'output', 'message', 'content')

@@ -6,7 +6,7 @@ import { asObject, valueAt } from '../json-value.ts'
 import { SIGNED_FORMAT } from '../signed-thinking.ts'
 import { readRedacted } from './redacted.ts'
 
-/** Adds what a block of an answer means. Tools of the service and what they found are known to this dialect alone. */
+/** Adds the content of a block. Only this dialect knows the service's own tools and their results. */
 export function pushBlock(into: Block[], block: JsonObject): void {
   if (typeof block['text'] === 'string') {
     if (block['text'] !== '') into.push(textBlock(block['text']))
@@ -44,7 +44,7 @@ export function pushBlock(into: Block[], block: JsonObject): void {
   into.push(nativeBlock(Object.keys(block)[0] ?? '', block))
 }
 
-/** Citations in a block of their own are of the text ahead of them; without one, of nothing that was said. */
+/** Adds the citations of a separate block to the text before it. Without such a text they are lost. */
 function citeLast(into: Block[], citations: readonly Citation[]): void {
   const last = into.at(-1)
   if (last?.type !== 'text' || citations.length === 0) return
@@ -59,7 +59,7 @@ function readCall(call: JsonObject): Block {
   })
 }
 
-/** The service runs it itself; it is no call for the client. */
+/** The service runs this tool itself, so the client must not. */
 export function isServerTool(call: JsonObject): boolean {
   return typeof call['type'] === 'string' && call['type'] !== 'tool_use'
 }

@@ -14,21 +14,21 @@ const REASONS: Readonly<Record<string, StopReason>> = {
   content_filtered: 'content-filter',
   refusal: 'refusal',
 }
-/** The model has written something that is no answer. */
+/** The model wrote an output that is no answer. */
 const MALFORMED: ReadonlySet<string> = new Set(['malformed_model_output', 'malformed_tool_use'])
 
 export interface Said {
-  /** A call of the client's tools. */
+  /** The answer calls a tool of the client. */
   readonly hasCalls: boolean
-  /** Anything but thinking. */
+  /** The answer has a block other than thinking. */
   readonly hasContent: boolean
 }
 
-/** Why the answer ended, whatever the service calls it; a failure when the model's output could not be used at all. */
+/** Reads the stop reason; a failure when the model's output could not be used at all. */
 export function readStop(reason: unknown, fields: unknown, { hasCalls, hasContent }: Said): Stop | UpstreamFailure {
   const native = textOr(reason, null)
   if (native !== null && MALFORMED.has(native) && !hasContent) {
-    return { message: 'The model has written nothing that can be used.', type: native }
+    return { message: 'The output of the model cannot be used.', type: native }
   }
   const known = (native === null ? undefined : REASONS[native]) ?? 'end'
   return {

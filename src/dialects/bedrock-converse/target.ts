@@ -1,6 +1,6 @@
 import type { Target } from '../../shared/core/codec.ts'
 
-/** What current models of the service take. */
+/** Capabilities of the current models of the service. */
 export const CONVERSE_TARGET: Target = {
   model: '',
   stream: false,

@@ -2,7 +2,7 @@ import type { Usage } from '../../shared/core/usage.ts'
 import { asObject } from '../json-value.ts'
 import { boundUsage, firstCount, isImpossible, tokenCount } from '../token-count.ts'
 
-/** Fresh, cache-read and cache-written prompt tokens are counted side by side. */
+/** The service counts fresh, cache-read and cache-written prompt tokens separately. */
 export function readUsage(value: unknown): Usage | null {
   const usage = asObject(value)
   if (usage === null) return null

@@ -7,7 +7,7 @@ import { InvokeDecoder } from './decoder.ts'
 
 const BEDROCK: Cloud = { version: 'bedrock-2023-05-31', inPath: ['model', 'stream'], betasIn: 'body' }
 
-/** Messages through InvokeModel: model and stream are told by the path. */
+/** Messages through InvokeModel. The path names the model, and tells whether to stream. */
 export const invokeCodec: UpstreamCodec = {
   name: 'bedrock-invoke',
   defaultTarget: messagesCodec.defaultTarget,

@@ -11,7 +11,7 @@ import { valueAt } from '../json-value.ts'
 const BEFORE_DATA = Buffer.from('data: ')
 const AFTER_DATA = Buffer.from('\n\n')
 
-/** Reads events of messages out of the frames of InvokeModelWithResponseStream. */
+/** Reads the events of messages from the frames of InvokeModelWithResponseStream. */
 export class InvokeDecoder implements StreamDecoder {
   readonly #messages = new MessagesDecoder()
   #failure: UpstreamFailure | null = null

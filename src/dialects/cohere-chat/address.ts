@@ -1,2 +1,2 @@
-/** Below `https://api.cohere.com`. */
+/** Path below `https://api.cohere.com`. */
 export const COHERE_CHAT_PATH = '/v2/chat'

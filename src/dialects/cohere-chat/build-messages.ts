@@ -16,7 +16,7 @@ import type { Turn } from '../turns.ts'
 const MEDIA_BELOW = '[attached below]'
 const NO_OUTPUT = '(no output)'
 
-/** Messages of a conversation; results of tools are messages of their own, with text alone. */
+/** Writes the messages of a conversation. Tool results become messages of their own, with text only. */
 export function buildMessages(
   conversation: Conversation,
   target: Target,
@@ -105,7 +105,7 @@ class MessageWriter {
     const parts: JsonObject[] = []
     for (const block of content) if (block.type === 'tool-result') this.#result(block, parts)
     for (const block of content) if (block.type !== 'tool-result') parts.push(writePart(block))
-    if (parts.length > 0) this.written.push({ role: 'user', content: plainest(parts) })
+    if (parts.length > 0) this.written.push({ role: 'user', content: plainContent(parts) })
   }
 
   #result(result: ToolResultBlock, beside: JsonObject[]): void {
@@ -125,7 +125,7 @@ class MessageWriter {
     this.written.push({ role: 'tool', tool_call_id: id, content: content === '' ? NO_OUTPUT : content })
   }
 
-  /** Thinking about calls goes back as the plan of them. */
+  /** Thinking about calls goes back as `tool_plan`. */
   #assistant(content: readonly Block[]): void {
     const calls: JsonObject[] = []
     let text = ''
@@ -183,8 +183,8 @@ function writePart(block: Block): JsonObject {
   return { type: 'image_url', image_url: { url, ...(detail === null ? null : { detail }) } }
 }
 
-/** One text as a string, which models without eyes take as well. */
-function plainest(parts: readonly JsonObject[]): unknown {
+/** A single text becomes a string, which models without vision take too. */
+function plainContent(parts: readonly JsonObject[]): unknown {
   const [only] = parts
   return parts.length === 1 && only?.['type'] === 'text' ? only['text'] : parts
 }

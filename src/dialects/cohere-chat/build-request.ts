@@ -12,14 +12,14 @@ import { buildMessages } from './build-messages.ts'
 const NO_PARAMETERS: JsonObject = { type: 'object', properties: {} }
 const HIGHEST_TEMPERATURE = 1
 
-/** A conversation as a body of POST v2/chat. */
+/** Builds a body of POST v2/chat from a conversation. */
 export function buildRequest(conversation: Conversation, target: Target): BuiltRequest {
   const droppedFields = new DroppedFields(conversation.from)
   const names = new ToolNames()
   const extra = droppedFields.loseExtra(conversation, target.passFields)
   if (conversation.choices !== null && conversation.choices > 1) droppedFields.lose('n')
   const tools = buildTools(conversation, names, droppedFields)
-  // A format and tools exclude each other.
+  // The service takes a format or tools, not both.
   const instruction =
     conversation.format?.type === 'schema' && (tools.length > 0 || target.schemaOutput !== 'native')
       ? schemaInstruction(conversation.format.schema)
@@ -44,7 +44,7 @@ export function buildRequest(conversation: Conversation, target: Target): BuiltR
   return { body, dropped: droppedFields.dropped, restoration: names.restoration }
 }
 
-/** With `allowed`, or a tool by name, those are the only ones: the dialect can force a call, but not which. */
+/** Declares only the tools that the choice names: the dialect can force a call, but not a call of a certain tool. */
 function buildTools(conversation: Conversation, names: ToolNames, droppedFields: DroppedFields): JsonObject[] {
   const { tools, toolChoice: choice } = conversation
   refuseLostChoice(conversation, droppedFields)
@@ -115,7 +115,7 @@ function buildSampling(
   if (stop.length > 0) body['stop_sequences'] = stop.slice(0, target.maxStopSequences)
 }
 
-/** Between 0 and 1 here. */
+/** The service takes penalties between 0 and 1. */
 function buildPenalty(
   body: Record<string, unknown>,
   name: 'presence_penalty' | 'frequency_penalty',

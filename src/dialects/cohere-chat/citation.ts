@@ -15,7 +15,7 @@ export function readCitation(citation: JsonObject): Citation {
   }
 }
 
-/** It is about the answer's text, not about the plan of its calls. */
+/** Whether it cites the answer's text, not the plan of its calls. */
 export function citesText(citation: JsonObject): boolean {
   return textOr(citation['type'], 'TEXT_CONTENT') === 'TEXT_CONTENT'
 }

@@ -5,7 +5,7 @@ import { CohereDecoder } from './decoder.ts'
 import { parseAnswer } from './parse-answer.ts'
 import { COHERE_TARGET } from './target.ts'
 
-/** The second version of Cohere's chat, as an upstream. */
+/** Version 2 of Cohere's chat API, for upstreams. */
 export const cohereCodec: UpstreamCodec = {
   name: 'cohere-chat',
   defaultTarget: COHERE_TARGET,

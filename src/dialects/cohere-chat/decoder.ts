@@ -14,14 +14,14 @@ import { readStop } from './stop.ts'
 import { NO_ARGUMENTS, TOOL_PLAN } from './tool-plan.ts'
 import { readUsage } from './usage.ts'
 
-/** Reads a stream of POST v2/chat. A text stays open behind its end: what it cites may follow. */
+/** Reads a stream of POST v2/chat. A text stays open after its end, because its citations may follow. */
 export class CohereDecoder implements StreamDecoder {
   over = false
   usage: Usage | null = null
   failure: UpstreamFailure | null = null
   readonly #blocks = new BlockWriter()
   #started = false
-  /** The beginning of a call's arguments that may yet turn out to be none. */
+  /** The beginning of a call's arguments that may still turn out to be `null`. */
   #held: string | null = null
 
   /** Usage comes with the finish reason. */
@@ -140,7 +140,7 @@ export class CohereDecoder implements StreamDecoder {
   }
 }
 
-/** A body of an error in the place of an event. */
+/** Whether the event is the body of an error. */
 function isFailure(event: JsonObject): boolean {
   return event['type'] === 'error' || (event['type'] === undefined && 'message' in event)
 }

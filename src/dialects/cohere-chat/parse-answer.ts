@@ -13,7 +13,7 @@ import { readUsage } from './usage.ts'
 
 const KNOWN = new Set(['id', 'message', 'finish_reason', 'usage'])
 
-/** A body of POST v2/chat. */
+/** Parses a body of POST v2/chat. */
 export function parseAnswer(body: unknown): Answer | UpstreamFailure {
   const answer = asObject(body)
   const message = asObject(answer?.['message'])
@@ -38,7 +38,7 @@ export function parseAnswer(body: unknown): Answer | UpstreamFailure {
   }
 }
 
-/** Thinking, text and calls; the plan of the calls is thinking. */
+/** Reads thinking, text and calls. The plan of the calls counts as thinking. */
 function readContent(message: JsonObject): Block[] {
   const content: Block[] = []
   const plan = textOr(message['tool_plan'], '')

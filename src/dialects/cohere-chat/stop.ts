@@ -11,7 +11,7 @@ const REASONS: Readonly<Record<string, StopReason>> = {
 }
 const FAILED: ReadonlySet<string> = new Set(['ERROR', 'TIMEOUT'])
 
-/** Why the answer ended; a failure when generating it went wrong. */
+/** Reads the stop reason; a failure when generating the answer went wrong. */
 export function readStop(reason: unknown, error: unknown, hasCalls: boolean): Stop | UpstreamFailure {
   const native = textOr(reason, null)
   if (native !== null && FAILED.has(native)) return { message: textOr(error, ''), type: native }

@@ -1,6 +1,6 @@
 import type { Target } from '../../shared/core/codec.ts'
 
-/** What most current models of the service take; those that reason are told apart by their catalogue. */
+/** Capabilities of most current models of the service. The catalogue marks the models that reason. */
 export const COHERE_TARGET: Target = {
   model: '',
   stream: false,

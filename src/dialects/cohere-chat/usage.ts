@@ -2,7 +2,7 @@ import type { Usage } from '../../shared/core/usage.ts'
 import { asObject, valueAt } from '../json-value.ts'
 import { boundUsage, firstCount, isImpossible } from '../token-count.ts'
 
-/** What went through the model; the service bills fewer of them. Cached tokens are among those of the prompt. */
+/** The tokens that went through the model. The service bills fewer. Prompt tokens include the cached ones. */
 export function readUsage(value: unknown): Usage | null {
   const usage = asObject(value)
   if (usage === null) return null

@@ -2,13 +2,13 @@ import type { UpstreamFailure } from '../../shared/core/dialect.ts'
 import type { JsonObject } from '../../shared/core/json-object.ts'
 import type { BuiltCall } from '../services/codec.ts'
 
-/** What one call is asked for. */
+/** The contents of one call. */
 export interface EmbeddingsAsk {
-  /** The upstream's name. */
+  /** The upstream's name of the model. */
   readonly model: string
   readonly inputs: readonly unknown[]
   readonly dimensions: number | null
-  /** `as-is`: numbers of a kind that the gateway does not know. */
+  /** `as-is`: a kind of numbers that the gateway does not know. */
   readonly encoding: 'float' | 'base64' | 'as-is'
   /** Fields that the contract does not name, and `encoding_format`. */
   readonly others: JsonObject
@@ -17,21 +17,21 @@ export interface EmbeddingsAsk {
 export interface ParsedEmbeddings {
   /** In the order of the inputs: numbers, or base64 of float32. */
   readonly vectors: readonly unknown[]
-  /** Null: not told. */
+  /** Null when the upstream does not tell. */
   readonly promptTokens: number | null
 }
 
-/** Embeddings as one kind of upstream speaks of them. */
+/** The protocol of one kind of upstream for embeddings. */
 export interface EmbeddingsCodec {
   path(base: string, model: string): string
-  /** Inputs of one call. */
+  /** Most inputs of one call. */
   readonly maxInputs: number
-  /** Tokens are those of its own tokenizer. */
+  /** Accepts inputs as tokens, in the upstream's own tokenizer. */
   readonly takesTokens: boolean
-  /** Objects that hold more than a text. */
+  /** Accepts objects that hold more than a text. */
   readonly takesObjects: boolean
   /** Throws UNSUPPORTED_FIELD. */
   buildRequest(ask: EmbeddingsAsk): BuiltCall
-  /** The body of a status 200. */
+  /** @param answer the body of a status 200 */
   parseAnswer(answer: unknown): ParsedEmbeddings | UpstreamFailure
 }

@@ -10,7 +10,7 @@ import type { EmbeddingsAsk, EmbeddingsCodec, ParsedEmbeddings } from './codec.t
 
 const PASSED = { input_type: 'input_type', truncate: 'truncate', max_tokens: 'max_tokens' }
 
-/** The second version of Cohere's service. */
+/** Version 2 of Cohere's API. */
 export const cohereEmbeddings: EmbeddingsCodec = {
   path: (base) => `${base}/v2/embed`,
   maxInputs: 96,
@@ -22,7 +22,7 @@ export const cohereEmbeddings: EmbeddingsCodec = {
 
 function buildRequest({ model, inputs, dimensions, encoding, others }: EmbeddingsAsk): BuiltCall {
   if (encoding === 'as-is') throw unsupportedField('encoding_format')
-  // The service must be told what the vectors are for; most of them are kept to be searched.
+  // The service requires the purpose of the vectors. Most vectors are stored and searched.
   const body: Record<string, unknown> = {
     model,
     texts: inputs,

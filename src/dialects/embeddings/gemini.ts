@@ -11,7 +11,7 @@ import { firstCount, tokenCount } from '../token-count.ts'
 import { brokenFailure } from '../whole-answer.ts'
 import type { EmbeddingsAsk, EmbeddingsCodec, ParsedEmbeddings } from './codec.ts'
 
-/** The Gemini API: a request for each input, all in one call. */
+/** The Gemini API. One call holds a request for each input. */
 export const geminiEmbeddings: EmbeddingsCodec = {
   path: (base, model) => googlePath(base, model, 'batchEmbedContents'),
   maxInputs: 100,
@@ -21,7 +21,7 @@ export const geminiEmbeddings: EmbeddingsCodec = {
   parseAnswer,
 }
 
-/** Vertex AI, whose newer models take one input at a time. */
+/** Vertex AI. Its newer models take one input for each call. */
 export const vertexEmbeddings: EmbeddingsCodec = {
   ...geminiEmbeddings,
   path: (base, model) => googlePath(base, model, 'predict'),
@@ -48,7 +48,7 @@ function buildPredict({ inputs, dimensions, encoding, others }: EmbeddingsAsk): 
   return { body, dropped }
 }
 
-/** Of batchEmbedContents, embedContent or predict. */
+/** Parses an answer of batchEmbedContents, embedContent or predict. */
 function parseAnswer(value: unknown): ParsedEmbeddings | UpstreamFailure {
   const answer = asObject(value) ?? {}
   if (answer['error']) return geminiFailure(value)
@@ -63,7 +63,7 @@ function vectorsOf(answer: JsonObject): readonly unknown[] | null {
   return answer['predictions'].map((one) => valueAt(one, 'embeddings', 'values'))
 }
 
-/** Null when it is not told for all of them. */
+/** Null unless the service tells the tokens of all inputs. */
 function countOf(answer: unknown): number | null {
   const whole = firstCount(valueAt(answer, 'usageMetadata', 'promptTokenCount'))
   if (whole !== null) return whole

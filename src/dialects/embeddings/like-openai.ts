@@ -10,15 +10,15 @@ interface Differences {
   readonly maxInputs: number
   readonly takesTokens?: boolean
   readonly takesObjects?: boolean
-  /** Its name for `dimensions`. */
+  /** The upstream's name for `dimensions`. */
   readonly dimensions?: string
-  /** Its name for `encoding_format`, and whether it knows the word `float`. */
+  /** The upstream's name for `encoding_format`, and whether it accepts the value `float`. */
   readonly encoding?: { readonly name: string; readonly takesFloat: boolean }
-  /** Fields of the contract that it refuses. */
+  /** Fields of the contract that the upstream refuses. */
   readonly refuses?: readonly string[]
 }
 
-/** An upstream that speaks of embeddings as OpenAI does, but for some words. */
+/** An upstream with OpenAI's protocol for embeddings, except for some names. */
 export function likeOpenai(differences: Differences): EmbeddingsCodec {
   const { maxInputs, takesTokens = false, takesObjects = false, refuses = [] } = differences
   const { name, takesFloat } = differences.encoding ?? { name: 'encoding_format', takesFloat: true }
@@ -46,7 +46,7 @@ function parseAnswer(value: unknown): ParsedEmbeddings | UpstreamFailure {
   const data = answer?.['data']
   if (answer === null || answer['error'] || !Array.isArray(data)) return brokenFailure(value, 'no data')
   const entries = inOrder(data)
-  if (entries === null) return brokenFailure(null, 'an embedding that is none')
+  if (entries === null) return brokenFailure(null, 'an embedding is not a vector')
   return {
     vectors: entries.map((entry) => entry['embedding']),
     promptTokens: readInputUsage(value)?.promptTokens ?? null,

@@ -13,7 +13,7 @@ import type { EmbeddingsCodec, ParsedEmbeddings } from './codec.ts'
 
 const KNOWN = new Set(['model', 'input', 'dimensions'])
 
-/** Puts many inputs to an upstream in calls of as many as it takes, and their vectors together again. */
+/** Splits many inputs into calls of as many as the upstream takes, and joins their vectors. */
 export function embeddingsService(codec: EmbeddingsCodec): ServiceCodec {
   return {
     path: (base, model) => codec.path(base, model),
@@ -41,7 +41,7 @@ function build(codec: EmbeddingsCodec, request: JsonObject, { model, rules }: Se
   return { bodies, sizes, dropped: [...dropped] }
 }
 
-/** A text, one array of tokens, or an array of either. */
+/** The input is a text, one array of tokens, or an array of either. */
 function inputsOf(input: unknown): readonly unknown[] {
   return Array.isArray(input) && typeof input[0] !== 'number' ? (input as readonly unknown[]) : [input]
 }
@@ -50,7 +50,7 @@ function carriedInput(input: unknown, { takesTokens, takesObjects }: EmbeddingsC
   if (typeof input === 'string') return input
   if (Array.isArray(input)) {
     if (takesTokens) return input
-    throw cannot('tokens: they are those of another tokenizer')
+    throw cannot('tokens, because it has another tokenizer')
   }
   const object = asObject(input)
   if (object !== null && typeof object['text'] === 'string' && Object.keys(object).length === 1) return object['text']
@@ -80,7 +80,7 @@ function read(codec: EmbeddingsCodec, answers: readonly unknown[], reading: Serv
     if (vectors.length !== inputs) return brokenAnswer(null, `${vectors.length} embeddings for ${inputs} inputs`)
     for (const vector of vectors) {
       const embedding = isVector(vector) || encoding === 'as-is' ? encoded(vector, encoding) : null
-      if (embedding === null) return brokenAnswer(null, 'an embedding that is none')
+      if (embedding === null) return brokenAnswer(null, 'an embedding is not a vector')
       data.push({ object: 'embedding', index: data.length, embedding })
     }
     counted = counted === null || promptTokens === null ? null : counted + promptTokens

@@ -1,7 +1,7 @@
 import { bearer } from '../credential-header.ts'
 import type { CredentialHeader } from '../credential-header.ts'
 
-/** Where on Vertex AI a model is served; null stands for the Gemini API. */
+/** The location of a model on Vertex AI. Null stands for the Gemini API. */
 export interface VertexPlace {
   readonly project: string
   readonly location: string
@@ -20,7 +20,7 @@ export type GeminiOperation =
 const VERSION = '/v1beta'
 const VERTEX = /^\/v1\/projects\/([^/]+)\/locations\/([^/]+)/
 
-/** A base URL with project and location is one of Vertex AI. @param base its path */
+/** A base URL with project and location belongs to Vertex AI. @param base its path */
 export function vertexPlace(base: string): VertexPlace | null {
   const [, project, location] = VERTEX.exec(base) ?? []
   if (project === undefined || location === undefined) return null
@@ -34,7 +34,7 @@ export function googlePath(base: string, model: string, operation: GeminiOperati
   return place === null ? versionedBase(base) + path.slice(VERSION.length) : path
 }
 
-/** A base URL may name the version of the API, or leave it out. @param base its path, without a trailing slash */
+/** Adds the version of the API unless the base URL names it. @param base its path, without a trailing slash */
 export function versionedBase(base: string): string {
   return /\/v1(?:alpha|beta\d*)?$/.test(base) ? base : base + VERSION
 }
@@ -45,19 +45,19 @@ export function geminiPath(model: string, operation: GeminiOperation, place: Ver
   return `${collection(model, place)}:${operation}${query}`
 }
 
-/** A key of the Gemini API, or an access token of the cloud. */
+/** The credential is a key of the Gemini API, or an access token of Google Cloud. */
 export function geminiAuth(credential: string, place: VertexPlace | null): CredentialHeader {
   return place === null ? ['x-goog-api-key', credential] : bearer(credential)
 }
 
-/** The host of a location; `global` has one of its own. */
+/** The host of a location; `global` has its own host. */
 export function vertexHost({ location }: VertexPlace): string {
   return location === 'global'
     ? 'aiplatform.googleapis.com'
     : `${encodeURIComponent(location)}-aiplatform.googleapis.com`
 }
 
-/** The model may be named with the collection it is in (`models/…`, `tunedModels/…`). */
+/** The model's name may include its collection (`models/…`, `tunedModels/…`). */
 function collection(model: string, place: VertexPlace | null): string {
   const slash = model.lastIndexOf('/')
   const name = encodeURIComponent(model.slice(slash + 1))

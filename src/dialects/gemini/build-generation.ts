@@ -6,7 +6,7 @@ import type { DroppedFields } from '../dropped-fields.ts'
 import { buildThinking } from './build-thinking.ts'
 import { cleanSchema } from './schema.ts'
 
-/** How the answer is to be made: `generationConfig`. @param format null where the answer's shape is asked for in words */
+/** Builds `generationConfig`. @param format null when an instruction asks for the answer's format */
 export function buildGeneration(
   conversation: Conversation,
   target: Target,
@@ -43,7 +43,7 @@ export function buildGeneration(
   return config
 }
 
-/** Thinking counts, as it does for clients. */
+/** The limit includes thinking, as it does for clients. */
 function maxTokensOf(wanted: number | null, most: number | null): number | null {
   return wanted === null || most === null ? wanted : Math.min(wanted, most)
 }

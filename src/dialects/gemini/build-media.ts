@@ -16,7 +16,7 @@ const BY_EXTENSION: Readonly<Record<string, string>> = {
   mp4: 'video/mp4',
 }
 
-/** Bytes or an address as a part; null: the service cannot be given it. @param otherwise the type where none is told */
+/** Writes bytes or a URL as a part; null when the service cannot receive it. @param otherwise the type when none is given */
 export function mediaPart(source: MediaSource, otherwise: string): JsonObject | null {
   switch (source.kind) {
     case 'base64':
@@ -24,7 +24,7 @@ export function mediaPart(source: MediaSource, otherwise: string): JsonObject | 
     case 'url':
       return filePart(source.url, otherwise)
     case 'file':
-      // Files stored at the service are named by their addresses.
+      // The id of a file stored at the service is its URL.
       return /^(?:https?|gs):\/\//.test(source.id) ? filePart(source.id, otherwise) : null
     default:
       return null

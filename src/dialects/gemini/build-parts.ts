@@ -8,16 +8,16 @@ import type { Turn } from '../turns.ts'
 import { mediaPart } from './build-media.ts'
 import type { GeminiToolNames } from './tool-names.ts'
 
-/** Taken by the service in the place of a signature that nobody has. */
+/** The service accepts this text in place of a missing signature. */
 const NO_SIGNATURE = 'skip_thought_signature_validator'
 const MEDIA_BELOW = '[attached below]'
 
-/** Writes the turns of one conversation as contents. */
+/** Writes the turns of one conversation as `contents`. */
 export class ContentWriter {
   readonly #target: Target
   readonly #names: GeminiToolNames
   readonly #droppedFields: DroppedFields
-  /** Calls that were written, by their ids: the upstream's names of their tools, and which came first. */
+  /** Written calls by id: the upstream's name of the tool, and the position of the call. */
   readonly #called = new Map<string, { readonly name: string; readonly order: number }>()
   #calls = 0
 
@@ -27,7 +27,7 @@ export class ContentWriter {
     this.#droppedFields = droppedFields
   }
 
-  /** The block if it can be said, null after reporting that it cannot. Throws GatewayError UNSUPPORTED_FIELD. */
+  /** Returns the block if it can be carried, else reports it and returns null. Throws GatewayError UNSUPPORTED_FIELD. */
   adapt(block: Block, role: Turn['role']): Block | null {
     if ('cache' in block && block.cache !== null) this.#droppedFields.lose('content.cache_control')
     if ('extra' in block && block.extra !== null) this.#reportExtra(block)
@@ -63,7 +63,7 @@ export class ContentWriter {
     return contents
   }
 
-  /** The first call of a turn carries the signature of the step; a signature of a call stands ahead of it. */
+  /** The first call of a turn carries the signature of the step. The block with a call's signature precedes the call. */
   #modelParts(content: readonly Block[]): JsonObject[] {
     const parts: JsonObject[] = []
     let ofCall: string | null = null
@@ -82,7 +82,7 @@ export class ContentWriter {
     return parts
   }
 
-  /** Models that are told levels of thinking refuse a step whose first call is not signed. */
+  /** Models with levels of thinking refuse a step whose first call is not signed. */
   get #wantsSignatures(): boolean {
     return this.#target.reasoning === 'effort'
   }
@@ -95,7 +95,7 @@ export class ContentWriter {
     return signature === null ? part : { ...part, thoughtSignature: signature }
   }
 
-  /** Results are told apart by their order, which is that of the calls; media, which they have no place for, follow. */
+  /** The service matches results to calls by their order. Results have no place for media, which follow as parts. */
   #userParts(content: readonly Block[]): JsonObject[] {
     const results: ToolResultBlock[] = []
     const rest: JsonObject[] = []
@@ -160,11 +160,11 @@ export class ContentWriter {
 
   #lostFile(): never {
     this.#droppedFields.lose('content.file_id', 'messages.content.file.file_id')
-    throw new TypeError('a lost file is refused')
+    throw new TypeError('content.file_id must be refused')
   }
 
   #reportExtra(block: Block): void {
-    // Of these the extra is the wire's own form of what the block says.
+    // The extra of these blocks repeats their content in the form of the wire.
     if (block.type !== 'thinking' && block.type !== 'redacted-thinking' && block.type !== 'tool-call') {
       this.#droppedFields.lose('content.extra')
     }

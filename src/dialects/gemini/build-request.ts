@@ -11,7 +11,7 @@ import { ContentWriter } from './build-parts.ts'
 import { buildDeclarations, buildToolChoice } from './build-tools.ts'
 import { GeminiToolNames } from './tool-names.ts'
 
-/** A conversation as the body of generateContent. The model and whether it is a stream are told by the path. */
+/** Builds a body of generateContent from a conversation. The path names the model, and tells whether to stream. */
 export function buildRequest(conversation: Conversation, target: Target): BuiltRequest {
   const droppedFields = new DroppedFields(conversation.from)
   const names = new GeminiToolNames()
@@ -38,7 +38,7 @@ export function buildRequest(conversation: Conversation, target: Target): BuiltR
   return { body, dropped: droppedFields.dropped, restoration: names.restoration }
 }
 
-/** Models that think by a budget, and older ones, refuse a shape of the answer beside tools. */
+/** Models that think by a budget, and older ones, refuse an answer format together with tools. */
 function takesFormat(target: Target, hasTools: boolean): boolean {
   return target.schemaOutput === 'native' && (!hasTools || target.reasoning === 'effort')
 }

@@ -12,13 +12,13 @@ const BUDGETS: Readonly<Record<string, number>> = {
   xhigh: 32_768,
   max: 32_768,
 }
-/** What every model that thinks by a budget takes, and what the largest do. */
+/** The range of budgets that every model with a budget takes, and the limit of the largest models. */
 const LEAST_BUDGET = 128
 const COMMON_BUDGET = 24_576
 const LARGEST_BUDGET = 32_768
 const LEVELS: Readonly<Record<string, string>> = { none: 'MINIMAL', minimal: 'MINIMAL', low: 'LOW', medium: 'MEDIUM' }
 
-/** How the model is told to think: by a level or by a budget, never both. Null: as it likes. */
+/** Builds `thinkingConfig` with a level or a budget, never both. Null when the model decides. */
 export function buildThinking(
   { reasoning }: Conversation,
   target: Target,

@@ -7,7 +7,7 @@ import { FREE_TEXT_PARAMETERS } from '../tool-names.ts'
 import { cleanParameters } from './schema.ts'
 import type { GeminiToolNames } from './tool-names.ts'
 
-/** Declarations of the client's tools; those of its provider cannot be carried. */
+/** Declares the client's tools. Tools of the client's provider cannot be carried. */
 export function buildDeclarations(
   tools: readonly Tool[],
   names: GeminiToolNames,
@@ -41,7 +41,7 @@ function kindOf(tool: Tool): 'custom' | 'legacy' {
   return tool.type === 'custom' ? 'custom' : 'legacy'
 }
 
-/** Which tool is to be called: `functionCallingConfig`. */
+/** Builds `functionCallingConfig`, the choice of a tool. */
 export function buildToolChoice(
   conversation: Conversation,
   names: GeminiToolNames,

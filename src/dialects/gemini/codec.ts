@@ -5,7 +5,7 @@ import { parseAnswer } from './parse-answer.ts'
 import { GeminiStreamDecoder } from './stream-decoder.ts'
 import { GEMINI_TARGET } from './target.ts'
 
-/** The Gemini API and Vertex AI, which clients do not speak. */
+/** The Gemini API and Vertex AI, for upstreams only. */
 export const geminiCodec: UpstreamCodec = {
   name: 'gemini',
   defaultTarget: GEMINI_TARGET,

@@ -9,8 +9,8 @@ const SECONDS = /^(\d{1,6}(?:\.\d{1,9})?)s$/
 const MS_PER_SECOND = 1000
 
 /**
- * An error of the service. Its type is the reason where one is told, for a bad key is a 400 like any other by its status;
- * else the status (`RESOURCE_EXHAUSTED`).
+ * Reads an error of the service. Its type is the reason when one is told: the status does not tell a bad key from any other
+ * 400. Otherwise its type is the status (`RESOURCE_EXHAUSTED`).
  */
 export function geminiFailure(value: unknown): UpstreamFailure {
   const failure = failureOf(value)
@@ -20,7 +20,7 @@ export function geminiFailure(value: unknown): UpstreamFailure {
   return { message: failure.message, type }
 }
 
-/** How long the service asks to wait, in milliseconds; it says so in the body, not in a header. Null: it does not. */
+/** Milliseconds that the service asks to wait. The body holds them, not a header. Null when it asks for no wait. */
 export function retryDelayMs(value: unknown): number | null {
   const error = errorOf(value)
   if (error === null) return null
@@ -28,7 +28,7 @@ export function retryDelayMs(value: unknown): number | null {
   return seconds === undefined ? null : Math.ceil(Number(seconds) * MS_PER_SECOND)
 }
 
-/** Streams that are no SSE have errors in an array. */
+/** A stream without SSE has its errors in an array. */
 function errorOf(value: unknown): Readonly<Record<string, unknown>> | null {
   return asObject(asObject(Array.isArray(value) ? value[0] : value)?.['error'])
 }

@@ -1,7 +1,7 @@
 import type { Stop, StopReason } from '../../shared/core/answer.ts'
 import { stopByCalls } from '../stop-by-calls.ts'
 
-/** `failed`: what the model made could not be used. */
+/** `failed`: the model's output could not be used. */
 const REASONS: Readonly<Record<string, StopReason | 'failed'>> = {
   STOP: 'end',
   MAX_TOKENS: 'length',
@@ -25,7 +25,7 @@ const REASONS: Readonly<Record<string, StopReason | 'failed'>> = {
   OTHER: 'failed',
 }
 
-/** Some clients of the service have written enums as their numbers; from 6 on its two faces number differently. */
+/** Some clients of the service write enums as their numbers. From 6 on, the service's two APIs number differently. */
 const NUMBERED: readonly (string | null)[] = [
   null,
   'STOP',
@@ -38,15 +38,15 @@ const NUMBERED: readonly (string | null)[] = [
   'SPII',
 ]
 
-/** The service's word for why it stopped; null when it has not stopped. */
+/** The service's finish reason; null when the answer has not finished. */
 export function readFinish(value: unknown): string | null {
   if (typeof value === 'number') return value === 0 ? null : (NUMBERED[value] ?? String(value))
   return typeof value === 'string' && value !== '' && value !== 'FINISH_REASON_UNSPECIFIED' ? value : null
 }
 
 /**
- * Why an answer ended; null: it failed, and there is nothing to show. Words that are not known count as a natural end.
- * @param finish null where a whole answer did not say
+ * Reads why an answer ended; null when it failed and has no content. An unknown reason counts as a natural end.
+ * @param finish null when a whole answer gave no reason
  */
 export function stopOf(
   finish: string | null,

@@ -4,7 +4,7 @@ import type { StreamEvent } from '../../shared/core/stream-event.ts'
 import { AnswerCollector } from '../collect-answer.ts'
 import { ResponseReader } from './response-reader.ts'
 
-/** A whole response, or the array of responses that a stream without events is. */
+/** Parses a whole response, or the array of responses that a stream without events is. */
 export function parseAnswer(body: unknown): Answer | UpstreamFailure {
   const events: StreamEvent[] = []
   const reader = new ResponseReader()

@@ -2,16 +2,16 @@ import type { JsonObject } from '../../shared/core/json-object.ts'
 import { objects, textOr } from '../fields.ts'
 
 const MAX_DEPTH = 64
-/** An array is not made longer at one stroke, whatever a path says. */
+/** The largest index in a path, so that one piece cannot create a huge array. */
 const MAX_INDEX = 65_535
 
 type Container = Record<string | number, unknown>
 
-/** The arguments of one call, which come piece by piece, each with the path of the place it belongs to. */
+/** Assembles the arguments of one call from pieces. Each piece has the path of its place. */
 export class PartialArguments {
   readonly #root: Container = Object.create(null) as Container
 
-  /** Takes the `partialArgs` of a part. Pieces of one string are put together; what has no readable path is left out. */
+  /** Adds the `partialArgs` of a part. Joins the pieces of one string and ignores pieces without a readable path. */
   add(pieces: unknown): void {
     for (const piece of objects(pieces)) {
       const path = readPath(textOr(piece['jsonPath'], ''))
@@ -53,7 +53,7 @@ function valueOf(piece: JsonObject): unknown {
   return typeof piece['boolValue'] === 'boolean' ? piece['boolValue'] : null
 }
 
-/** `$.a.b[0]['c d']` as its steps; null when it is none. */
+/** Splits `$.a.b[0]['c d']` into its steps; null when it is not a path. */
 function readPath(text: string): (string | number)[] | null {
   if (!text.startsWith('$')) return null
   const steps: (string | number)[] = []
@@ -73,7 +73,7 @@ function endOfName(text: string, from: number): number {
   return at === from ? -1 : at
 }
 
-/** Behind the bracket; a quoted name may hold brackets itself. */
+/** Index after the bracket. A quoted name may hold brackets. */
 function endOfBracket(text: string, open: number): number {
   if (text[open] !== '[') return -1
   const quote = text[open + 1]

@@ -9,10 +9,10 @@ import { sealSignature, THOUGHT_FORMAT } from '../thought-signature.ts'
 import { cleaned, hashText } from '../tool-ids.ts'
 import { PartialArguments } from './partial-arguments.ts'
 
-/** Parts that only this service can read back. */
+/** Parts that only this service can read. */
 const NATIVE = ['executableCode', 'codeExecutionResult', 'toolCall', 'toolResponse', 'inlineData', 'fileData'] as const
 
-/** Reads the parts of one answer, in one piece or chunk by chunk. */
+/** Reads the parts of one answer, at once or chunk by chunk. */
 export class PartReader {
   readonly #blocks = new BlockWriter()
   #arguments: PartialArguments | null = null
@@ -26,7 +26,7 @@ export class PartReader {
     return this.#blocks.hasContent
   }
 
-  /** @param answerId tells the calls of this answer from those of others */
+  /** @param answerId makes the ids of this answer's calls differ from those of others */
   read(part: JsonObject, answerId: string, out: StreamEvent[]): void {
     const call = asObject(part['functionCall'])
     if (call !== null) {
@@ -45,7 +45,7 @@ export class PartReader {
     if (typeof signature === 'string') this.#blocks.redacted(sealSignature(signature, 'text'), THOUGHT_FORMAT, out)
   }
 
-  /** What the text before is said to rest on. */
+  /** Adds the sources that the text before cites. */
   cite(candidate: JsonObject, out: StreamEvent[]): void {
     if (this.#blocks.open !== 'text') return
     for (const citation of citationsOf(candidate)) this.#blocks.citation(citation, out)
@@ -56,7 +56,7 @@ export class PartReader {
     this.#blocks.close(out)
   }
 
-  /** A whole call; or the head of one whose arguments follow, pieces of these, or `{}` for their end. */
+  /** Reads a whole call; or the start of one whose arguments follow, pieces of these, or `{}` for their end. */
   #readCall(call: JsonObject, signature: string | null, answerId: string, out: StreamEvent[]): void {
     const goesOn = call['willContinue'] === true
     const name = textOr(call['name'], '')
@@ -77,7 +77,7 @@ export class PartReader {
     this.#arguments = null
   }
 
-  /** The service mostly gives calls no ids; those of a conversation must differ. */
+  /** The service gives most calls no id, but the ids within a conversation must differ. */
   #mintId(answerId: string, signature: string | null): string {
     if (answerId !== '') return `call_${cleaned(answerId, true).slice(0, 48)}_${this.#calls}`
     return signature === null ? '' : `call_${hashText(signature, 16)}_${this.#calls}`
@@ -91,7 +91,7 @@ export class PartReader {
   }
 }
 
-/** No client's dialect has pictures in answers: it gets them as text that many of them show as pictures. */
+/** No client's dialect has images in answers. An image becomes Markdown text, which many clients show as an image. */
 function imageOf(part: JsonObject): string | null {
   const type = textOr(valueAt(part, 'inlineData', 'mimeType'), '')
   const data = textOr(valueAt(part, 'inlineData', 'data'), '')
@@ -121,7 +121,7 @@ function pushSource(source: unknown, text: string | null, into: Citation[]): voi
   if (native !== null && page !== null) into.push(citationOf(page, native, text))
 }
 
-/** Places in the answer are told in bytes: they are left to `native`. */
+/** The service counts positions in the answer in bytes. They stay in `native`. */
 function citationOf(page: JsonObject, native: JsonObject, text: string | null): Citation {
   return { url: textOr(page['uri'], null), title: textOr(page['title'], null), text, start: null, end: null, native }
 }

@@ -14,13 +14,13 @@ import { GeminiUsage } from './usage.ts'
 const NO_ANSWER = 'invalid_answer'
 const MS_PER_SECOND = 1000
 
-/** Reads the responses of one answer: the only one, or all chunks of a stream, each of which is a response itself. */
+/** Reads the responses of one answer: a single one, or all chunks of a stream. Each chunk is a response. */
 export class ResponseReader {
   readonly #parts = new PartReader()
   readonly #usage = new GeminiUsage()
   #id = ''
   #finish: string | null = null
-  /** What the service says of a prompt that it does not answer. */
+  /** The service's reason for not answering the prompt. */
   #blocked: JsonObject | null = null
   #finishMessage = ''
   #started = false
@@ -35,7 +35,7 @@ export class ResponseReader {
     return this.#usage.read()
   }
 
-  /** Whatever it is: it may report a failure, or be nothing that is known. */
+  /** Reads any value: a response, a failure, or an unknown value, which is ignored. */
   read(value: unknown, out: StreamEvent[]): void {
     if (this.over) return
     const response = asObject(value)
@@ -53,7 +53,7 @@ export class ResponseReader {
     if (candidate !== undefined) this.#readCandidate(candidate, out)
   }
 
-  /** The answer is over. @param whole it came in one piece, so that it lacks nothing even if it tells no reason */
+  /** Ends the answer. @param whole it came in one piece, so it is complete even without a finish reason */
   end(whole: boolean, out: StreamEvent[]): void {
     if (this.over) return
     this.#parts.close(out)
@@ -93,7 +93,7 @@ export class ResponseReader {
   #readCandidate(candidate: JsonObject, out: StreamEvent[]): void {
     for (const part of objects(asObject(candidate['content'])?.['parts'])) this.#parts.read(part, this.#id, out)
     this.#parts.cite(candidate, out)
-    // Some services say `STOP` in every chunk, and something else in the last.
+    // Some services send `STOP` in every chunk, and another reason in the last.
     this.#finish = readFinish(candidate['finishReason']) ?? this.#finish
     this.#finishMessage = textOr(candidate['finishMessage'], this.#finishMessage)
   }

@@ -2,7 +2,7 @@ import type { JsonObject } from '../../shared/core/json-object.ts'
 import { arrayOf } from '../fields.ts'
 import { asObject } from '../json-value.ts'
 
-/** Follows the references within one schema, and notices those that lead into themselves. */
+/** Follows the references within one schema and detects cycles. */
 export class SchemaReferences {
   readonly #root: JsonObject
   readonly #entered = new Set<string>()
@@ -11,7 +11,7 @@ export class SchemaReferences {
     this.#root = root
   }
 
-  /** What `#/$defs/name` stands for; null when it is not there, or leads into itself. To be left afterwards. */
+  /** The target of `#/$defs/name`; null when it is missing or leads to a cycle. Call `leave` afterwards. */
   enter(reference: string): JsonObject | null {
     if (this.#entered.has(reference) || !reference.startsWith('#')) return null
     let here: unknown = this.#root

@@ -18,7 +18,7 @@ const FORMATS: Readonly<Record<string, readonly string[]>> = {
   INTEGER: ['int32', 'int64'],
   NUMBER: ['float', 'double'],
 }
-/** Taken as they are. */
+/** Keywords that are copied unchanged. */
 const TEXTS = ['title', 'description', 'pattern'] as const
 const NUMBERS = [
   'minimum',
@@ -30,7 +30,7 @@ const NUMBERS = [
   'minProperties',
   'maxProperties',
 ] as const
-/** Their meaning is kept, or they have none for a model. */
+/** Keywords whose meaning is kept, or that mean nothing to a model. */
 const HARMLESS = new Set([
   ...TEXTS,
   ...NUMBERS,
@@ -50,25 +50,25 @@ const HARMLESS = new Set([
   ],
 ])
 const MAX_DEPTH = 64
-/** Of one schema, all references followed. */
+/** Limit for one schema, with all references followed. */
 const MAX_NODES = 10_000
 
 export interface CleanSchema {
-  /** Null: it says nothing but that there are no parameters. */
+  /** Null when there are no parameters. */
   readonly schema: JsonObject | null
-  /** Something that restricts values could not be said. */
+  /** A restriction of values could not be expressed. */
   readonly lossy: boolean
 }
 
 type Node = Record<string, unknown>
 
-/** A schema of the answer, as the service takes it. */
+/** Converts the schema of an answer to the service's subset. */
 export function cleanSchema(schema: JsonObject): CleanSchema {
   const cleaner = new SchemaCleaner(schema)
   return { schema: cleaner.clean(schema, 0), lossy: cleaner.lossy }
 }
 
-/** A schema of a tool's parameters, which are always an object. */
+/** Converts the schema of a tool's parameters, which are always an object. */
 export function cleanParameters(schema: JsonObject): CleanSchema {
   const cleaner = new SchemaCleaner(schema)
   const clean = cleaner.clean({ type: 'object', ...schema }, 0)
@@ -78,7 +78,7 @@ export function cleanParameters(schema: JsonObject): CleanSchema {
   return { schema: merged, lossy }
 }
 
-/** What any of the variants may have, and all of them must. */
+/** Allows the properties of all variants. Requires only those that every variant requires. */
 function mergeVariants(variants: readonly JsonObject[]): Node {
   const properties: Node = {}
   let required: readonly unknown[] | null = null
@@ -115,8 +115,8 @@ class SchemaCleaner {
   }
 
   /**
-   * One schema of those that must all hold, what it refers to among them; where they differ the outer one holds.
-   * @param entered the references that are to be left once what is below has been cleaned
+   * Merges a schema with its `allOf` and the targets of its references. The outer schema wins where they differ.
+   * @param entered collects the references that the caller leaves after it has cleaned the result
    */
   #flatten(node: JsonObject, entered: string[], depth: number): JsonObject {
     const { $ref: reference, allOf, ...merged } = node as Node
@@ -163,7 +163,7 @@ class SchemaCleaner {
     return clean
   }
 
-  /** Nothing may stand beside `anyOf`: what does is said in each variant. */
+  /** The service allows nothing beside `anyOf`, so shared keywords go into each variant. */
   #cleanVariants(node: JsonObject, variants: readonly unknown[], nullable: boolean, depth: number): Node {
     const { anyOf: _, oneOf: __, type, ...base } = node
     const shared = typeof type === 'string' ? { type, ...base } : base
@@ -181,7 +181,7 @@ class SchemaCleaner {
     return clean.length === 1 ? first : { anyOf: clean }
   }
 
-  /** Only strings can be enumerated; of other values the description tells. */
+  /** The service can enumerate only strings. The description lists other values. */
   #cleanEnum(node: JsonObject, clean: Node): void {
     const values = node['const'] === undefined ? arrayOf(node['enum']) : [node['const']]
     const given = values.filter((value) => value !== null)
@@ -207,7 +207,7 @@ class SchemaCleaner {
     if (step === 0 && (typeof least === 'number' || typeof most === 'number')) this.lossy = true
   }
 
-  /** The places of a tuple have one schema here. */
+  /** The service has one schema for all items of a tuple. */
   #cleanItems(node: JsonObject, depth: number): Node {
     const tuple = [...arrayOf(node['prefixItems']), ...arrayOf(node['items'])]
     if (tuple.length > 0) {
@@ -233,7 +233,7 @@ class SchemaCleaner {
   }
 }
 
-/** The types that a schema names, else the one that its keywords are for. */
+/** The types that a schema names, else the type that its keywords belong to. */
 function typesOf(node: JsonObject): readonly string[] {
   const { type } = node
   if (typeof type === 'string') return [type.toLowerCase()]

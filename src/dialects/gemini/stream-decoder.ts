@@ -6,14 +6,14 @@ import { joinData, SseFields } from '../../shared/wire/sse.ts'
 import { INVALID_EVENT, isDone } from '../event.ts'
 import { ResponseReader } from './response-reader.ts'
 
-/** Of what is not in `data:` lines. */
+/** For text outside of `data:` lines. */
 const MAX_BARE_LENGTH = 8 * 1024 * 1024
 const FIELD_LINE = /^(?::|(?:data|event|id|retry)(?::|$))/
 
 /**
- * Reads a stream: server-sent events, each a response with what is new. No event is the last one, so the answer is over
- * when the body is. Errors that come behind the head have no `data:`; nor has the stream at all if it was asked for without
- * `alt=sse`: then it is one JSON array.
+ * Reads a stream of server-sent events. Each event is a response with new content. No event marks the end, so the answer ends
+ * with the body. Errors after the head have no `data:`. A stream that was requested without `alt=sse` has none either: it is
+ * one JSON array.
  */
 export class GeminiStreamDecoder implements StreamDecoder {
   readonly #reader = new ResponseReader()
@@ -64,7 +64,7 @@ export class GeminiStreamDecoder implements StreamDecoder {
     else this.#reader.read(value, out)
   }
 
-  /** JSON that is no event. Blank lines may cut it: it is read as soon as it is whole. */
+  /** Reads JSON outside of events. Blank lines may split it, so it is read as soon as it is whole. */
   #readBare(bytes: Buffer, start: number, end: number, out: StreamEvent[]): void {
     const text = bytes.toString('utf8', start, end)
     if (this.#bare === '' && text.split(/\r\n|\r|\n/).every((line) => line === '' || FIELD_LINE.test(line))) return

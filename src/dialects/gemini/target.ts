@@ -1,8 +1,8 @@
 import type { Target } from '../../shared/core/codec.ts'
 
 /**
- * What current models of the Gemini API take. Older ones think by a budget (`reasoning: 'budget'`); only a model with the
- * effort `none` can be kept from thinking.
+ * Capabilities of the current models of the Gemini API. Older models think by a budget (`reasoning: 'budget'`). Thinking can
+ * be switched off only for a model with the effort `none`.
  */
 export const GEMINI_TARGET: Target = {
   model: '',

@@ -3,7 +3,7 @@ import { ToolNames } from '../tool-names.ts'
 
 const MAX_NAME_LENGTH = 64
 
-/** Names of tools as the service takes them: none begins with a digit or a hyphen. */
+/** Tool names as the service accepts them: none begins with a digit or a hyphen. */
 export class GeminiToolNames {
   readonly #names = new ToolNames()
   readonly #prefixed = new Map<string, ToolAlias>()

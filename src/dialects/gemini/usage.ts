@@ -10,23 +10,26 @@ const COUNTS = [
   'cachedContentTokenCount',
 ] as const
 
-/** Counts of one answer. They are cumulative: each chunk of a stream has them anew, and the last of each is what holds. */
+/** Counts of one answer. They are cumulative: each chunk of a stream repeats them, and the last value of each count holds. */
 export class GeminiUsage {
   #native: Record<string, unknown> | null = null
 
-  /** Counts that cannot be are not believed, nor is what stands beside them. */
+  /** Ignores all counts of an object when one of them is impossible. */
   apply(metadata: JsonObject): void {
     if (COUNTS.some((name) => isImpossible(metadata[name]))) return
     this.#native ??= {}
     for (const name in metadata) if (metadata[name] !== null) this.#native[name] = metadata[name]
   }
 
-  /** As the service wrote it. */
+  /** The counts as the service wrote them. */
   get native(): JsonObject | null {
     return this.#native
   }
 
-  /** What tools of the service read is counted beside the prompt, thoughts beside the answer. Null: nothing was counted. */
+  /**
+   * The service counts the tokens of its tools beside the prompt, and thoughts beside the answer; both are added here. Null
+   * when nothing was counted.
+   */
   read(): Usage | null {
     const native = this.#native
     if (native === null) return null

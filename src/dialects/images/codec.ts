@@ -3,15 +3,15 @@ import type { JsonObject } from '../../shared/core/json-object.ts'
 import type { Usage } from '../../shared/core/usage.ts'
 import type { BuiltCall } from '../services/codec.ts'
 
-/** What one call is asked for. */
+/** The contents of one call. */
 export interface ImagesAsk {
-  /** The upstream's name. */
+  /** The upstream's name of the model. */
   readonly model: string
   readonly prompt: string
   readonly count: number
-  /** Null: the upstream's affair. */
+  /** Null when the upstream decides. */
   readonly size: Size | null
-  /** As the client wrote it, also where it is no measure (`auto`). */
+  /** As the client wrote it, even when it is no size in pixels (`auto`). */
   readonly sizeText: string | null
   readonly format: 'url' | 'b64_json' | null
   /** Fields that the contract does not name. */
@@ -28,7 +28,7 @@ export interface Picture {
   readonly url?: string
   readonly b64_json?: string
   readonly revised_prompt?: string
-  /** Of the bytes; absent: to be told from them. */
+  /** The type of the bytes; absent when the bytes tell it. */
   readonly mediaType?: string
 }
 
@@ -37,13 +37,13 @@ export interface ParsedImages {
   readonly usage: Usage | null
 }
 
-/** Pictures as one kind of upstream speaks of them. */
+/** The protocol of one kind of upstream for images. */
 export interface ImagesCodec {
   path(base: string, model: string): string
-  /** Pictures of one call. */
+  /** Most images of one call. */
   readonly maxImages: number
   /** Throws UNSUPPORTED_FIELD. */
   buildRequest(ask: ImagesAsk): BuiltCall
-  /** The body of a status 200. */
+  /** @param answer the body of a status 200 */
   parseAnswer(answer: unknown): ParsedImages | UpstreamFailure
 }

@@ -11,7 +11,7 @@ import type { ImagesAsk, ImagesCodec, ParsedImages, Picture } from './codec.ts'
 import { nearestShape } from './shapes.ts'
 import type { Shape } from './shapes.ts'
 
-/** Models that answer in pictures, one at a time. */
+/** Models that answer with images, one for each call. */
 export const geminiImages: ImagesCodec = {
   path: (base, model) => googlePath(base, model, 'generateContent'),
   maxImages: 1,
@@ -49,11 +49,11 @@ function droppedOf(
   shape: Shape | null,
 ): readonly string[] {
   const dropped = carry(others, into, names)
-  // The service knows shapes, no sizes: the nearest was asked for.
+  // The service has aspect ratios, not sizes: the request asked for the nearest ratio.
   return shape === null || shape.exact ? dropped : [...dropped, 'size']
 }
 
-/** Of predict or generateContent. Pictures that were kept back are missing; when all were, that is a failure. */
+/** Parses an answer of predict or generateContent. Images that a filter withheld are missing; it is a failure when all are. */
 function parseAnswer(value: unknown): ParsedImages | UpstreamFailure {
   const answer = asObject(value) ?? {}
   if (answer['error']) return geminiFailure(value)
@@ -84,7 +84,7 @@ function picture(bytes: unknown, type: unknown): Picture[] {
   return [{ b64_json: bytes, mediaType: textOr(type, 'image/png') }]
 }
 
-/** A reason for keeping them back is about what was asked for: no other key would show them. */
+/** A filter's reason concerns the request: another key would not help. */
 function withheld(answer: JsonObject): UpstreamFailure {
   const filtered = objects(answer['predictions']).find((one) => typeof one['raiFilteredReason'] === 'string')
   const candidate = objects(answer['candidates'])[0]
@@ -93,6 +93,6 @@ function withheld(answer: JsonObject): UpstreamFailure {
     textOr(candidate?.['finishMessage'], '') ||
     textOr(candidate?.['finishReason'], '') ||
     textOr(valueAt(answer, 'promptFeedback', 'blockReason'), '')
-  if (reason === '') return { message: 'no pictures', type: 'invalid_answer' }
+  if (reason === '') return { message: 'the answer has no images', type: 'invalid_answer' }
   return { message: `No image was made: ${reason}`, type: 'invalid_request_error' }
 }

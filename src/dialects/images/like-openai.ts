@@ -7,7 +7,7 @@ import { brokenFailure } from '../whole-answer.ts'
 import type { ImagesAsk, ImagesCodec, ParsedImages, Picture } from './codec.ts'
 import { nearestShape } from './shapes.ts'
 
-/** What hosts that speak almost as OpenAI does have in common. */
+/** The common part of hosts with nearly OpenAI's protocol. */
 const like = (build: (ask: ImagesAsk) => BuiltCall, maxImages: number): ImagesCodec => ({
   path: (base) => `${base}/images/generations`,
   maxImages,
@@ -22,7 +22,7 @@ export const openaiImageCalls: ImagesCodec = like(({ model, prompt, count, sizeT
   return { body, dropped: [] }
 }, 10)
 
-/** Knows shapes in the place of sizes. */
+/** Takes aspect ratios in place of sizes. */
 export const xaiImages: ImagesCodec = like(({ model, prompt, count, size, format, others }) => {
   const body: Record<string, unknown> = { ...others, model, prompt, n: count }
   const shape = nearestShape(size, ['1:1', '3:4', '4:3', '9:16', '16:9', '2:3', '3:2', '1:2', '2:1'])
@@ -46,7 +46,8 @@ export const siliconflowImages: ImagesCodec = like(({ model, prompt, count, size
 function parseAnswer(value: unknown): ParsedImages | UpstreamFailure {
   const answer = asObject(value)
   const list = answer?.['data'] ?? answer?.['images']
-  if (answer === null || answer['error'] || !Array.isArray(list)) return brokenFailure(value, 'no pictures')
+  if (answer === null || answer['error'] || !Array.isArray(list))
+    return brokenFailure(value, 'the answer has no images')
   const pictures = objects(list).flatMap((one): Picture[] => {
     const url = textOr(one['url'], '')
     const bytes = textOr(one['b64_json'], '')
@@ -60,6 +61,6 @@ function parseAnswer(value: unknown): ParsedImages | UpstreamFailure {
       },
     ]
   })
-  if (pictures.length === 0) return brokenFailure(value, 'a picture that is none')
+  if (pictures.length === 0) return brokenFailure(value, 'no image has a URL or bytes')
   return { pictures, usage: readChatUsage(answer['usage']) }
 }

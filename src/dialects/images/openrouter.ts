@@ -6,7 +6,7 @@ import { brokenFailure } from '../whole-answer.ts'
 import type { ImagesCodec, ParsedImages, Picture } from './codec.ts'
 import { nearestShape } from './shapes.ts'
 
-/** Pictures as answers of a conversation, one at a time. */
+/** Images come as answers of a conversation, one for each call. */
 export const openrouterImages: ImagesCodec = {
   path: (base) => `${base}/chat/completions`,
   maxImages: 1,
@@ -26,16 +26,16 @@ export const openrouterImages: ImagesCodec = {
 
 function parseAnswer(value: unknown): ParsedImages | UpstreamFailure {
   const answer = asObject(value)
-  if (answer === null || answer['error']) return brokenFailure(value, 'no pictures')
+  if (answer === null || answer['error']) return brokenFailure(value, 'the answer has no images')
   const message = asObject(objects(answer['choices'])[0]?.['message'])
   const pictures = objects(message?.['images']).flatMap((one): Picture[] => {
     const url = textOr(valueAt(one, 'image_url', 'url'), '')
     return url === '' ? [] : [{ url }]
   })
-  // What it says in the place of a picture is why there is none.
+  // A text in place of an image tells why there is none.
   if (pictures.length === 0) {
     const said = textOr(message?.['content'], '')
-    return { message: said === '' ? 'no pictures' : said, type: 'invalid_answer' }
+    return { message: said === '' ? 'the answer has no images' : said, type: 'invalid_answer' }
   }
   return { pictures, usage: readChatUsage(answer['usage']) }
 }

@@ -13,7 +13,7 @@ import { sizeOf } from './shapes.ts'
 
 const KNOWN = new Set(['model', 'prompt', 'n', 'size', 'response_format', 'stream'])
 
-/** Has pictures made in calls of as many as the upstream makes at a time. */
+/** Splits the images into calls of as many as the upstream makes at a time. */
 export function imagesService(codec: ImagesCodec): ServiceCodec {
   return {
     path: (base, model) => codec.path(base, model),
@@ -58,11 +58,11 @@ function read(codec: ImagesCodec, answers: readonly unknown[], reading: ServiceA
     if (parsed.usage === null) isCounted = false
     else usage = sum(usage, parsed.usage)
   }
-  if (data.length === 0) return brokenAnswer(null, 'no pictures')
+  if (data.length === 0) return brokenAnswer(null, 'the answer has no images')
   return goodAnswer(isCounted ? usage : null, { created: reading.created, data })
 }
 
-/** As bytes where they were asked for; else with a URL, which holds the bytes where there is no other. */
+/** Returns bytes when the client asked for them. Else returns a URL, which is a `data:` URL when there is no other. */
 function shaped({ mediaType, ...picture }: Picture, wantsUrl: boolean): JsonObject {
   const { url, b64_json: bytes } = picture
   if (wantsUrl) {

@@ -7,14 +7,14 @@ export interface Shape {
   readonly exact: boolean
 }
 
-/** Null for `auto` and what is no size. */
+/** Null for `auto` and any other text that is not a size. */
 export function sizeOf(text: unknown): Size | null {
   const [, width, height] = typeof text === 'string' ? (SIZE.exec(text) ?? []) : []
   if (width === undefined || height === undefined || Number(width) * Number(height) === 0) return null
   return { width: Number(width), height: Number(height) }
 }
 
-/** The nearest of shapes named like `16:9`; null without a size. */
+/** The nearest of the aspect ratios, which are named like `16:9`; null without a size. */
 export function nearestShape(size: Size | null, known: readonly string[]): Shape | null {
   if (size === null) return null
   const wanted = Math.log(size.width / size.height)

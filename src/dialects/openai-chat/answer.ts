@@ -10,7 +10,7 @@ export function readAnswer(body: Buffer): BufferedAnswer {
   const value: unknown = JSON.parse(body.toString('utf8'))
   const usage = usageOfChat(value)
   const choices = valueAt(value, 'choices')
-  // The provider's count goes first: the text is worth reading only where there is none.
+  // The provider's count wins, so the text is counted only when there is none.
   const observedTextBytes =
     usage === null && Array.isArray(choices)
       ? choices.reduce((sum: number, choice) => sum + textBytes(valueAt(choice, 'message')), 0)

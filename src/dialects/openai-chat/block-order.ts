@@ -3,15 +3,15 @@ import type { StreamEvent } from '../../shared/core/stream-event.ts'
 import { SIGNED_FORMAT } from '../signed-thinking.ts'
 import { JsonDepth } from '../json-depth.ts'
 
-/** A call whose fragments are coming in. */
+/** A call whose fragments are arriving. */
 export interface PendingCall {
-  /** `index` of the wire; null where the service sends none. */
+  /** `index` on the wire; null when the service sends none. */
   key: number | null
   id: string
   name: string
   kind: 'function' | 'custom' | 'legacy'
   signature: string | null
-  /** Input that came before its turn. */
+  /** Input that arrived before the call was started. */
   waiting: string
   readonly depth: JsonDepth
   started: boolean
@@ -26,32 +26,32 @@ interface Waiting {
 type Open = 'none' | 'thinking' | 'text' | 'refusal' | 'call'
 
 /**
- * Brings what a chat stream says at the same time into blocks that follow each other: of several calls one is live, the
- * others wait with their fragments until its input is complete JSON, or the stream ends; so does what is said behind a call.
+ * Turns the interleaved parts of a chat stream into consecutive blocks. One call is live. The fragments of other calls wait
+ * until its input is complete JSON, or until the stream ends; so does text that follows a call.
  */
 export class BlockOrder {
   readonly calls: PendingCall[] = []
   #open: Open = 'none'
   #live: PendingCall | null = null
-  /** The first call that has not been started. */
+  /** Index of the first call that has not started. */
   #next = 0
-  /** What came while a call was live, in its order. */
+  /** Text that arrived while a call was live, in its order. */
   readonly #waiting: Waiting[] = []
 
-  /** A call was made; one that was never named was not. */
+  /** Whether a call has started. A call that never got a name has not. */
   get hasCalls(): boolean {
     return this.calls.some((call) => call.started)
   }
 
   thinking(text: string, format: string, out: StreamEvent[]): void {
-    this.#say('thinking', text, format, out)
+    this.#write('thinking', text, format, out)
   }
 
   text(text: string, refusal: boolean, out: StreamEvent[]): void {
-    this.#say(refusal ? 'refusal' : 'text', text, '', out)
+    this.#write(refusal ? 'refusal' : 'text', text, '', out)
   }
 
-  /** Signs the thinking that is open; a signature alone signs an empty one. */
+  /** Signs the open thinking. Without open thinking, signs an empty block. */
   signature(text: string, out: StreamEvent[]): void {
     if (this.#open !== 'thinking') {
       if (!this.#leaveCall(out)) return
@@ -68,7 +68,7 @@ export class BlockOrder {
     out.push({ type: 'redacted-thinking', data, format })
   }
 
-  /** Cites the text that is open, or is lost. */
+  /** Adds the citation to the open text. Without open text it is lost. */
   cite(citation: Citation, out: StreamEvent[]): void {
     if (this.#open === 'text') out.push({ type: 'citation', citation })
   }
@@ -90,7 +90,7 @@ export class BlockOrder {
 
   input(call: PendingCall, text: string, out: StreamEvent[]): void {
     if (text !== '') {
-      // Behind complete input there is nothing but white space.
+      // Only white space follows complete input.
       if (call.started && call !== this.#live) return
       if (call.kind !== 'custom') call.depth.push(text)
       if (call === this.#live) out.push({ type: 'tool-delta', text })
@@ -99,28 +99,28 @@ export class BlockOrder {
     this.#advance(false, out)
   }
 
-  /** Closes what is open, and says what waited. */
+  /** Closes the open block and writes what waited. */
   end(out: StreamEvent[]): void {
     this.#advance(true, out)
     if (this.#waiting.length > 0) {
       this.#close(out)
-      this.#sayWaiting(out)
+      this.#flushWaiting(out)
     }
     this.#close(out)
   }
 
-  #say(kind: Waiting['kind'], text: string, format: string, out: StreamEvent[]): void {
+  #write(kind: Waiting['kind'], text: string, format: string, out: StreamEvent[]): void {
     if (this.#open !== kind) {
       if (!this.#leaveCall(out)) {
         this.#waiting.push({ kind, text, format })
         return
       }
-      if (this.#waiting.length > 0) this.#sayWaiting(out)
+      if (this.#waiting.length > 0) this.#flushWaiting(out)
     }
     this.#put(kind, text, format, out)
   }
 
-  #sayWaiting(out: StreamEvent[]): void {
+  #flushWaiting(out: StreamEvent[]): void {
     for (const { kind, text, format } of this.#waiting) this.#put(kind, text, format, out)
     this.#waiting.length = 0
   }
@@ -136,13 +136,13 @@ export class BlockOrder {
     out.push({ type: kind === 'thinking' ? 'thinking-delta' : 'text-delta', text })
   }
 
-  /** Starts the next call unless the live one may get more. */
+  /** Starts the next call unless the live one may get more input. */
   #advance(atEnd: boolean, out: StreamEvent[]): void {
     for (let next = this.calls[this.#next]; next !== undefined; next = this.calls[this.#next]) {
       if (next.name === '' && !atEnd) return
       if (this.#live !== null && !this.#live.depth.complete && !atEnd) return
       this.#next++
-      // A call that was never named cannot be made.
+      // A call without a name cannot be made.
       if (next.name === '') continue
       this.#close(out)
       const { kind, id, name, signature } = next
@@ -155,7 +155,7 @@ export class BlockOrder {
     }
   }
 
-  /** False while the live call may get more input, or others wait for their turn. */
+  /** Returns false while the live call may get more input, or other calls wait for their turn. */
   #leaveCall(out: StreamEvent[]): boolean {
     if (this.#live === null) return true
     if (!this.#live.depth.complete || this.#next < this.calls.length) return false

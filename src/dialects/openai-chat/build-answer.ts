@@ -12,7 +12,7 @@ import { detailOf } from './reasoning.ts'
 import { writeStop } from './stop-reason.ts'
 import { writeUsage } from './write-usage.ts'
 
-/** An answer as a chat completion. */
+/** Writes an answer as a chat completion. */
 export function buildAnswer(answer: Answer, options: AnswerOptions): BuiltAnswer {
   const own = answer.from === 'openai-chat'
   const dropped = new Set<string>()
@@ -39,7 +39,7 @@ export function buildAnswer(answer: Answer, options: AnswerOptions): BuiltAnswer
   return { body, dropped: [...dropped] }
 }
 
-/** A message that came in this dialect, as it came. */
+/** Writes a message that came in this dialect as it came. */
 function ownMessage({ content }: Answer): Record<string, unknown> {
   const message: Record<string, unknown> = { role: 'assistant', content: null }
   const parts = content.filter(

@@ -8,13 +8,13 @@ import type { DroppedFields } from '../dropped-fields.ts'
 
 const SCHEMA_NAME = 'output'
 
-/** The instruction that stands in for a format that the upstream has no field for; null: it needs none. */
+/** The instruction for a format that the upstream has no field for; null when none is needed. */
 export function asksForJson(format: OutputFormat | null, target: Target): string | null {
   if (format?.type === 'json' && !target.takesJsonMode) return jsonInstruction()
   return format?.type === 'schema' && target.schemaOutput !== 'native' ? schemaInstruction(format.schema) : null
 }
 
-/** `response_format`; null: there is none, or an instruction asks for it. */
+/** `response_format`; null when there is no format, or when an instruction asks for it. */
 export function writeFormat(
   format: OutputFormat | null,
   target: Target,
@@ -35,7 +35,7 @@ export function writeFormat(
 
 const MAX_DEPTH = 32
 
-/** Strict mode wants every object closed and all of its properties required. */
+/** Strict mode requires that every object is closed and that all of its properties are required. */
 function fitsStrict(schema: unknown, depth: number): boolean {
   if (Array.isArray(schema)) return schema.every((entry) => fitsStrict(entry, depth + 1))
   const object = asObject(schema)

@@ -15,7 +15,7 @@ import { writeCall, writePart } from './build-part.ts'
 const BETWEEN_BLOCKS = '\n\n'
 const MEDIA_BELOW = '[attached below]'
 
-/** Messages of a conversation of another dialect. */
+/** Writes the messages of a conversation of another dialect. */
 export function buildMessages(
   conversation: Conversation,
   target: Target,
@@ -74,7 +74,7 @@ class MessageWriter {
     }
   }
 
-  /** Results come first, whatever stood between them and their calls; what they hold beside text follows as the user's. */
+  /** Results come first, directly after their calls. Their content other than text follows as a message of the user. */
   #user({ content }: Message): void {
     const blocks: Block[] = []
     const rest: Block[] = []
@@ -127,7 +127,7 @@ class MessageWriter {
     if (thinking !== '' && !goesBack) this.#droppedFields.lose('content.thinking')
     if (calls.length === 0 && texts.length === 0) return
     const message = this.#push('assistant', texts.length === 0 ? null : this.#content(texts, ''))
-    // A turn with calls is not answered without its reasoning, be it empty.
+    // The upstream does not answer a turn with calls without its reasoning, even when that is empty.
     if (goesBack && (thinking !== '' || calls.length > 0)) {
       message['reasoning_content'] = joined(message['reasoning_content'], thinking)
     }
@@ -147,7 +147,7 @@ class MessageWriter {
     })
   }
 
-  /** Adds a message, or to the one before it where the roles must take turns or an assistant's turn is in two parts. */
+  /** Adds a message. Merges it into the one before when roles must alternate, or when an assistant's turn has two parts. */
   #push(role: string, content: string | JsonObject[] | null): Record<string, unknown> {
     const last = this.written.at(-1)
     const merges = last?.['role'] === role && (role === 'assistant' || (this.#target.alternates && role !== 'tool'))
@@ -160,7 +160,7 @@ class MessageWriter {
     return last
   }
 
-  /** One text as a string, so that every service takes it; otherwise parts. */
+  /** A single text becomes a string, which every service takes. Other content becomes parts. */
   #content(blocks: readonly Block[], separator: string): string | JsonObject[] {
     const onlyText = blocks.every((block) => block.type === 'text')
     const marked = blocks.some((block) => block.type === 'text' && block.cache !== null)

@@ -5,7 +5,7 @@ import { dataUrl } from '../data-url.ts'
 import { put, putExtra } from '../fields.ts'
 import { inputText } from '../tool-input.ts'
 
-/** A part of a message's content. Blocks that the dialect has no word for were adapted before. */
+/** Writes a part of a message's content. Blocks that this dialect cannot carry were adapted before. */
 export function writePart(block: Block): JsonObject {
   switch (block.type) {
     case 'text': {
@@ -54,7 +54,7 @@ export function writePart(block: Block): JsonObject {
   }
 }
 
-/** A call as messages have it. */
+/** Writes a call as messages hold it. */
 export function writeCall(call: ToolCallBlock): JsonObject {
   const written: Record<string, unknown> = { id: call.id }
   if (call.kind === 'custom') {
@@ -68,7 +68,7 @@ export function writeCall(call: ToolCallBlock): JsonObject {
   return written
 }
 
-/** Reasoning under the name or in the details that it came with. */
+/** Writes reasoning under the name, or in the details, that it came with. */
 export function writeReasoning(into: Record<string, unknown>, content: readonly Block[]): void {
   const details: JsonObject[] = []
   for (const block of content) {

@@ -13,7 +13,7 @@ import { rebuildRequest } from './rebuild-request.ts'
 
 const MAX_USER_LENGTH = 64
 
-/** A conversation as a chat completion request. */
+/** Builds a chat completion request from a conversation. */
 export function buildRequest(conversation: Conversation, target: Target): BuiltRequest {
   if (conversation.from === 'openai-chat') return rebuildRequest(conversation, target)
   const droppedFields = new DroppedFields(conversation.from)
@@ -43,12 +43,12 @@ export function buildRequest(conversation: Conversation, target: Target): BuiltR
     body['stream'] = true
     if (target.takesStreamOptions ?? true) body['stream_options'] = { include_usage: true }
   }
-  sayAsHost(body, target, droppedFields)
+  applyHostNames(body, target, droppedFields)
   return { body, dropped: droppedFields.dropped, restoration: names.restoration }
 }
 
-/** Names that the host has for its own, and what it answers with an error, left out. */
-function sayAsHost(
+/** Renames fields to the host's own names, and drops the fields that the host refuses. */
+function applyHostNames(
   body: Record<string, unknown>,
   { fieldNames = {}, refusedFields = [] }: Target,
   droppedFields: DroppedFields,
@@ -104,7 +104,7 @@ function buildReasoning(
   else body['reasoning_effort'] = known
 }
 
-/** Coding agents put a page of JSON there, of which the service takes 64 characters. */
+/** Coding agents put a page of JSON there. The service takes 64 characters. */
 function userName(user: string): string {
   return user.length <= MAX_USER_LENGTH ? user : `user_${hashText(user, 32)}`
 }

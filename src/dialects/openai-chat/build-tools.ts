@@ -8,7 +8,7 @@ import type { DroppedFields } from '../dropped-fields.ts'
 import { FREE_TEXT_PARAMETERS, toolsLeft } from '../tool-names.ts'
 import type { ToolNames } from '../tool-names.ts'
 
-/** Tools of other dialects; tools of their servers cannot be carried. */
+/** Writes tools of other dialects. Tools of a provider's server cannot be carried. */
 export function buildTools(
   { tools, toolChoice }: Conversation,
   target: Target,
@@ -69,7 +69,7 @@ export function buildToolChoice(
   refuseLostChoice(conversation, droppedFields)
   const { toolChoice } = conversation
   if (!hasTools) {
-    // A choice without tools is an error, and says nothing unless it forces one.
+    // A choice without tools is an error. Dropping it loses something only when it forces a call.
     if (toolChoice?.type === 'required' || toolChoice?.type === 'tool') droppedFields.drop('tool_choice')
     return null
   }

@@ -7,10 +7,10 @@ import { ChatDecoder } from './stream-decoder.ts'
 import { ChatEncoder } from './stream-encoder.ts'
 import { CHAT_TARGET } from './target.ts'
 
-/** Behind the base URL of OpenAI's kind. */
+/** Path after a base URL of OpenAI's kind. */
 export const CHAT_PATH = '/chat/completions'
 
-/** Chat completions, both ways. */
+/** The chat completions dialect, for clients and upstreams. */
 export const chatCodec: Codec = {
   name: 'openai-chat',
   defaultTarget: CHAT_TARGET,

@@ -6,7 +6,7 @@ export function renderError(error: GatewayError, requestId: string): string {
   return JSON.stringify({ error: { type, message, code, param, request_id: requestId } })
 }
 
-/** The same as the last event of a stream; no `[DONE]` follows it. */
+/** Writes the error as the last event of a stream. No `[DONE]` follows it. */
 export function renderErrorEvent(error: GatewayError, requestId: string): Buffer {
   return Buffer.from(`data: ${renderError(error, requestId)}\n\n`)
 }

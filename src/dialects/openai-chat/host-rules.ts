@@ -3,13 +3,13 @@ import type { MemberSpan, RequestBody } from '../../shared/core/request-body.ts'
 import type { MemberEdit } from '../body-edits.ts'
 import { REMOVED } from '../body-edits.ts'
 
-/** The name that wins where a body has both. */
+/** When a body has both, the first name wins. */
 const LIMITS = ['max_completion_tokens', 'max_tokens'] as const
 
-/** A key outside of strings: a quote inside of one stands behind a backslash. */
+/** Matches a key only outside of strings: within a string, a backslash precedes each quote. */
 const DEVELOPER_ROLE = /(?<!\\)"role"(\s*):(\s*)"developer"/g
 
-/** What a host makes of the top-level members of a chat body. Made once for each set of quirks. */
+/** A host's edits of the top-level members of a chat body. Built once for each set of quirks. */
 export class HostRules {
   readonly takesStreamOptions: boolean
   readonly #refused: ReadonlySet<string>
@@ -32,7 +32,7 @@ export class HostRules {
     if (this.#limit !== null && (name === LIMITS[0] || name === LIMITS[1])) return editLimit(member, body, this.#limit)
     const other = this.#names.get(name)
     if (other !== undefined) return isGiven(body, other) ? REMOVED : { name: other }
-    // Null under the host's own name gives way to a value under the one it does not know.
+    // A null under the host's own name is removed when another name is renamed to it.
     const renamed = this.#names.size > 0 && isNull(member, body.bytes) && this.#isRenamedTo(name, body)
     return renamed ? REMOVED : null
   }
@@ -48,14 +48,14 @@ export class HostRules {
   }
 }
 
-/** Of two limits the one that the protocol reads stays, under the name that the host knows. */
+/** Keeps, of two token limits, the one that the protocol reads. Gives it the name that the host knows. */
 function editLimit(member: MemberSpan, body: RequestBody, name: string): MemberEdit {
   const kept = LIMITS.find((limit) => isGiven(body, limit)) ?? LIMITS.find((limit) => isPresent(body, limit))
   if (member.name !== kept) return REMOVED
   return member.name === name ? null : { name }
 }
 
-/** Latin-1 keeps every byte as it is. */
+/** Latin-1 keeps every byte unchanged. */
 function withSystemRole({ valueStart, valueEnd }: MemberSpan, bytes: Buffer): MemberEdit {
   const at = bytes.indexOf('"developer"', valueStart)
   if (at === -1 || at >= valueEnd) return null

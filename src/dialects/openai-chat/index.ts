@@ -5,7 +5,7 @@ import { renderError, renderErrorEvent } from './errors.ts'
 import { leftOut, prepareBody } from './request.ts'
 import { ChatStreamInspector } from './stream.ts'
 
-/** The language of POST /v1/chat/completions. */
+/** The dialect of POST /v1/chat/completions. */
 export const openaiChat: Dialect = {
   name: 'openai-chat',
   prepareBody,

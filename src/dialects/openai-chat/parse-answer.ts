@@ -26,7 +26,7 @@ const KNOWN_MESSAGE = new Set([
   'annotations',
 ])
 
-/** A whole chat completion; its first choice. */
+/** Parses the first choice of a whole chat completion. */
 export function parseAnswer(body: unknown): Answer | UpstreamFailure {
   const completion = asObject(body)
   if (completion === null || completion['error']) return failureOf(body)
@@ -65,12 +65,12 @@ function readMessage(message: JsonObject): readonly Block[] {
   for (const call of objects(message['tool_calls'])) content.push(readToolCall(call))
   const legacy = asObject(message['function_call'])
   const name = textOr(legacy?.['name'], '')
-  // Some services send an empty one with every answer.
+  // Some services send an empty `function_call` with every answer.
   if (name !== '') content.push(toolCallBlock({ kind: 'legacy', id: '', name, input: legacy?.['arguments'] ?? '' }))
   return content
 }
 
-/** Annotations speak of the whole text. */
+/** Annotations concern the whole text. */
 function cite(content: Block[], annotations: readonly JsonObject[]): void {
   const at = content.findLastIndex((block) => block.type === 'text')
   const text = content[at]
@@ -90,7 +90,7 @@ export function readCitation(annotation: JsonObject): Citation {
   }
 }
 
-/** What this dialect says beyond the form, by the place it stands in; null when there is nothing. */
+/** Members without a place in the common form, by where they stand; null when there are none. */
 function extraOf(completion: JsonObject, choice: JsonObject, message: JsonObject): JsonObject | null {
   const top = restOf(completion, KNOWN)
   const ofChoice = restOf(choice, KNOWN_CHOICE)

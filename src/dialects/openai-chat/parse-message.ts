@@ -35,7 +35,7 @@ const KNOWN_AUDIO = new Set(['type', 'input_audio'])
 const KNOWN_REFUSAL = new Set(['type', 'refusal'])
 const KNOWN_CALL = new Set(['id', 'type', 'function', 'custom'])
 
-/** Reads the messages of one request, in order: calls of the predecessor of tools have no ids and are given some. */
+/** Reads the messages of one request, in order. Calls by `function_call`, which preceded tools, have no ids and get some. */
 export class MessageParser {
   readonly #legacyIds = new Map<string, string>()
   #legacyCalls = 0
@@ -84,7 +84,7 @@ function roleOf(role: unknown): Role {
   }
 }
 
-/** A call of an answer or of the history. */
+/** Reads a call of an answer or of the history. */
 export function readToolCall(call: JsonObject): Block {
   const custom = asObject(call['custom'])
   const definition = custom ?? asObject(call['function']) ?? {}
@@ -98,7 +98,7 @@ export function readToolCall(call: JsonObject): Block {
   })
 }
 
-/** Content of a message: a string, parts, or nothing. */
+/** Reads the content of a message: a string, parts, or nothing. */
 export function pushContent(into: Block[], content: unknown): void {
   if (typeof content === 'string') {
     if (content !== '') into.push(textBlock(content))
@@ -156,14 +156,14 @@ function readFilePart(part: JsonObject): Block | null {
   if (typeof data === 'string') {
     const source = sourceOfUrl(data)
     const isUrl = source.kind === 'url' && (data.startsWith('http://') || data.startsWith('https://'))
-    // Without a data URL's head it is taken for bare base64.
+    // Data without the head of a data URL is taken for bare base64.
     const bare = source.kind === 'url' && !isUrl
     return { type: 'document', source: bare ? { kind: 'base64', mediaType: '', data } : source, ...rest }
   }
   return typeof id === 'string' ? { type: 'document', source: { kind: 'file', id }, ...rest } : null
 }
 
-/** Thinking among the parts: a text, or text parts of its own. */
+/** The thinking in a part: a text, or text parts of its own. */
 export function thinkingText(value: unknown): string {
   if (typeof value === 'string') return value
   let text = ''

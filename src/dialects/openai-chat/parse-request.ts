@@ -46,7 +46,7 @@ const KNOWN_TOOL = new Set(['type', 'function', 'cache_control'])
 const KNOWN_FUNCTION = new Set(['name', 'description', 'parameters', 'strict'])
 const KNOWN_CUSTOM = new Set(['name', 'description', 'format'])
 
-/** A chat completion request as a conversation. */
+/** Parses a chat completion request into a conversation. */
 export function parseRequest(body: unknown): Conversation {
   const request = asObject(body) ?? {}
   const parser = new MessageParser()
@@ -94,7 +94,7 @@ function isInstruction(role: unknown): boolean {
   return role === 'system' || role === 'developer'
 }
 
-/** Stream options beyond usage are kept as such. */
+/** Keeps stream options other than usage unchanged. */
 function extraOf(request: JsonObject): JsonObject | null {
   const rest = restOf(request, KNOWN)
   const options = asObject(request['stream_options'])

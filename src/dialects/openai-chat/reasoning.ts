@@ -4,7 +4,7 @@ import type { JsonObject } from '../../shared/core/json-object.ts'
 import { objects, textOr } from '../fields.ts'
 import { SIGNED_FORMAT } from '../signed-thinking.ts'
 
-/** Reasoning of an assistant message, under whichever names its service has it; the detailed form wins. */
+/** Reads the reasoning of an assistant message under any service's name. The detailed form wins. */
 export function readReasoning(message: JsonObject, into: Block[]): void {
   const details = objects(message['reasoning_details'])
   if (details.length > 0) {
@@ -16,7 +16,7 @@ export function readReasoning(message: JsonObject, into: Block[]): void {
   if (typeof text === 'string' && text !== '') into.push(thinkingBlock(text, null, field))
 }
 
-/** Services repeat the reasoning under a second name: kept beside the form, for themselves. */
+/** Keeps the reasoning that a service repeats under a second name, so that it goes back to the service. */
 export function withSecondReasoning(rest: JsonObject | null, message: JsonObject): JsonObject | null {
   const detailed = objects(message['reasoning_details']).length > 0
   const first = typeof message['reasoning_content'] === 'string'
@@ -29,7 +29,10 @@ export function withSecondReasoning(rest: JsonObject | null, message: JsonObject
   }
 }
 
-/** Details of a stream, as clients that collect its lists send them back: pieces of one have its index, the last is signed. */
+/**
+ * Joins the details of a stream, which clients collect and send back. Pieces of one detail share its index; the last is
+ * signed.
+ */
 function joinPieces(details: readonly JsonObject[]): JsonObject[] {
   const joined: JsonObject[] = []
   for (const piece of details) {
@@ -65,7 +68,7 @@ function readDetail(detail: JsonObject, into: Block[]): void {
   into.push(thinkingBlock(text, textOr(detail['signature'], null), format, detail))
 }
 
-/** Thinking with what proves it, for clients that send it back. */
+/** Writes thinking with its signature, for clients that send it back. */
 export function detailOf(block: ThinkingBlock | RedactedThinkingBlock, index: number): JsonObject {
   const format = block.format ?? SIGNED_FORMAT
   return block.type === 'thinking'

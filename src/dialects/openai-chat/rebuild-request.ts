@@ -7,7 +7,7 @@ import { put, putExtra } from '../fields.ts'
 import { asObject } from '../json-value.ts'
 import { writeCall, writePart, writeReasoning } from './build-part.ts'
 
-/** A conversation that came in this dialect, as it came: nothing is lost, nothing is brought into order. */
+/** Writes a conversation that came in this dialect as it came: without losses, in the same order. */
 export function rebuildRequest(conversation: Conversation, target: Target): BuiltRequest {
   const { sampling, tools, stop } = conversation
   const body: Record<string, unknown> = { model: target.model }

@@ -10,12 +10,12 @@ const STREAM_OPTIONS = 'stream_options'
 
 const NOTHING: readonly string[] = []
 
-/** Quirks are few and come with the snapshot: their rules go when they go. */
+/** Quirks are few and belong to a snapshot. Their rules are freed together with them. */
 const rulesByQuirks = new WeakMap<HostQuirks, HostRules>()
 
 /**
- * Sets the upstream's model name, removes members that name a host or a key, asks for usage in streams, and says what the
- * host says otherwise in its own words.
+ * Sets the upstream's model name, removes members that name a host or a key, asks for usage in streams, and applies the
+ * host's rules.
  */
 export function prepareBody(body: RequestBody, edits: BodyEdits): Buffer {
   const rules = edits.quirks === undefined ? null : rulesOf(edits.quirks)
@@ -31,7 +31,7 @@ export function prepareBody(body: RequestBody, edits: BodyEdits): Buffer {
   )
 }
 
-/** Names of members that this host refuses. */
+/** Names of the body's members that this host refuses. */
 export function leftOut(body: RequestBody, { quirks }: BodyEdits): readonly string[] {
   return quirks?.refusedFields === undefined ? NOTHING : rulesOf(quirks).leftOut(body)
 }
@@ -47,7 +47,7 @@ function editStreamOptions(member: MemberSpan, body: RequestBody, asks: boolean,
   return asks ? askForUsage(member, body.bytes) : null
 }
 
-/** A value that is neither object nor null stays: the upstream will say what it thinks of it. */
+/** Keeps a value that is neither object nor null: the upstream will judge it. */
 function askForUsage(member: MemberSpan, bytes: Buffer): MemberEdit {
   const value: unknown = JSON.parse(bytes.toString('utf8', member.valueStart, member.valueEnd))
   if (value === null) return '{"include_usage":true}'

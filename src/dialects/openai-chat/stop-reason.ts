@@ -21,7 +21,7 @@ const READ: Readonly<Record<string, StopReason>> = {
   sensitive: 'content-filter',
 }
 
-/** Words of a host for an answer that went wrong: of OpenRouter, DeepSeek, Z.ai, vLLM. */
+/** Finish reasons of failed answers, as OpenRouter, DeepSeek, Z.ai and vLLM send them. */
 const FAILED: ReadonlySet<string> = new Set(['error', 'insufficient_system_resource', 'network_error', 'abort'])
 
 const WRITTEN: Readonly<Record<StopReason, string>> = {
@@ -35,7 +35,7 @@ const WRITTEN: Readonly<Record<StopReason, string>> = {
   pause: 'stop',
 }
 
-/** Why the answer of a choice went wrong; null: it did not. */
+/** The failure of a choice; null when it did not fail. */
 export function failureOfChoice(choice: JsonObject): UpstreamFailure | null {
   const finish = choice['finish_reason']
   if (typeof finish !== 'string' || !FAILED.has(finish)) return null
@@ -43,7 +43,7 @@ export function failureOfChoice(choice: JsonObject): UpstreamFailure | null {
   return { message, type: type === '' ? finish : type }
 }
 
-/** The first failure among choices; null: there is none. */
+/** The first failure among the choices; null when there is none. */
 export function failureOfChoices(choices: readonly unknown[]): UpstreamFailure | null {
   for (const choice of choices) {
     const object = asObject(choice)
@@ -53,12 +53,12 @@ export function failureOfChoices(choices: readonly unknown[]): UpstreamFailure |
   return null
 }
 
-/** Whether the word in quotes, `bytes[start, end)`, tells that the answer went wrong. */
+/** Whether the quoted finish reason in `bytes[start, end)` means that the answer failed. */
 export function isFailedFinish(bytes: Buffer, start: number, end: number): boolean {
   return FAILED.has(bytes.toString('latin1', start + 1, end - 1))
 }
 
-/** Reasons that are not known count as a natural end; one that refuses says `stop`. */
+/** An unknown reason counts as a natural end. An answer that refuses has the reason `stop`. */
 export function readStop(native: string | null, hasCalls: boolean, refuses: boolean): Stop {
   const reason = stopByCalls((native === null ? null : READ[native]) ?? 'end', hasCalls)
   return { reason: reason === 'end' && refuses ? 'refusal' : reason, native, sequence: null, details: null }

@@ -22,7 +22,7 @@ const EMPTY = Buffer.alloc(0)
 const OPEN_OBJECT = 0x7b
 const CONTENT = Buffer.from('"content":"')
 
-/** Reads the chunks of a chat stream; its first choice. */
+/** Reads the first choice of a chat stream. */
 export class ChatDecoder implements StreamDecoder {
   over = false
   usage: Usage | null = null
@@ -30,7 +30,7 @@ export class ChatDecoder implements StreamDecoder {
   readonly #fields = new SseFields()
   readonly #blocks = new BlockOrder()
   readonly #template = new TextTemplate()
-  /** The text of the chunk at hand when it says nothing else. */
+  /** The text of the current chunk when it has nothing else. */
   #ordinary: string | null = null
   #started = false
   #id = ''
@@ -57,7 +57,7 @@ export class ChatDecoder implements StreamDecoder {
     if (fields.nameIs(bytes, EVENT_ERROR)) {
       this.#fail(failureOfEvent(joinData(bytes, start, end) ?? EMPTY), out)
     } else if (fields.dataLines === 0) {
-      // Some services answer with a bare object where a stream was asked for.
+      // Some services answer with a bare object when a stream was asked for.
       if (bytes[start] === OPEN_OBJECT) this.#fail(failureOfEvent(bytes.subarray(start, end)), out)
     } else if (fields.dataLines === 1) {
       if (isDone(bytes, fields.dataStart, fields.dataEnd)) this.#done(out)
@@ -71,7 +71,7 @@ export class ChatDecoder implements StreamDecoder {
     }
   }
 
-  /** The explicit end makes an answer whole, also of services that give no finish reason. */
+  /** `[DONE]` makes an answer whole, even when the service gave no finish reason. */
   #done(out: StreamEvent[]): void {
     if (this.#started) this.#finish ??= ''
     this.finish(out)
@@ -121,7 +121,7 @@ export class ChatDecoder implements StreamDecoder {
     if (choices.length === 1 && vendor === undefined && !chunk['usage']) this.#ordinary = ordinaryText(choices[0])
     for (const choice of choices) {
       const object = asObject(choice)
-      // Further choices have no place in other dialects, and were not asked for.
+      // Other dialects have no place for more choices, and the client did not ask for them.
       if (object !== null && !this.over && !(Number(object['index']) > 0)) this.#choice(object, out)
     }
     this.#takeUsage(chunk['usage'])
@@ -133,7 +133,7 @@ export class ChatDecoder implements StreamDecoder {
     if (typeof chunk['created'] === 'number') this.#created ??= chunk['created']
   }
 
-  /** Services that send several count from the start each time: the last wins. */
+  /** Services that send several usages count from the start each time, so the last one wins. */
   #takeUsage(value: unknown): void {
     if (value === undefined || value === null) return
     const usage = readChatUsage(value)
@@ -203,7 +203,7 @@ export class ChatDecoder implements StreamDecoder {
     }
   }
 
-  /** Their text counts unless it comes under another name as well. */
+  /** Takes the text of details, unless the same text comes under another name. */
   #details(details: readonly unknown[], out: StreamEvent[]): void {
     for (const detail of details) {
       const object = asObject(detail)
@@ -257,7 +257,7 @@ export class ChatDecoder implements StreamDecoder {
 
   #legacyCall(fragment: JsonObject, out: StreamEvent[]): void {
     const name = textOr(fragment['name'], '')
-    // Some services send an empty one with every chunk.
+    // Some services send an empty `function_call` with every chunk.
     if (name === '' && this.#blocks.calls.length === 0) return
     const call = this.#blocks.calls[0] ?? this.#blocks.register(null)
     call.kind = 'legacy'
@@ -267,14 +267,14 @@ export class ChatDecoder implements StreamDecoder {
 
   #input(call: PendingCall, input: unknown, out: StreamEvent[]): void {
     const written = inputText(input)
-    // Some services write what a tool without parameters is given as null.
+    // Some services send null as the arguments of a tool without parameters.
     const text = written === 'null' && !call.depth.begun ? '' : written
     this.#blocks.input(call, text, out)
   }
 
   /**
-   * The call that a fragment belongs to. By its index, unless another call comes under the same; without an index a new id
-   * begins a call, and so does a name where whole calls come side by side or the last one is complete.
+   * Finds the call of a fragment by its index, unless another call has that index. Without an index, a new id begins a call;
+   * a name begins one when calls come whole, or when the last call is complete.
    */
   #find(index: number | null, id: string, name: string, whole: boolean): PendingCall {
     const { calls } = this.#blocks
@@ -291,7 +291,7 @@ export class ChatDecoder implements StreamDecoder {
   }
 }
 
-/** The text of a first choice that has nothing else to tell. */
+/** The text of a first choice that has nothing else. */
 function ordinaryText(choice: unknown): string | null {
   const object = asObject(choice)
   const delta = asObject(object?.['delta'])

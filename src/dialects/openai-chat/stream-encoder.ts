@@ -11,7 +11,7 @@ import { writeUsage } from './write-usage.ts'
 
 const DONE = 'data: [DONE]\n\n'
 
-/** Writes chat chunks. What surrounds the deltas is made once per stream or call. */
+/** Writes chat chunks. The text around the deltas is built once for each stream or call. */
 export class ChatEncoder implements StreamEncoder {
   readonly dropped = new Set<string>()
   readonly #options: EncoderOptions
@@ -20,13 +20,16 @@ export class ChatEncoder implements StreamEncoder {
   #tail = ''
   #textLength = 0
   #refusing = false
-  /** Of the calls that were begun; the first is 0. */
+  /** Index of the last call that began; the first is 0. */
   #tools = -1
   #kind: ToolStartEvent['kind'] = 'function'
   #toolHead = ''
   #toolTail = ''
   #hasInput = false
-  /** Of the thinking so far. They go out together: SDKs keep the last list of a stream, or join its entries' texts. */
+  /**
+   * Details of the thinking so far. They are sent together, because SDKs keep the last list of a stream, or join the entries'
+   * texts.
+   */
   readonly #details: JsonObject[] = []
   #thought = ''
   #signature: string | null = null
@@ -77,7 +80,7 @@ export class ChatEncoder implements StreamEncoder {
       case 'tool-start':
         return this.#startTool(event)
       case 'tool-end':
-        // A call without input still has arguments: those of no parameters.
+        // A call without input gets an empty object as its arguments.
         return this.#hasInput || this.#kind === 'custom' ? '' : `${this.#toolHead}"{}"${this.#toolTail}`
       case 'native-start':
         this.dropped.add(`content.${event.kind}`)

@@ -17,7 +17,7 @@ const X_GROQ = Buffer.from('x_groq')
 const DELTA = Buffer.from('delta')
 const INDEX = Buffer.from('index')
 const FINISH_REASON = Buffer.from('finish_reason')
-/** Random text against guessing tokens by their length, under the names that two providers give it. */
+/** Members with random text, which hides the length of tokens. Two providers use these names. */
 const OBFUSCATION = Buffer.from('obfuscation')
 const PADDING = Buffer.from('p')
 
@@ -27,13 +27,13 @@ const COMMA = 0x2c
 const DIGIT_0 = 0x30
 const EMPTY = Buffer.alloc(0)
 
-/** Walks each chunk's JSON in place and parses nothing but usage and errors. A failed stream is never `finished`. */
+/** Walks each chunk's JSON in place and parses only usage and errors. A failed stream is never `finished`. */
 export class ChatStreamInspector implements StreamInspector {
   usage: Usage | null = null
   readonly usageIsFinal = true
   failure: UpstreamFailure | null = null
   readonly #clientWantsUsage: boolean
-  /** The first chunk with a choice, for the names that a chunk of ours must have; kept where a client asked for usage. */
+  /** The first chunk with a choice. `usageEvent` copies its names. Kept when the client asked for usage. */
   #first: Buffer | null = null
   readonly #fields = new SseFields()
   readonly #chunk = new ObjectCursor()
@@ -44,12 +44,12 @@ export class ChatStreamInspector implements StreamInspector {
   #begun = 0
   #ended = 0
   #over = false
-  // Of the chunk at hand.
+  // State of the current chunk.
   #hasChoices = false
   #hasError = false
   #usageStart = 0
   #usageEnd = 0
-  /** It has nothing to tell but its delta. */
+  /** The chunk has nothing but its delta. */
   #plain = false
   #deltas = 0
   #deltaStart = 0
@@ -88,7 +88,7 @@ export class ChatStreamInspector implements StreamInspector {
         if (this.#plain && this.#deltas === 1) {
           this.#template.learn(bytes, start, this.#deltaStart, this.#deltaEnd, this.#paddingStart, end)
         }
-        // Azure's has no choices and no id.
+        // Azure's first chunk has no choices and no id.
         if (this.#clientWantsUsage && this.#hasChoices)
           this.#first ??= Buffer.from(bytes.subarray(fields.dataStart, fields.dataEnd))
         return this.#judge(bytes, fields.dataStart, fields.dataEnd)
@@ -101,7 +101,7 @@ export class ChatStreamInspector implements StreamInspector {
       : this.#fail(INVALID_EVENT)
   }
 
-  /** The event differs from an ordinary one in nothing but its delta, whose text has been counted then. */
+  /** Whether the event differs from the template only in its delta. The delta's text is counted then. */
   #matchesTemplate(bytes: Buffer, start: number, end: number): boolean {
     const deltaStart = this.#template.matchHead(bytes, start, end)
     if (deltaStart === -1) return false
@@ -114,13 +114,13 @@ export class ChatStreamInspector implements StreamInspector {
 
   #judge(bytes: Buffer, start: number, end: number): EventVerdict {
     const hasUsage = this.#usageEnd > 0
-    // The last one wins: services that send several count from the start each time.
+    // Services that send several usages count from the start each time, so the last one wins.
     if (hasUsage) this.usage = readChatUsage(parseRange(bytes, this.#usageStart, this.#usageEnd)) ?? this.usage
     if (this.#hasError) return this.#fail(failureOfChunk(bytes.subarray(start, end)))
     return hasUsage && !this.#hasChoices && !this.#clientWantsUsage ? 'drop' : 'forward'
   }
 
-  /** Nothing belongs behind the last event. */
+  /** No event may follow the last one. */
   #end(): 'terminal' {
     this.#over = true
     return 'terminal'
@@ -131,7 +131,7 @@ export class ChatStreamInspector implements StreamInspector {
     return 'error'
   }
 
-  /** False when the range is not one JSON object. */
+  /** Returns false when the range is not one JSON object. */
   #walkChunk(bytes: Buffer, start: number, end: number): boolean {
     this.#hasChoices = false
     this.#hasError = false
@@ -220,14 +220,14 @@ export class ChatStreamInspector implements StreamInspector {
   }
 }
 
-/** An error beside the choices goes before one of a choice. */
+/** An error of the chunk wins over an error of a choice. */
 function failureOfChunk(bytes: Buffer): UpstreamFailure {
   const chunk = asObject(parseRange(bytes, 0, bytes.length))
   const ofChoice = chunk === null || chunk['error'] ? null : failureOfChoices(arrayOf(chunk['choices']))
   return ofChoice ?? failureOfEvent(bytes)
 }
 
-/** A shift takes it modulo 32, which is good enough to tell choices apart. */
+/** A shift takes the number modulo 32, which is enough to tell choices apart. */
 function smallNumber(bytes: Buffer, start: number, end: number): number {
   let number = 0
   for (let i = start; i < end; i++) number = number * 10 + ((bytes[i] as number) - DIGIT_0)

@@ -4,7 +4,7 @@ import { boundUsage, firstCount, isImpossible, tokenCount } from '../token-count
 
 const COUNTS = ['prompt_tokens', 'input_tokens', 'completion_tokens', 'output_tokens'] as const
 
-/** The `usage` object of an answer or a chunk; null when it holds no count at all, or one that cannot be. */
+/** Reads the `usage` object of an answer or a chunk; null when it has no count, or an impossible one. */
 export function readChatUsage(value: unknown): Usage | null {
   const usage = asObject(value)
   if (usage === null || COUNTS.some((name) => isImpossible(usage[name]))) return null
@@ -16,7 +16,7 @@ export function readChatUsage(value: unknown): Usage | null {
   const promptTokens = prompt ?? 0
   const reasoningTokens =
     firstCount(valueAt(usage, 'completion_tokens_details', 'reasoning_tokens'), usage['reasoning_tokens']) ?? 0
-  // Some services (xAI) count reasoning beside the completion, which shows in the total; here it is part of it.
+  // Some services (xAI) do not count reasoning as completion, which the total shows. Here the completion includes it.
   const reasoningBeside = reasoningTokens > 0 && total === promptTokens + (completion ?? 0) + reasoningTokens
   return boundUsage({
     promptTokens,
@@ -31,7 +31,7 @@ export function readChatUsage(value: unknown): Usage | null {
   })
 }
 
-/** Usage of a whole answer or chunk, wherever the service puts it: `usage`, `x_groq.usage`, `choices[].usage`. */
+/** Usage of a whole answer or chunk, from any place where services put it: `usage`, `x_groq.usage`, `choices[].usage`. */
 export function usageOfChat(value: unknown): Usage | null {
   return (
     readChatUsage(valueAt(value, 'usage')) ?? readChatUsage(valueAt(value, 'x_groq', 'usage')) ?? usageOfChoices(value)

@@ -21,7 +21,7 @@ export function readAnswer(body: Buffer, request: AnswerRequest): BufferedAnswer
     return brokenAnswer(null, `${data.length} embeddings for ${expected.inputs} inputs`)
   }
   const entries = readEntries(data, expected?.encoding ?? 'as-is')
-  if (entries === null) return brokenAnswer(null, 'an embedding that is none')
+  if (entries === null) return brokenAnswer(null, 'an embedding is not a vector')
 
   const usage = readInputUsage(value)
   const promptTokens = usage?.promptTokens ?? request.estimatedPromptTokens
@@ -41,7 +41,7 @@ export function inOrder(data: readonly unknown[]): readonly JsonObject[] | null 
   return readEntries(data, 'as-is')
 }
 
-/** The entries in order and encoded; the very same array when nothing had to change, null when one is broken. */
+/** The entries in order and encoded. Returns the same array when nothing changed, null when an entry is broken. */
 function readEntries(data: readonly unknown[], encoding: Encoding): readonly JsonObject[] | null {
   const entries: JsonObject[] = Array.from({ length: data.length })
   let changed = false
@@ -60,7 +60,7 @@ function readEntries(data: readonly unknown[], encoding: Encoding): readonly Jso
   return changed ? entries : (data as readonly JsonObject[])
 }
 
-/** The vector in the encoding; null when it is none. */
+/** The vector in the given encoding; null when it is not a vector. */
 export function encoded(embedding: unknown, encoding: Encoding): unknown {
   if (typeof embedding === 'string') return encoding === 'float' ? (decodeVector(embedding) ?? embedding) : embedding
   if (!Array.isArray(embedding)) return encoding === 'as-is' ? (asObject(embedding) ?? null) : null

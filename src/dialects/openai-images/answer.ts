@@ -4,7 +4,7 @@ import type { JsonObject } from '../json-value.ts'
 import { readChatUsage } from '../openai-chat/usage.ts'
 import { brokenAnswer, goodAnswer } from '../whole-answer.ts'
 
-/** How pictures of a format begin, in base64. */
+/** How images of each format begin, in base64. */
 const BEGINNINGS = [
   ['iVBORw', 'image/png'],
   ['/9j/', 'image/jpeg'],
@@ -13,18 +13,18 @@ const BEGINNINGS = [
 ] as const
 
 /**
- * Reads a buffered 200. A picture that came as bytes alone gets a `data:` URL beside them, unless bytes are what the client
- * asked for. Throws SyntaxError when it is not JSON.
+ * Reads a buffered 200. Adds a `data:` URL to an image that came as bytes alone, unless the client asked for bytes. Throws
+ * SyntaxError when it is not JSON.
  */
 export function readAnswer(body: Buffer, request: AnswerRequest): BufferedAnswer {
   const value: unknown = JSON.parse(body.toString('utf8'))
   const answer = asObject(value)
   const data = answer?.['data']
   if (answer === null || answer['error'] || !Array.isArray(data) || data.length === 0) {
-    return brokenAnswer(value, 'no pictures')
+    return brokenAnswer(value, 'the answer has no images')
   }
   const pictures = data.map(asObject)
-  if (!pictures.every(isPicture)) return brokenAnswer(null, 'a picture that is none')
+  if (!pictures.every(isPicture)) return brokenAnswer(null, 'an image has neither a URL nor bytes')
   const usage = readChatUsage(answer['usage'])
   const wantsUrl = request.expected?.kind === 'images' && request.expected.wantsUrl
   if (!wantsUrl || pictures.every(hasUrl)) return goodAnswer(usage, null)
@@ -45,7 +45,7 @@ function withUrl(picture: JsonObject, format: unknown): JsonObject {
   return { ...picture, url: `data:${mediaTypeOf(bytes, format)};base64,${bytes}` }
 }
 
-/** Of a picture in base64. @param format the service's word for it, for what cannot be told from the bytes */
+/** The media type of an image in base64. @param format the service's name of the format, used when the bytes do not tell */
 export function mediaTypeOf(base64: string, format: unknown): string {
   const known = BEGINNINGS.find(([beginning]) => base64.startsWith(beginning))
   if (known !== undefined) return known[1]

@@ -3,7 +3,7 @@ import { routeBody } from '../body-edits.ts'
 import { openaiChat } from '../openai-chat/index.ts'
 import { readAnswer } from './answer.ts'
 
-/** The bodies of POST /v1/images/generations; its errors are those of chat. */
+/** Handles the bodies of POST /v1/images/generations. Its errors are those of chat. */
 export const openaiImages = {
   ...openaiChat,
   name: 'openai-images',

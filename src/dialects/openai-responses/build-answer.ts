@@ -3,7 +3,7 @@ import type { AnswerOptions, BuiltAnswer } from '../../shared/core/codec.ts'
 import { replayAnswer } from '../replay-answer.ts'
 import { ResponsesEncoder } from './stream-encoder.ts'
 
-/** An answer as a response: what the last event of its stream would hold. */
+/** Writes an answer as a response: the one that the last event of its stream would hold. */
 export function buildAnswer(answer: Answer, options: AnswerOptions): BuiltAnswer {
   const encoder = new ResponsesEncoder({ ...options, wantsUsage: true })
   for (const event of replayAnswer(answer)) encoder.encode(event)

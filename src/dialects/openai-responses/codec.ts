@@ -4,7 +4,7 @@ import { repeatedFields } from './repeated-fields.ts'
 import { parseRequest } from './parse-request.ts'
 import { ResponsesEncoder } from './stream-encoder.ts'
 
-/** Responses, as clients speak them; nothing is kept between requests. */
+/** The responses dialect, for clients. Nothing is stored between requests. */
 export const responsesCodec: ClientCodec = {
   name: 'openai-responses',
   parseRequest,

@@ -8,13 +8,13 @@ const CODES: Readonly<Partial<Record<GatewayError['code'], string>>> = {
   UPSTREAM_INVALID_REQUEST: 'invalid_prompt',
 }
 
-/** `error` of a response that failed. */
+/** `error` of a failed response. */
 export function responseError(error: GatewayError): JsonObject {
   const told = error.clientCode === error.code ? CODES[error.code] : error.clientCode
   return { code: told ?? 'server_error', message: error.message }
 }
 
-/** The `error` event: as its documentation has it, and with the object that client libraries look for. */
+/** The `error` event as documented, plus the object that client libraries look for. */
 export function errorEvent(error: GatewayError, requestId: string, sequenceNumber: number): string {
   const { type, message, clientCode: code, param } = error
   const event = {

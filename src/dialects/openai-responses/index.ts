@@ -4,7 +4,7 @@ import { readFailureBody } from '../failure.ts'
 import { renderError } from '../openai-chat/errors.ts'
 import { errorEvent } from './errors.ts'
 
-/** The language of POST /v1/responses. No upstream is spoken to in it, so nothing of one passes as it is. */
+/** The dialect of POST /v1/responses. No upstream speaks it, so no body passes unchanged. */
 export const openaiResponses: Dialect = {
   name: 'openai-responses',
   prepareBody: untranslated,
@@ -17,5 +17,5 @@ export const openaiResponses: Dialect = {
 }
 
 function untranslated(): never {
-  throw new GatewayError('INTERNAL', { detail: 'a response was to be served without translation' })
+  throw new GatewayError('INTERNAL', { detail: 'openai-responses has no pass-through: the request must be translated' })
 }

@@ -6,7 +6,7 @@ import { splitName } from './tool-groups.ts'
 
 export type ItemStatus = 'in_progress' | 'completed' | 'incomplete'
 
-/** An item of the output under way. */
+/** An item of the output in progress. */
 export type Item = MessageItem | CallItem | ReasoningItem
 
 export interface MessageItem {
@@ -29,11 +29,11 @@ export interface ReasoningItem {
   readonly format: string | null
   text: string
   signature: string
-  /** `encrypted_content` that is known from the start; null: it is made of what comes. */
+  /** `encrypted_content` when it is known from the start; null when it is built from the thinking. */
   readonly sealed: string | null
 }
 
-/** An item as responses have it. */
+/** Writes an item of a response. */
 export function writeItem(item: Item, status: ItemStatus): JsonObject {
   const { id, type } = item
   switch (type) {
@@ -45,7 +45,7 @@ export function writeItem(item: Item, status: ItemStatus): JsonObject {
       return { id, type, status, call_id: item.callId, ...splitName(item.name), input: item.input }
     case 'reasoning': {
       const summary = item.text === '' ? [] : [summaryPart(item.text)]
-      // Begun: what it will hold is not known yet.
+      // At its start, the item's content is not known.
       if (status === 'in_progress') return { id, type, summary: [] }
       return { id, type, summary, encrypted_content: item.sealed ?? sealThinking(item) }
     }
@@ -69,7 +69,7 @@ export function refusalPart(refusal: string): JsonObject {
   return { type: 'refusal', refusal }
 }
 
-/** Null for what is cited by something else than an address. @param length of the text that cites, where it is not told */
+/** Null when the citation has no URL. @param length of the citing text, used when the citation does not tell its end */
 export function annotationOf(citation: Citation, length: number): JsonObject | null {
   const { url, title, start, end } = citation
   if (url === null) return null

@@ -8,13 +8,13 @@ import { readContent } from './parse-part.ts'
 import { unseal } from './reasoning-seal.ts'
 import { nameInGroup } from './tool-groups.ts'
 
-/** Marks reasoning that only the service it came from can read. */
+/** Marks reasoning that only the service that issued it can read. */
 const FOREIGN_FORMAT = 'openai-responses-v1'
 const BETWEEN_SUMMARIES = '\n\n'
 
 /**
- * Items as messages: reasoning, texts and calls of the assistant that follow each other are one message, since together they
- * are one turn of the model's.
+ * Parses items into messages. Consecutive reasoning, texts and calls of the assistant become one message, because they are
+ * one turn of the model.
  */
 export function parseInput(input: unknown): Message[] {
   if (typeof input === 'string') return [message('user', [textBlock(input)], true)]
@@ -23,16 +23,16 @@ export function parseInput(input: unknown): Message[] {
   return parser.messages
 }
 
-/** What a whole response says. */
+/** Reads the content of a whole response. */
 export function readOutput(response: unknown): readonly Block[] {
   return parseInput(valueAt(response, 'output') ?? []).flatMap(({ content }) => content)
 }
 
 class InputParser {
   readonly messages: Message[] = []
-  /** Of the assistant's message that is open, else null. */
+  /** Content of the open assistant message, else null. */
   #turn: Block[] | null = null
-  /** Signatures of calls that are still to come, by their ids. */
+  /** Signatures of calls that are still to come, by call id. */
   readonly #signatures = new Map<string, string>()
 
   take(item: JsonObject): void {

@@ -5,7 +5,7 @@ import { sourceOfUrl } from '../data-url.ts'
 import { objects, textOr } from '../fields.ts'
 import { asObject } from '../json-value.ts'
 
-/** Content of a message or the output of a tool: a string or parts. */
+/** Reads the content of a message or the output of a tool: a string or parts. */
 export function readContent(content: unknown): readonly Block[] {
   if (typeof content === 'string') return content === '' ? [] : [textBlock(content)]
   return objects(content).map(readPart)
@@ -45,7 +45,7 @@ function readFile(part: JsonObject): Block | null {
   return { type: 'document', source, title, context: null, citations: null, cache: null, extra: null }
 }
 
-/** Without a data URL's head it is taken for bare base64. */
+/** Data without the head of a data URL is taken for bare base64. */
 function dataSource(data: string): MediaSource {
   const source = sourceOfUrl(data)
   return source.kind === 'url' ? { kind: 'base64', mediaType: '', data } : source
@@ -56,7 +56,7 @@ function sourceOf(url: unknown, fileId: unknown): MediaSource | null {
   return typeof fileId === 'string' ? { kind: 'file', id: fileId } : null
 }
 
-/** `auto` says nothing; `original` is more than others know. */
+/** `auto` says nothing. Other dialects do not know `original`; it becomes `high`. */
 function detailOf(detail: unknown): string | null {
   const text = textOr(detail, 'auto')
   if (text === 'auto') return null

@@ -6,7 +6,7 @@ import { asObject, valueAt } from '../json-value.ts'
 import { parseInput } from './parse-input.ts'
 import { parseToolChoice, parseTools } from './parse-tools.ts'
 
-/** Those that need no report when nothing comes of them are among them: nothing is stored, and reasoning is always sealed. */
+/** Includes fields that are dropped without a report: nothing is stored, and reasoning is always sealed. */
 const KNOWN = new Set([
   'model',
   'input',
@@ -32,7 +32,7 @@ const KNOWN = new Set([
 const KNOWN_TEXT = new Set(['format'])
 const LOGPROBS = 'message.output_text.logprobs'
 
-/** A request for a response as a conversation. What keeps state was refused before. */
+/** Parses a request for a response into a conversation. Requests that need stored state were refused before. */
 export function parseRequest(body: unknown): Conversation {
   const request = asObject(body) ?? {}
   const messages = parseInput(request['input'])

@@ -7,12 +7,12 @@ import { nameInGroup } from './tool-groups.ts'
 const KNOWN_FUNCTION = new Set(['type', 'name', 'namespace', 'description', 'parameters', 'strict'])
 const KNOWN_CUSTOM = new Set(['type', 'name', 'namespace', 'description', 'format'])
 
-/** Tools of groups stand among the others, since upstreams know no groups. */
+/** Lists the tools of groups among the others, because upstreams have no groups. */
 export function parseTools(value: unknown): Tool[] {
   return objects(value).flatMap((tool) => (tool['type'] === 'namespace' ? parseGroup(tool) : [parseTool(tool)]))
 }
 
-/** The description of the group stands before that of its first tool: once is enough for a model. */
+/** Puts the group's description before that of its first tool: once is enough for a model. */
 function parseGroup({ name, description, tools }: JsonObject): Tool[] {
   return objects(tools).map((tool, index) => {
     const said = index === 0 ? [description, tool['description']] : [tool['description']]
@@ -47,14 +47,14 @@ function parseTool(tool: JsonObject): Tool {
   }
 }
 
-/** The form has it as chat completions do, where a grammar stands in an object of its own. */
+/** Converts the grammar to the form of chat completions, which has it in an object of its own. */
 function parseGrammar(format: JsonObject | null): JsonObject | null {
   if (format?.['type'] !== 'grammar') return null
   const { syntax, definition } = format
   return { type: 'grammar', grammar: { syntax, definition } }
 }
 
-/** @param tools those of the request: a group that is allowed stands for all of its tools */
+/** @param tools the tools of the request: an allowed group stands for all of its tools */
 export function parseToolChoice(value: unknown, tools: unknown): ToolChoice | null {
   if (value === 'auto' || value === 'none' || value === 'required') return { type: value }
   const choice = asObject(value)

@@ -3,20 +3,20 @@ import { asObject } from '../json-value.ts'
 
 const MARK = 'sluice1.'
 
-/** What a client keeps in a reasoning item for whoever issued it, without being able to read it. */
+/** Data that a client keeps in a reasoning item for its issuer. The client cannot read it. */
 export type Sealed =
-  /** Thinking stands in the item's summary. */
+  /** The text of the thinking is in the item's summary. */
   | { readonly kind: 'thinking'; readonly format: string | null; readonly signature: string | null }
   | { readonly kind: 'redacted'; readonly format: string | null; readonly data: string }
-  /** Of a call that follows. */
+  /** The signature of a call that follows. */
   | { readonly kind: 'call'; readonly callId: string; readonly signature: string }
 
-/** The text of `encrypted_content`. Opaque, not secret: it came from the upstream for the client to keep. */
+/** Encodes `encrypted_content`. It is opaque but not secret: the upstream gave it to the client to keep. */
 export function seal(sealed: Sealed): string {
   return MARK + Buffer.from(JSON.stringify(sealed)).toString('base64url')
 }
 
-/** Null: it was not sealed here. */
+/** Null when the text was not sealed here. */
 export function unseal(text: string): Sealed | null {
   if (!text.startsWith(MARK)) return null
   try {

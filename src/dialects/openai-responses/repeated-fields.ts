@@ -1,10 +1,10 @@
 import type { JsonObject } from '../../shared/core/json-object.ts'
 import { asObject, valueAt } from '../json-value.ts'
 
-/** Null where the request left them out. */
+/** Fields that are null when the request left them out. */
 const OPTIONAL = ['instructions', 'max_output_tokens', 'temperature', 'top_p', 'user', 'service_tier'] as const
 
-/** What of its request a response repeats. */
+/** The fields of the request that its response repeats. */
 export function repeatedFields(body: unknown): JsonObject {
   const request = asObject(body) ?? {}
   const echo: Record<string, unknown> = {}

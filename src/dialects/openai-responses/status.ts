@@ -21,7 +21,7 @@ const STATUSES: Readonly<Record<StopReason, Status>> = {
   pause: COMPLETED,
 }
 
-/** A refusal that says so is an answer. */
+/** A refusal with its own text is a completed answer. */
 export function statusOf({ reason }: Stop, refuses: boolean): Status {
   return reason === 'refusal' && refuses ? COMPLETED : STATUSES[reason]
 }

@@ -14,23 +14,26 @@ import { statusOf } from './status.ts'
 import { splitName } from './tool-groups.ts'
 import { writeUsage } from './write-usage.ts'
 
-/** A stream repeats all it said in its last event: more than this is not kept, in UTF-16 units. */
+/** The last event repeats the whole answer. This is the most text that is kept for it, in UTF-16 units. */
 const MAX_KEPT_LENGTH = 32 * 1024 * 1024
 
 /**
- * Writes the events of a response. An item is done when the next begins or the response ends: only then is it known whether it
- * was cut off, and texts that follow each other are parts of one message.
+ * Writes the events of a response. An item is done when the next begins or the response ends: only then is it known whether
+ * it was cut off, and consecutive texts are parts of one message.
  */
 export class ResponsesEncoder implements StreamEncoder {
   readonly dropped = new Set<string>()
   readonly #options: EncoderOptions
   #sequence = 0
   #start: StartEvent | null = null
-  /** What of the request the response repeats, as the rest of its text. */
+  /** The repeated fields of the request, as the end of the response's JSON. */
   #echo = '}'
   readonly #output: JsonObject[] = []
   #item: Item | null = null
-  /** Of the open part or call, up to the number and from there to the text of its delta. */
+  /**
+   * The event of the open part's or call's deltas: `#head` up to the sequence number, `#middle` from there to the delta's
+   * text.
+   */
   #head = ''
   #middle = ''
   #text = ''
@@ -88,7 +91,7 @@ export class ResponsesEncoder implements StreamEncoder {
     }
   }
 
-  /** As it stood in the event written last, without what it repeats of the request. */
+  /** The response in the last lifecycle event, without the repeated fields of the request. */
   get response(): JsonObject | null {
     return this.#response
   }
@@ -190,7 +193,7 @@ export class ResponsesEncoder implements StreamEncoder {
   #startCall({ kind, id, name, signature }: ToolStartEvent): string {
     let text = this.#close('completed')
     const callId = id === '' ? `call_${this.#options.id}_${this.#output.length}` : id
-    // Items of calls have no place for it, and clients keep those of reasoning as they are.
+    // Items of calls have no place for a signature. Clients keep items of reasoning unchanged.
     if (signature !== null) {
       text += this.#startReasoning(null, seal({ kind: 'call', callId, signature })) + this.#close('completed')
     }
@@ -212,7 +215,7 @@ export class ResponsesEncoder implements StreamEncoder {
     const call = this.#item
     if (call?.type !== 'function_call' && call?.type !== 'custom_tool_call') return ''
     const custom = call.type === 'custom_tool_call'
-    // A call without input still has arguments: those of no parameters.
+    // A call without input gets an empty object as its arguments.
     const delta = this.#text === '' && !custom ? this.#delta('{}') : ''
     call.input = this.#text
     const fields = { item_id: call.id, output_index: this.#output.length }
@@ -259,7 +262,7 @@ export class ResponsesEncoder implements StreamEncoder {
   #delta(text: string): string {
     this.#text += text
     this.#textLength += text.length
-    if (this.#textLength > MAX_KEPT_LENGTH) throw new Error('The answer is longer than what is kept of a response.')
+    if (this.#textLength > MAX_KEPT_LENGTH) throw new Error(`The answer is longer than ${MAX_KEPT_LENGTH} characters.`)
     return `${this.#head}${this.#sequence++}${this.#middle}${JSON.stringify(text)}}\n\n`
   }
 

@@ -3,7 +3,7 @@ import { emptyUsage } from '../../shared/core/usage.ts'
 import { openaiVideoJobs } from '../videos/openai.ts'
 import { failedAnswer } from '../whole-answer.ts'
 
-/** Reads the answer to the creation of a job: its id. No tokens are counted. Throws SyntaxError when it is not JSON. */
+/** Reads the job's id from the answer that created it. Counts no tokens. Throws SyntaxError when the answer is not JSON. */
 export function readAnswer(body: Buffer): BufferedAnswer {
   const id = openaiVideoJobs.parseCreation(JSON.parse(body.toString('utf8')))
   if (typeof id !== 'string') return failedAnswer(id)

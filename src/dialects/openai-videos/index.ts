@@ -3,7 +3,7 @@ import { openaiChat } from '../openai-chat/index.ts'
 import { readAnswer } from './answer.ts'
 import { prepareBody } from './request.ts'
 
-/** The body that begins a video job at POST /videos, and its answer; see `videos/` for what is read later. */
+/** Handles the body of POST /videos, which starts a video job, and its answer. `videos/` reads the job later. */
 export const openaiVideos = {
   ...openaiChat,
   name: 'openai-videos',

@@ -2,7 +2,7 @@ import type { BodyEdits } from '../../shared/core/dialect.ts'
 import type { RequestBody } from '../../shared/core/request-body.ts'
 import { REMOVED, editMember, spliceMembers } from '../body-edits.ts'
 
-/** Sets the upstream's model name, and `seconds`, a text there, in the place of `duration`. */
+/** Sets the upstream's model name, and replaces `duration` with `seconds`, which is a text. */
 export function prepareBody(body: RequestBody, edits: BodyEdits): Buffer {
   const { bytes, members } = body
   const duration = members.find(({ name }) => name === 'duration')

@@ -11,15 +11,15 @@ interface RankedDocument {
 }
 
 /**
- * Reads a buffered 200 of whatever service: `results`, `data` (Voyage) or a bare array (TEI), scores under one of three
- * names. Comes out sorted, cut to `top_n`, with scores as they came: they compare within one answer only, and have no
+ * Reads a buffered 200 of any service: `results`, `data` (Voyage) or a bare array (TEI), with scores under one of three
+ * names. Sorts the results and cuts them to `top_n`. Scores stay unchanged: they compare within one answer only, and have no
  * common range. Throws SyntaxError when it is not JSON.
  */
 export function readAnswer(body: Buffer, request: AnswerRequest): BufferedAnswer {
   return readRanking(JSON.parse(body.toString('utf8')), request, null)
 }
 
-/** The same of parsed JSON. @param documents texts to show where the service shows none; null: none */
+/** Reads parsed JSON in the same way. @param documents texts to show when the service shows none; null: none */
 export function readRanking(
   value: unknown,
   request: AnswerRequest,
@@ -30,7 +30,7 @@ export function readRanking(
   if (answer?.['error'] || !Array.isArray(list)) return brokenAnswer(value, 'no results')
   const expected = request.expected?.kind === 'rerank' ? request.expected : null
   const results = readResults(list, expected?.documents ?? Infinity, expected?.showsDocuments ?? true)
-  if (results === null) return brokenAnswer(null, 'a result that is none')
+  if (results === null) return brokenAnswer(null, 'a result has no score or no valid index')
 
   const usage = readInputUsage(value)
   const { id, model, meta } = answer ?? {}
@@ -41,7 +41,7 @@ export function readRanking(
       .slice(0, expected?.topN ?? results.length)
       .map((result) => shown(result, documents)),
     ...(usage === null ? {} : { usage: { prompt_tokens: usage.promptTokens, total_tokens: usage.promptTokens } }),
-    // Cohere's clients look here, for search units as well.
+    // Cohere's clients look here, also for search units.
     ...(asObject(meta) === null ? {} : { meta }),
   })
 }
@@ -55,7 +55,7 @@ function rank(results: readonly RankedDocument[]): readonly RankedDocument[] {
   return [...results].sort((a, b) => b.relevance_score - a.relevance_score || a.index - b.index)
 }
 
-/** Null when a result has no score, or names a document that was not sent or has been ranked already. */
+/** Null when a result has no score, or has the index of a document that was not sent or was ranked already. */
 function readResults(
   list: readonly unknown[],
   documents: number,
@@ -75,7 +75,7 @@ function readResults(
   return results
 }
 
-/** As an object, as most services have it; an empty one says nothing. */
+/** The document as an object, as most services have it; null for an empty object. */
 function documentOf(document: unknown): JsonObject | null {
   if (typeof document === 'string') return { text: document }
   const object = asObject(document)

@@ -2,7 +2,7 @@ import { put } from '../fields.ts'
 import { carry } from '../services/fields.ts'
 import type { RerankCodec } from './codec.ts'
 
-/** What Jina, the hosts of open models and their servers have in common. */
+/** The common protocol of Jina, the hosts of open models and their servers. */
 export const commonRerank: RerankCodec = {
   path: (base) => `${base}/rerank`,
   takesObjects: true,
@@ -14,7 +14,7 @@ export const commonRerank: RerankCodec = {
   },
 }
 
-/** The second version of Cohere's service: texts go in, places come out. */
+/** Version 2 of Cohere's API. It takes texts and returns only indexes. */
 export const cohereRerank: RerankCodec = {
   path: (base) => `${base}/v2/rerank`,
   takesObjects: false,
@@ -37,7 +37,7 @@ export const voyageRerank: RerankCodec = {
   },
 }
 
-/** Text Embeddings Inference: one model, no names; all of the list comes back. */
+/** Text Embeddings Inference. It serves one model, takes no model name, and returns the whole list. */
 export const teiRerank: RerankCodec = {
   path: (base) => `${base}/rerank`,
   takesObjects: false,

@@ -3,7 +3,7 @@ import { openaiChat } from '../openai-chat/index.ts'
 import { readAnswer } from './answer.ts'
 import { prepareBody } from './request.ts'
 
-/** The bodies of POST /v1/rerank, which many services speak with small differences; its errors are those of chat. */
+/** Handles the bodies of POST /v1/rerank, which many services take with small differences. Its errors are those of chat. */
 export const rerank = {
   ...openaiChat,
   name: 'rerank',

@@ -6,7 +6,7 @@ import { asObject } from '../json-value.ts'
 
 const BRACE = 0x7b
 
-/** Sets the upstream's model name, and makes texts of documents given as `{text}`, which every service understands. */
+/** Sets the upstream's model name. Turns documents of the form `{text}` into texts, which every service takes. */
 export function prepareBody(body: RequestBody, edits: BodyEdits): Buffer {
   return spliceMembers(
     body,
@@ -23,7 +23,7 @@ function plainTexts(member: MemberSpan, bytes: Buffer): MemberEdit {
   return JSON.stringify(documents.map((document: unknown) => (isText(document) ? document.text : document)))
 }
 
-/** Nothing but a text: pictures and fields that a service may rank by stay as they are. */
+/** Whether the document holds nothing but a text. Images and fields that a service may rank by stay unchanged. */
 function isText(document: unknown): document is { readonly text: string } {
   const object = asObject(document)
   return object !== null && typeof object['text'] === 'string' && Object.keys(object).length === 1

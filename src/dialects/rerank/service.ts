@@ -9,7 +9,7 @@ import type { RerankCodec } from './codec.ts'
 
 const KNOWN = new Set(['model', 'query', 'documents', 'top_n', 'return_documents'])
 
-/** Ranks in one call, whatever the number of documents: scores of several do not compare. */
+/** Ranks any number of documents in one call, because scores of several calls do not compare. */
 export function rerankService(codec: RerankCodec): ServiceCodec {
   return {
     path: (base, model) => codec.path(base, model),
@@ -34,7 +34,7 @@ function build(codec: RerankCodec, request: JsonObject, { model, rules }: Servic
   return returnDocuments === true ? { ...calls, documents: documents.map((document) => textOr(document, null)) } : calls
 }
 
-/** Nothing but a text, in an object, is a text. */
+/** An object that holds only a text becomes a text. */
 function carriedDocument(document: unknown, { takesObjects }: RerankCodec): unknown {
   if (typeof document === 'string') return document
   const object = asObject(document)

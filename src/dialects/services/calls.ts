@@ -5,7 +5,7 @@ import { serviceCodec } from './codecs.ts'
 
 export type ServiceCalls = Omit<BuiltCalls, 'bodies'> & { readonly bodies: readonly Buffer[] }
 
-/** The bodies of the calls that a request comes to. `bytes` have passed validation. Throws UNSUPPORTED_FIELD. */
+/** Builds the bodies of all calls for a request. `bytes` have passed validation. Throws UNSUPPORTED_FIELD. */
 export function buildCalls(bytes: Buffer, ask: ServiceTarget): ServiceCalls {
   const request = asObject(JSON.parse(bytes.toString('utf8'))) ?? {}
   const { bodies, ...calls } = serviceCodec(ask.protocol).build(request, ask)
@@ -13,8 +13,8 @@ export function buildCalls(bytes: Buffer, ask: ServiceTarget): ServiceCalls {
 }
 
 /**
- * What the client gets of the answers. @param bytes one answer, or the array of all when there were several calls.
- * Throws SyntaxError when they are not JSON.
+ * Builds the client's answer. Throws SyntaxError when the answers are not JSON.
+ * @param bytes one answer, or the array of all answers when there were several calls
  */
 export function readCalls(bytes: Buffer, reading: ServiceAnswerRules): BufferedAnswer {
   const value: unknown = JSON.parse(bytes.toString('utf8'))

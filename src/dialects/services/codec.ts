@@ -2,7 +2,7 @@ import type { AnswerRequest, BufferedAnswer } from '../../shared/core/dialect.ts
 import type { JsonObject } from '../../shared/core/json-object.ts'
 import type { ServiceProtocol, ServiceRules } from '../../shared/core/service.ts'
 
-/** How a request is to be put to a provider's service. Plain: it goes to the pool. */
+/** How to call a provider's service for a request. Plain data: it goes to the worker pool. */
 export interface ServiceTarget {
   readonly protocol: ServiceProtocol
   readonly rules: ServiceRules
@@ -10,18 +10,18 @@ export interface ServiceTarget {
   readonly model: string
 }
 
-/** The calls that one request comes to. */
+/** The calls for one request. */
 export interface BuiltCalls {
   readonly bodies: readonly JsonObject[]
-  /** How many of the inputs, or pictures, each call is about. */
+  /** The number of inputs, or of images, of each call. */
   readonly sizes: readonly number[]
-  /** Names of what could not be carried, each once. */
+  /** Names of fields that could not be carried, each once. */
   readonly dropped: readonly string[]
-  /** Texts that results are to show where the service shows none, by index; null for what is no text. */
+  /** Texts to show in results when the service shows none, by index; null for a document that is no text. */
   readonly documents?: ReadonlyArray<string | null>
 }
 
-/** What answers are read with. Plain: it goes to the pool. */
+/** How to read answers. Plain data: it goes to the worker pool. */
 export interface ServiceAnswerRules extends AnswerRequest {
   readonly protocol: ServiceProtocol
   /** The name of the model that the client asked for. */
@@ -29,23 +29,23 @@ export interface ServiceAnswerRules extends AnswerRequest {
   /** Unix time in seconds. */
   readonly created: number
   readonly sizes: readonly number[]
-  /** Null: results are as the service has them. */
+  /** Null: results show what the service sent. */
   readonly documents: ReadonlyArray<string | null> | null
 }
 
-/** A service's language, as upstreams speak it. Values in, values out: no sockets, no clock. */
+/** The protocol of one service at upstreams. Values in, values out: no sockets, no clock. */
 export interface ServiceCodec {
   /** Path and query of a call. @param base path of the base URL, without a trailing slash */
   path(base: string, model: string): string
-  /** Sent with each call: flat names and values, lower-case names. */
+  /** Headers of each call: flat names and values, names in lower case. */
   readonly headers?: readonly string[]
-  /** `request` has passed validation. Throws GatewayError UNSUPPORTED_FIELD for what cannot be said. */
+  /** `request` has passed validation. Throws GatewayError UNSUPPORTED_FIELD for a field that cannot be carried. */
   build(request: JsonObject, ask: ServiceTarget): BuiltCalls
-  /** The answers to all calls, in their order, as the client's one. */
+  /** Joins the answers to all calls, in their order, into the client's answer. */
   read(answers: readonly unknown[], reading: ServiceAnswerRules): BufferedAnswer
 }
 
-/** The body of one call, and what of the request it leaves out. */
+/** The body of one call, and the names of the fields that it leaves out. */
 export interface BuiltCall {
   readonly body: JsonObject
   readonly dropped: readonly string[]

@@ -24,9 +24,9 @@ import { videoCodec } from '../videos/codecs.ts'
 import { videoService } from '../videos/service.ts'
 import type { ServiceCodec } from './codec.ts'
 
-/** A service as Sluice speaks it. */
+/** The dialect and the codecs of one service. */
 interface ServiceLanguage<Name extends ServiceName> {
-  /** Of requests that an upstream takes as clients write them. */
+  /** For upstreams that take requests as clients write them. */
   readonly bodies: Dialect & { readonly name: (typeof SERVICES)[Name]['protocols'][0] }
   readonly codecs: Readonly<Record<ProtocolOf<Name>, ServiceCodec>>
 }
@@ -94,7 +94,7 @@ const CODECS = Object.assign({}, ...Object.values(LANGUAGES).map(({ codecs }) =>
   Record<ServiceProtocol, ServiceCodec>
 >
 
-/** By name. */
+/** The dialects of all services, by name. */
 export const SERVICE_BODIES = Object.fromEntries(
   Object.values(LANGUAGES).map(({ bodies }) => [bodies.name, bodies]),
 ) as Readonly<Record<ServiceBodiesName, Dialect>>

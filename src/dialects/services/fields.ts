@@ -3,7 +3,7 @@ import type { JsonObject } from '../../shared/core/json-object.ts'
 import type { ServiceRules } from '../../shared/core/service.ts'
 import { FORBIDDEN_MEMBERS } from '../body-edits.ts'
 
-/** What these say the client finds in its answer, whether the upstream has heard of them or not. */
+/** The gateway applies these fields to the answer, whether the upstream knows them or not. */
 const HONOURED: ReadonlySet<string> = new Set([
   'encoding_format',
   'response_format',
@@ -12,10 +12,10 @@ const HONOURED: ReadonlySet<string> = new Set([
   'async',
 ])
 
-/** More of one request would hold a slot for too long. */
+/** More calls for one request would hold a slot for too long. */
 const MAX_CALLS = 32
 
-/** The fields that are not `known`, as a client may have them sent on. */
+/** The fields that are not `known` and that may be sent to the upstream. */
 export function otherFields(request: JsonObject, known: ReadonlySet<string>): JsonObject {
   const others: Record<string, unknown> = {}
   for (const name of Object.keys(request)) {
@@ -26,7 +26,7 @@ export function otherFields(request: JsonObject, known: ReadonlySet<string>): Js
   return others
 }
 
-/** Adds those of `others` that the upstream knows, by its names; the names of the rest. */
+/** Copies those of `others` that the upstream knows into `into`, under its names. Returns the names of the rest. */
 export function carry(
   others: JsonObject,
   into: Record<string, unknown>,
@@ -40,7 +40,7 @@ export function carry(
   return dropped
 }
 
-/** The body by the rules of one host. */
+/** Applies the rules of one host to the body. */
 export function byRules(
   body: JsonObject,
   { fieldNames = {}, refusedFields = [] }: ServiceRules,
@@ -58,12 +58,12 @@ export function byRules(
   return { body: ruled, dropped }
 }
 
-/** `count` in parts of `most`, the last one of what is left. Throws UNSUPPORTED_FIELD, naming `field`, when they are too many. */
+/** Splits `count` into calls of at most `most`. Throws UNSUPPORTED_FIELD, naming `field`, when there are too many. */
 export function sizesOf(count: number, most: number, field: string): readonly number[] {
   const calls = Math.ceil(count / most)
   if (calls > MAX_CALLS) {
     throw new GatewayError('UNSUPPORTED_FIELD', {
-      message: `The provider of this model takes ${most} at a time, and ${most * MAX_CALLS} are the most of one request: ${field} has ${count}.`,
+      message: `${field} has ${count}, but may have at most ${most * MAX_CALLS}: the provider of this model takes ${most} for each call, and the gateway makes at most ${MAX_CALLS} calls for one request.`,
       param: `/${field}`,
     })
   }

@@ -6,31 +6,31 @@ import type { BuiltCall } from '../services/codec.ts'
 import type { VendorJob } from './job.ts'
 
 export interface VideoAsk {
-  /** The upstream's name. */
+  /** The upstream's name of the model. */
   readonly model: string
   readonly prompt: string
-  /** Null: the upstream's affair; so is the duration. */
+  /** Null when the upstream decides. The same holds for `seconds`. */
   readonly size: Size | null
   readonly seconds: number | null
   /** Fields that the contract does not name. */
   readonly others: JsonObject
 }
 
-/** Videos, which are jobs, as one kind of upstream speaks of them. */
+/** The protocol of one kind of upstream for videos, which are jobs. */
 export interface VideoCodec {
   readonly protocol: VideoProtocol
-  /** Where jobs are begun. @param base path of the base URL, without a trailing slash */
+  /** The path that starts a job. @param base path of the base URL, without a trailing slash */
   path(base: string, model: string): string
-  /** Sent with what begins a job. */
+  /** Headers of the call that starts a job. */
   readonly headers?: readonly string[]
   /** Throws UNSUPPORTED_FIELD. */
   buildRequest(ask: VideoAsk): BuiltCall
-  /** The job's name, from the answer to its creation. */
+  /** Reads the job's id from the answer to its creation. */
   parseCreation(answer: unknown): string | UpstreamFailure
-  /** Where a job is looked at. */
+  /** The path that reads a job. */
   lookPath(base: string, id: string): string
-  /** Throws SyntaxError for what is no job. */
+  /** Throws SyntaxError when the answer is not a job. */
   parseLook(answer: unknown): VendorJob
-  /** Where the video itself is, for those who need not look at the job to know. */
+  /** The path of the video itself, at providers where it is known without reading the job. */
   contentPath?(base: string, id: string): string
 }

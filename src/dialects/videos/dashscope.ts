@@ -6,7 +6,7 @@ import type { VideoCodec } from './codec.ts'
 import { jobOf, lookAt } from './job.ts'
 import { refuseMedia } from './request.ts'
 
-/** Alibaba's own interface, beside the one that others share. */
+/** Alibaba's own protocol, not the one that other services share. */
 export const dashscopeVideos: VideoCodec = {
   protocol: 'dashscope-videos',
   path: (base) => `${base}/api/v1/services/aigc/video-generation/video-synthesis`,

@@ -2,24 +2,24 @@ import type { UpstreamFailure } from '../../shared/core/dialect.ts'
 import { failureOf } from '../failure.ts'
 import { asObject, valueAt } from '../json-value.ts'
 
-/** A job as its provider tells of it. */
+/** The state of a job as its provider reports it. */
 export interface VendorJob {
   readonly status: 'queued' | 'in_progress' | 'completed' | 'failed'
-  /** Per cent; null: it does not say. */
+  /** Percent; null when the provider does not say. */
   readonly progress: number | null
-  /** Set when it has failed. */
+  /** Set when the job has failed. */
   readonly failure: UpstreamFailure | null
-  /** It failed because of what was asked for. */
+  /** The job failed because of the request. */
   readonly isRefused: boolean
-  /** Address of the video; null: there is none, or it is known without a look. */
+  /** URL of the video; null when there is none, or when the URL is known without reading the job. */
   readonly source: string | null
 }
 
-/** What a provider says of a job, wherever it says it. */
-interface Told {
+/** The data that a provider gives about a job, in any place of its answer. */
+interface JobReport {
   readonly word: unknown
   readonly progress?: unknown
-  /** Holds the reason when it has failed. */
+  /** Holds the reason of a failure. */
   readonly about?: unknown
   readonly source?: unknown
 }
@@ -30,8 +30,8 @@ const QUEUED = new Set(['queued', 'pending', 'submitted'])
 const REFUSED =
   /moderation|safety|policy|sensitive|inspection|invalid_request|invalid_prompt|invalid_argument|user_error|content_filter/i
 
-/** Words it does not know mean that the job is under way. */
-export function jobOf({ word, progress, about, source }: Told): VendorJob {
+/** An unknown status means that the job is in progress. */
+export function jobOf({ word, progress, about, source }: JobReport): VendorJob {
   const known = typeof word === 'string' ? word.toLowerCase() : ''
   const job = {
     progress: typeof progress === 'number' ? progress : null,
@@ -47,15 +47,15 @@ export function jobOf({ word, progress, about, source }: Told): VendorJob {
   return { ...job, status: 'failed', failure, isRefused, source: null }
 }
 
-/** A job that the provider would not do, for this reason. */
+/** A job that the provider refused, for this reason. */
 export function refusedJob(message: string): VendorJob {
   const failure = { message, type: 'moderation' }
   return { status: 'failed', progress: null, failure, isRefused: true, source: null }
 }
 
-/** Throws SyntaxError when a look shows something else than an object. */
+/** Throws SyntaxError when a job's state is not an object. */
 export function lookAt(answer: unknown): Readonly<Record<string, unknown>> {
   const object = asObject(answer)
-  if (object === null) throw new SyntaxError('not a job')
+  if (object === null) throw new SyntaxError('the state of the job is not a JSON object')
   return object
 }

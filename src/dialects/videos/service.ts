@@ -8,7 +8,7 @@ import type { VideoCodec } from './codec.ts'
 
 const KNOWN = new Set(['model', 'prompt', 'size', 'duration', 'async'])
 
-/** Begins a job; no tokens are counted. */
+/** Starts a job. Counts no tokens. */
 export function videoService(codec: VideoCodec): ServiceCodec {
   return {
     path: (base, model) => codec.path(base, model),

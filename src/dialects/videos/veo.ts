@@ -14,7 +14,7 @@ import { refuseMedia, resolutionOf } from './request.ts'
 
 const OPERATION = /^[a-z0-9][\w.-]*(?:\/[a-z0-9][\w.-]*){1,15}$/i
 
-/** Veo by the Gemini API: an operation that takes long. */
+/** Veo through the Gemini API: a long-running operation. */
 export const veo: VideoCodec = {
   protocol: 'veo',
   path: (base, model) => googlePath(base, model, 'predictLongRunning'),
@@ -51,7 +51,7 @@ function parseLook(answer: unknown): VendorJob {
   return refusedJob(reasons.join(' ') || 'The video was withheld.')
 }
 
-/** Codes are numbers: the third says that the request is at fault. */
+/** Error codes are numbers: 3 means that the request is at fault. */
 function failed(operation: JsonObject, answer: unknown): VendorJob {
   const isRefused = valueAt(operation, 'error', 'code') === 3
   return { ...jobOf({ word: 'failed', about: answer }), isRefused }

@@ -26,7 +26,7 @@ export const xaiVideos: VideoCodec = {
     const { status, progress } = lookAt(answer)
     const source = valueAt(answer, 'video', 'url')
     if (valueAt(answer, 'video', 'respect_moderation') === false) return refusedJob('The video was withheld.')
-    // The video alone says as much as the word.
+    // A video in the answer means the same as the status `done`.
     const word = status ?? (typeof source === 'string' ? 'done' : 'pending')
     return jobOf({ word, progress, about: answer, source })
   },

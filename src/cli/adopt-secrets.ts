@@ -9,14 +9,14 @@ export function addAdoptSecrets(program: Command, { output }: CommandContext): v
   command(
     program,
     'adopt-secrets',
-    'go on with new secrets where the old ones are lost: keys, and credentials that are stored, work no more',
+    'accept new secrets when the old ones are lost; existing keys and stored upstream credentials stop working',
   ).action(async (options: CommonOptions) => {
     const config = configOf(options)
     await withDatabase(config, output, async (database) => {
       await requireSchema(database)
       await adoptSecrets(database, loadOrCreateSecrets(config.dataDir, process.env))
     })
-    output.line('adopted: make new entry keys, and give stored upstreams their credentials again')
+    output.line('adopted the new secrets: create new entry keys, and set the credentials of stored upstreams again')
     output.value({ adopted: true })
   })
 }

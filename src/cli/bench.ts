@@ -10,14 +10,14 @@ import type { CommandContext } from './command.ts'
 const ROOT = fileURLToPath(new URL('../../', import.meta.url))
 
 export function addBench(program: Command, { output, ended }: CommandContext): void {
-  command(program, 'bench [arguments...]', 'run the benchmarks of the checkout; arguments behind -- are theirs').action(
+  command(program, 'bench [arguments...]', 'run the benchmarks of a checkout; arguments after -- go to them').action(
     async (args: readonly string[]) => {
       if (!existsSync(new URL('../../bench/run.ts', import.meta.url))) {
         throw new Error(
-          `there are no benchmarks in ${ROOT}: they come with a checkout of the sources, not with a package`,
+          `there are no benchmarks in ${ROOT}: run this command in a checkout of the sources, the npm package has none`,
         )
       }
-      // With --json standard output is for the result alone.
+      // With --json, standard output carries only the result.
       const child = spawn('npm', ['run', '--silent', 'bench', '--', ...args], {
         cwd: ROOT,
         stdio: ['inherit', output.isJson ? 2 : 'inherit', 'inherit'],

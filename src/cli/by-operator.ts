@@ -1,6 +1,6 @@
 import type { AuditEntry } from '../control/store/audit-log.ts'
 
-/** Of rows of the audit log: whoever has the database at hand, and is nobody that the gateway knows. */
+/** Fields of audit log rows that commands write: the actor has access to the database and is no user of the gateway. */
 export const BY_OPERATOR = {
   userId: null,
   role: 'operator',

@@ -2,7 +2,7 @@ import type { SluiceClient } from '../client/client.ts'
 import type { RequestOf, ResultOf } from '../client/operations.ts'
 import type { KeysBackend } from './keys-backend.ts'
 
-/** The keys of whoever is logged in, or of an enterprise, through a gateway that runs. */
+/** Manages the keys of the logged-in user or of an enterprise, through a running gateway. */
 export class ClientKeys implements KeysBackend {
   readonly #client: SluiceClient
   readonly #enterprise: string | null
@@ -40,7 +40,7 @@ export class ClientKeys implements KeysBackend {
 
   rotate(id: string, graceSeconds: number | undefined): Promise<ResultOf<'createKey'>> {
     if (this.#enterprise !== null) {
-      throw new Error('keys of enterprises are rotated on the database alone: leave --url out')
+      throw new Error('keys of an enterprise can be rotated only in the database: run this command without --url')
     }
     const body = graceSeconds === undefined ? {} : { grace_seconds: graceSeconds }
     return this.#client.call('rotateKey', { params: { id }, body })

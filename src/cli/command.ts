@@ -15,22 +15,22 @@ export interface CommonOptions {
   readonly config?: string
 }
 
-/** A command with what all of them take. */
+/** Adds a command with the options that all commands share. */
 export function command(parent: Command, nameAndArguments: string, description: string): Command {
   return parent
     .command(nameAndArguments)
     .description(description)
-    .option('--config <file>', 'the configuration file (default: ./sluice.yaml, where it is there)')
-    .option('--json', 'say the result as JSON')
+    .option('--config <file>', 'the configuration file (default: ./sluice.yaml, if it exists)')
+    .option('--json', 'print the result as JSON')
     .allowExcessArguments(false)
 }
 
-/** As arguments of the program. */
+/** The common options as command-line arguments. */
 export function configArguments({ config }: CommonOptions): string[] {
   return config === undefined ? [] : ['--config', config]
 }
 
-/** Reads files, writes none. Throws ConfigError. */
+/** Reads the configuration and writes no file. Throws ConfigError. */
 export function configOf(options: CommonOptions): Config {
   return readConfig({ env: process.env, argv: configArguments(options) })
 }

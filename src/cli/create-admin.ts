@@ -23,11 +23,11 @@ interface AdminOptions extends CommonOptions {
 }
 
 export function addCreateAdmin(program: Command, { output }: CommandContext): void {
-  command(program, 'create-admin', `make a platform admin; the password is read from ${VARIABLE} or asked for`)
-    .requiredOption('--phone <number>', 'with its country code, like +12025550100')
-    .option('--name <name>', 'of the admin', 'Administrator')
+  command(program, 'create-admin', `create a platform admin; the password comes from ${VARIABLE} or from a prompt`)
+    .requiredOption('--phone <number>', 'phone number with its country code, like +12025550100')
+    .option('--name <name>', 'name of the admin', 'Administrator')
     .option('--password-stdin', 'read the password from standard input')
-    .option('--replace', 'make a user who is there already an admin, with this password')
+    .option('--replace', 'if a user has this number, make that user an admin and set this password')
     .action(async (options: AdminOptions) => {
       const config = configOf(options)
       const phone = normalisePhone(options.phone)
@@ -38,12 +38,12 @@ export function addCreateAdmin(program: Command, { output }: CommandContext): vo
         const wanted = { phone, name: options.name, password, replace: options.replace === true }
         return database.transaction((tx) => makeAdmin(tx, wanted))
       })
-      output.line(`${made.isNew ? 'made' : 'changed'}: admin ${phone} (${made.id})`)
+      output.line(`${made.isNew ? 'created' : 'changed'}: admin ${phone} (${made.id})`)
       output.value({ id: made.id, phone, created: made.isNew })
     })
 }
 
-/** With its row in the audit log. */
+/** Creates or changes the admin and writes the audit log row. */
 async function makeAdmin(
   tx: Queryable,
   { phone, name, password, replace }: { phone: string; name: string; password: string; replace: boolean },
@@ -51,7 +51,7 @@ async function makeAdmin(
   const passwordHash = await hashPassword(password, { phone })
   const known = await findUserByPhone(tx, phone)
   if (known !== null && !replace) {
-    throw new Error(`there is a user with the number ${phone} already; --replace makes that user an admin`)
+    throw new Error(`a user with the number ${phone} exists; --replace makes that user an admin`)
   }
   const id = known?.id ?? `user_${randomUUID()}`
   if (known === null) await insertUser(tx, { id, phone, name, passwordHash, role: 'admin', status: 'active' })

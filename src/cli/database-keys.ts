@@ -24,7 +24,7 @@ import type { KeysBackend, WhoseKeys } from './keys-backend.ts'
 const PAGE = 100
 const DAY_SECONDS = 86_400
 
-/** Keys as the database has them. Fronts of a gateway that runs on it hear of changes as of those of the management plane. */
+/** Manages keys in the database. A running gateway learns of the changes as it does of those of the management API. */
 export class DatabaseKeys implements KeysBackend {
   readonly #database: Database
   readonly #owner: KeyOwner
@@ -37,7 +37,7 @@ export class DatabaseKeys implements KeysBackend {
     this.#hashSecret = hashSecret
   }
 
-  /** Rejects where there is no such user or enterprise, and where nobody says which of several admins is meant. */
+  /** Rejects when the user or enterprise does not exist, and when there are several admins and `whose` names none. */
   static async of(
     database: Database,
     whose: { readonly [Name in 'user' | 'enterprise']: WhoseKeys[Name] | undefined },
@@ -85,7 +85,7 @@ export class DatabaseKeys implements KeysBackend {
     await this.#change('delete', id, {}, async (tx) => ((await deleteOwnedKey(tx, this.#owner, id)) ? true : null))
   }
 
-  /** A change and its row in the audit log, both or none. Rejects where there is no such key. */
+  /** Makes a change and writes its audit log row in one transaction. Rejects when the key does not exist. */
   async #change<T>(
     verb: 'create' | 'toggle' | 'rotate' | 'delete',
     id: string,
@@ -130,6 +130,6 @@ async function ownerOf(
   const [admin, another] = admins
   if (admin === undefined) throw new Error('there is no admin yet: start the gateway once, or run sluice create-admin')
   if (another !== undefined)
-    throw new Error(`whose keys? There are admins ${admins.map(({ phone }) => phone).join(', ')}: give --user`)
+    throw new Error(`there are several admins (${admins.map(({ phone }) => phone).join(', ')}): choose one with --user`)
   return { kind: 'user', userId: admin.id }
 }

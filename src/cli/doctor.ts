@@ -23,8 +23,8 @@ import { checkDatabase, checkRedis } from './doctor/stores.ts'
 import type { Output } from './output.ts'
 import { Progress } from './progress.ts'
 
-/** A check that takes longer has found something. */
-const PATIENCE_MS = 120_000
+/** A check that takes longer counts as failed. */
+const CHECK_TIMEOUT_MS = 120_000
 
 interface Report {
   readonly findings: readonly Finding[]
@@ -35,14 +35,14 @@ export function addDoctor(program: Command, { output, ended }: CommandContext): 
   command(
     program,
     'doctor',
-    'look for what keeps the gateway from working, and say what to do; exit code 1 when there is',
+    'check configuration, machine, stores and upstreams, and print how to correct each fault; exit code 1 when a check fails',
   )
-    .option('--spend', 'also make the smallest real call with each upstream key, which costs a little')
+    .option('--spend', 'also make one small real call with each upstream key; providers charge for it')
     .action(async (options: CommonOptions & { readonly spend?: true }) => {
       const findings = [checkNode(), ...(await examine(options, options.spend === true, output))]
       for (const finding of findings) tell(output, finding)
       const bad = findings.filter(({ status }) => status === 'failed').length
-      output.line(bad === 0 ? 'Nothing is in the way.' : `${bad} of ${findings.length} checks failed.`)
+      output.line(bad === 0 ? 'No check failed.' : `${bad} of ${findings.length} checks failed.`)
       output.value({ healthy: bad === 0, findings })
       ended(bad === 0 ? EXIT.ok : EXIT.failure)
     })
@@ -54,11 +54,17 @@ async function examine(options: CommonOptions, spend: boolean, output: Output): 
     config = configOf(options)
   } catch (cause) {
     if (cause instanceof UsageError) throw cause
-    return [failed('configuration', reasonOf(cause), 'correct that place; config/sluice.example.yaml has every key')]
+    return [
+      failed(
+        'configuration',
+        reasonOf(cause),
+        'correct the line or variable that it names; config/sluice.example.yaml lists every key',
+      ),
+    ]
   }
-  // Every dialect comes with it: no other command waits for that.
+  // This module loads every dialect. A static import would make all other commands wait for that.
   const { upstreamChecks } = await import('./doctor/upstreams.ts')
-  const findings = [ok('configuration', config.file ?? 'defaults and the environment')]
+  const findings = [ok('configuration', config.file ?? 'no file: defaults and environment variables')]
   const clocks: ClockReading[] = []
   const holder = await lockHolder(config.dataDir)
   const checks: ReadonlyArray<readonly [what: string, run: () => Promise<Report>]> = [
@@ -72,7 +78,7 @@ async function examine(options: CommonOptions, spend: boolean, output: Output): 
     ['redis', async () => ({ findings: [await checkRedis(config)] })],
     ...upstreamChecks(config, spend).map((run) => ['upstreams', run] as const),
   ]
-  const progress = new Progress('looking', checks.length, output)
+  const progress = new Progress('checking', checks.length, output)
   try {
     for (const [what, run] of checks) {
       const report = await within(what, run())
@@ -88,17 +94,19 @@ async function examine(options: CommonOptions, spend: boolean, output: Output): 
 
 async function within(what: string, work: Promise<Report>): Promise<Report> {
   const stop = new AbortController()
-  const late = elapsed(PATIENCE_MS, null, { signal: stop.signal }).catch(() => null)
+  const late = elapsed(CHECK_TIMEOUT_MS, null, { signal: stop.signal }).catch(() => null)
   const report = work.catch((cause: unknown) => ({
-    findings: [failed(what, reasonOf(cause), 'see what is wrong there')],
+    findings: [failed(what, reasonOf(cause), 'correct this error, then run sluice doctor again')],
   }))
   try {
     const first = await Promise.race([report, late])
-    return first ?? { findings: [failed(what, `no answer within ${PATIENCE_MS / 1000} s`, 'see what is wrong there')] }
+    return first ?? { findings: [failed(what, `no answer within ${CHECK_TIMEOUT_MS / 1000} s`, HANG_FIX)] }
   } finally {
     stop.abort()
   }
 }
+
+const HANG_FIX = 'see whether its disk, server or network hangs, then run sluice doctor again'
 
 const MARKS = { ok: 'ok      ', warning: 'WARNING ', failed: 'FAILED  ', skipped: 'skipped ' } as const
 

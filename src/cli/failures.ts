@@ -6,7 +6,7 @@ import { GatewayError } from '../shared/core/errors.ts'
 import type { ExitCode } from './command.ts'
 import type { Output } from './output.ts'
 
-/** Says why a command failed, in a line or as JSON, and gives its exit code. */
+/** Prints why a command failed, as a line or as JSON, and returns the exit code. */
 export function failed(output: Output, cause: unknown): ExitCode {
   const isUsage = cause instanceof UsageError || cause instanceof CommanderError
   const message = messageOf(cause)
@@ -20,7 +20,8 @@ export function failed(output: Output, cause: unknown): ExitCode {
 
 function messageOf(cause: unknown): string {
   if (!(cause instanceof Error)) return String(cause)
-  // With no command commander has shown its help, and says no more.
-  if (cause instanceof CommanderError && cause.code === 'commander.help') return 'which command? See sluice --help'
+  // Without a command, the message of commander is no text for people.
+  if (cause instanceof CommanderError && cause.code === 'commander.help')
+    return 'a command is missing: see sluice --help'
   return cause instanceof CommanderError ? cause.message.replace(/^error: /, '') : cause.message
 }

@@ -1,10 +1,10 @@
 import type { RequestOf, ResultOf } from '../client/operations.ts'
 
-/** What keys may be managed through. All reject where there is no such key. */
+/** A way to manage keys. Each method rejects when the key does not exist. */
 export interface KeysBackend {
   list(): Promise<ReadonlyArray<ResultOf<'getKey'>>>
   create(body: RequestOf<'createEnterpriseKey'>['body']): Promise<ResultOf<'createKey'>>
-  /** @param enabled null: the other way */
+  /** @param enabled null: the opposite of the current state */
   toggle(id: string, enabled: boolean | null): Promise<ResultOf<'getKey'>>
   rotate(id: string, graceSeconds: number | undefined): Promise<ResultOf<'createKey'>>
   delete(id: string): Promise<void>

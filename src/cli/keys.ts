@@ -24,61 +24,61 @@ interface CreateOptions extends KeyOptions {
 }
 
 /**
- * Entry API keys: of a user or an enterprise on the database of the gateway, or with `--url` those that the token in SLUICE_TOKEN may
- * manage.
+ * Commands for the entry API keys of a user or an enterprise in the database; with `--url`, for those that the token in SLUICE_TOKEN
+ * may manage.
  */
 export function addKeys(program: Command, { output }: CommandContext): void {
   const keys = program.command('keys').description('entry API keys: list, create, toggle, rotate, delete')
   const keysCommand = (nameAndArguments: string, description: string): Command =>
     command(keys, nameAndArguments, description)
-      .option('--user <phone>', 'whose keys, on the database (default: those of the only admin)')
+      .option('--user <phone>', 'the keys of this user, in the database (default: of the only admin)')
       .option('--enterprise <id>', 'the keys of this enterprise')
-      .option('--url <url>', 'ask a gateway that runs there, with the token in SLUICE_TOKEN, not the database')
+      .option('--url <url>', 'use the running gateway at this URL, with the token in SLUICE_TOKEN, not the database')
 
-  keysCommand('list', 'all keys').action(async (options: KeyOptions) => {
-    const list = await withKeys(options, output, (door) => door.list())
+  keysCommand('list', 'list all keys').action(async (options: KeyOptions) => {
+    const list = await withKeys(options, output, (backend) => backend.list())
     output.table([['ID', 'NAME', 'KEY', 'STATE'], ...list.map(rowOf)])
     output.value({ data: list })
   })
 
-  keysCommand('create', 'make a key; it is told this once')
-    .requiredOption('--name <name>', 'of the key')
+  keysCommand('create', 'create a key; its secret is printed this once')
+    .requiredOption('--name <name>', 'name of the key')
     .option('--rpm <number>', 'requests per minute', count)
     .option('--tpm <number>', 'tokens per minute', count)
     .option('--max-concurrency <number>', 'requests at the same time', count)
-    .option('--monthly-budget <number>', 'micro-units per month; of an enterprise', count)
-    .option('--monthly-tokens <number>', 'tokens per month; of an enterprise', count)
-    .option('--models <names>', 'the models it may use, separated by commas', names)
-    .option('--ip-allow <ranges>', 'where it may be used from, separated by commas', names)
-    .option('--client-allow <prefixes>', 'beginnings of the User-Agents it may be used by, separated by commas', names)
-    .option('--expires-at <time>', 'ISO 8601')
+    .option('--monthly-budget <number>', 'micro-units of money per month; for keys of an enterprise', count)
+    .option('--monthly-tokens <number>', 'tokens per month; for keys of an enterprise', count)
+    .option('--models <names>', 'models that the key may use, separated by commas', names)
+    .option('--ip-allow <ranges>', 'addresses and ranges that may use the key, separated by commas', names)
+    .option('--client-allow <prefixes>', 'prefixes of the User-Agents that may use the key, separated by commas', names)
+    .option('--expires-at <time>', 'when the key expires, ISO 8601')
     .action(async (options: CreateOptions) => {
-      const made = await withKeys(options, output, (door) => door.create(bodyOf(options)))
-      output.line(`made: ${made.name} (${made.id})`)
+      const made = await withKeys(options, output, (backend) => backend.create(bodyOf(options)))
+      output.line(`created: ${made.name} (${made.id})`)
       output.line(made.key)
       output.value(made)
     })
 
   keysCommand('toggle <id>', 'turn a key off, or on again')
-    .option('--on', 'on, whatever it was')
-    .option('--off', 'off, whatever it was')
+    .option('--on', 'turn it on, whatever its state is')
+    .option('--off', 'turn it off, whatever its state is')
     .action(async (id: string, options: KeyOptions & { readonly on?: true; readonly off?: true }) => {
       if (options.on === true && options.off === true) throw new UsageError('give --on or --off, not both')
       const enabled = options.on === true ? true : options.off === true ? false : null
-      tellKey(output, await withKeys(options, output, (door) => door.toggle(id, enabled)))
+      tellKey(output, await withKeys(options, output, (backend) => backend.toggle(id, enabled)))
     })
 
-  keysCommand('rotate <id>', 'give a key a new secret; the old one goes on for a while')
-    .option('--grace <seconds>', 'how long the old secret is good for (default: a day)', count)
+  keysCommand('rotate <id>', 'give a key a new secret; the old one stays valid for the grace time')
+    .option('--grace <seconds>', 'how long the old secret stays valid (default: one day)', count)
     .action(async (id: string, options: KeyOptions & { readonly grace?: number }) => {
-      const rotated = await withKeys(options, output, (door) => door.rotate(id, options.grace))
-      output.line(`made: a new secret of ${rotated.name} (${rotated.id})`)
+      const rotated = await withKeys(options, output, (backend) => backend.rotate(id, options.grace))
+      output.line(`new secret: ${rotated.name} (${rotated.id})`)
       output.line(rotated.key)
       output.value(rotated)
     })
 
-  keysCommand('delete <id>', 'delete a key, for good').action(async (id: string, options: KeyOptions) => {
-    await withKeys(options, output, (door) => door.delete(id))
+  keysCommand('delete <id>', 'delete a key; this cannot be undone').action(async (id: string, options: KeyOptions) => {
+    await withKeys(options, output, (backend) => backend.delete(id))
     output.line(`deleted: ${id}`)
     output.value({ id, deleted: true })
   })
@@ -107,8 +107,8 @@ function tellKey(output: Output, key: Key): void {
 }
 
 function rowOf(key: Key): string[] {
-  const isOver = key.expires_at !== null && Date.parse(key.expires_at) <= Date.now()
-  return [key.id, key.name, key.key_masked, isOver ? 'expired' : key.enabled ? 'on' : 'off']
+  const isExpired = key.expires_at !== null && Date.parse(key.expires_at) <= Date.now()
+  return [key.id, key.name, key.key_masked, isExpired ? 'expired' : key.enabled ? 'on' : 'off']
 }
 
 function count(text: string): number {

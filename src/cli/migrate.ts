@@ -8,13 +8,13 @@ import { withDatabase } from './with-database.ts'
 
 export function addMigrate(program: Command, { output, ended }: CommandContext): void {
   command(program, 'migrate', 'bring the schema of the database up to date')
-    .option('--check', 'only say what there is to do; exit code 1 when there is')
+    .option('--check', 'only list the pending migrations; exit code 1 when there is one')
     .action(async (options: CommonOptions & { readonly check?: true }) => {
       const config = configOf(options)
       await withDatabase(config, output, async (database) => {
         const pending = await pendingMigrations(database)
         if (options.check === true) {
-          for (const id of pending) output.line(`to do: ${id}`)
+          for (const id of pending) output.line(`pending: ${id}`)
           if (pending.length === 0) output.line('The schema is up to date.')
           output.value({ pending })
           ended(pending.length === 0 ? EXIT.ok : EXIT.failure)
@@ -26,7 +26,7 @@ export function addMigrate(program: Command, { output, ended }: CommandContext):
             progress.step()
           })
           progress.end()
-          for (const id of applied) output.line(`done: ${id}`)
+          for (const id of applied) output.line(`applied: ${id}`)
           if (applied.length === 0) output.line('The schema is up to date.')
           output.value({ applied })
         } finally {

@@ -1,4 +1,4 @@
-/** What a command says: lines for people on standard output, or with `--json` one JSON value. */
+/** Prints the result of a command on standard output: lines for people, or with `--json` one JSON value. */
 export class Output {
   readonly isJson: boolean
 
@@ -6,17 +6,17 @@ export class Output {
     this.isJson = isJson
   }
 
-  /** A line for people. */
+  /** Prints a line for people; nothing with `--json`. */
   line(text: string): void {
     if (!this.isJson) process.stdout.write(`${text}\n`)
   }
 
-  /** What came of it, for programs. */
+  /** Prints the JSON value for programs; nothing without `--json`. */
   value(value: unknown): void {
     if (this.isJson) process.stdout.write(`${JSON.stringify(value, withoutBigInt)}\n`)
   }
 
-  /** Beside the result, in any case. */
+  /** Prints to standard error, with `--json` too. */
   note(text: string): void {
     process.stderr.write(`sluice: ${text}\n`)
   }
@@ -26,7 +26,7 @@ export class Output {
     if (!this.isJson) this.note(message)
   }
 
-  /** Columns as wide as they must be. */
+  /** Prints rows in columns, each as wide as its longest cell. */
   table(rows: ReadonlyArray<readonly string[]>): void {
     const widths = (rows[0] ?? []).map((_, at) => Math.max(...rows.map((row) => row[at]?.length ?? 0)))
     for (const row of rows)
@@ -39,7 +39,7 @@ export class Output {
   }
 }
 
-/** Sums of money may be beyond what JSON's numbers hold exactly. */
+/** Writes a bigint as a string: sums of money may exceed the exact range of JSON numbers. */
 function withoutBigInt(_: string, value: unknown): unknown {
   return typeof value === 'bigint' ? String(value) : value
 }

@@ -2,7 +2,7 @@ import { UsageError } from '../shared/config/config-error.ts'
 
 const MAX_BYTES = 1024
 
-/** A password, from the environment, standard input or whoever sits at the terminal. Never from the command line. */
+/** Reads a password from the environment, standard input or a prompt on the terminal; never from the command line. */
 export async function readPassword(variable: string, fromStdin: boolean): Promise<string> {
   if (fromStdin) return readLine()
   const given = process.env[variable]
@@ -11,22 +11,23 @@ export async function readPassword(variable: string, fromStdin: boolean): Promis
     throw new UsageError(`set ${variable}, or give the password on standard input with --password-stdin`)
   }
   const password = await prompt('Password: ')
-  if ((await prompt('Again: ')) !== password) throw new UsageError('the passwords are not the same')
+  if ((await prompt('Again: ')) !== password) throw new UsageError('the two passwords differ: run the command again')
   return password
 }
 
-/** The first line. Rejects when it is longer than any password. */
+/** Reads the first line. Rejects when it is longer than any password. */
 async function readLine(): Promise<string> {
   let text = ''
   for await (const chunk of process.stdin) {
     text += String(chunk)
     if (text.includes('\n')) break
-    if (text.length > MAX_BYTES) throw new UsageError('the password on standard input is too long')
+    if (text.length > MAX_BYTES)
+      throw new UsageError(`the password on standard input is longer than ${MAX_BYTES} bytes`)
   }
   return text.split(/\r?\n/, 1)[0] ?? ''
 }
 
-/** What is typed is not shown. */
+/** Asks on the terminal without echo. */
 async function prompt(question: string): Promise<string> {
   const { stdin, stderr } = process
   stderr.write(question)
@@ -44,7 +45,7 @@ async function prompt(question: string): Promise<string> {
           }
           if (character === '\u0003' || character === '\u0004') {
             stdin.off('data', onData)
-            reject(new UsageError('no password was given'))
+            reject(new UsageError('cancelled: no password was entered'))
             return
           }
           typed = character === '\u007f' || character === '\b' ? typed.slice(0, -1) : typed + character

@@ -14,9 +14,9 @@ import { addReconcile } from './reconcile.ts'
 import { addStart } from './start.ts'
 
 const EXIT_CODES = `
-Exit codes: ${EXIT.ok} all is well, ${EXIT.failure} something was found or went wrong, ${EXIT.usage} the command was given wrongly.`
+Exit codes: ${EXIT.ok} success, ${EXIT.failure} the command failed or found a fault, ${EXIT.usage} wrong usage: nothing was done.`
 
-/** Runs one command. Resolves to the exit code, when everything has been said; never rejects. */
+/** Runs one command. Resolves to the exit code, after all output; never rejects. */
 export async function main(argv: readonly string[]): Promise<ExitCode> {
   const output = new Output(argv.includes('--json'))
   let code: ExitCode = EXIT.ok
@@ -48,7 +48,7 @@ export async function main(argv: readonly string[]): Promise<ExitCode> {
     await program.parseAsync(argv, { from: 'user' })
     return code
   } catch (cause) {
-    // Help and the version, where they were asked for.
+    // Commander throws after `--help` and `--version` too.
     if (cause instanceof CommanderError && cause.exitCode === 0) return EXIT.ok
     return failed(output, cause)
   }

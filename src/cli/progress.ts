@@ -1,7 +1,7 @@
 import { SingleBar } from 'cli-progress'
 import type { Output } from './output.ts'
 
-/** A bar on standard error, where somebody looks at it: on terminals, and not with `--json`. */
+/** A progress bar on standard error, only when that is a terminal and `--json` is not set. */
 export class Progress {
   readonly #bar: SingleBar | null
 
@@ -17,7 +17,7 @@ export class Progress {
     this.#bar?.increment()
   }
 
-  /** Takes it away. */
+  /** Removes the bar. */
   end(): void {
     this.#bar?.stop()
   }

@@ -13,7 +13,7 @@ export function addReconcile(program: Command, { output, ended }: CommandContext
   command(
     program,
     'reconcile',
-    'prove that the log, the ledger, the wallets and the budgets tell of the same money; exit code 1 when they do not',
+    'prove that the request log, the ledger, the wallets and the budgets agree; exit code 1 when they differ',
   ).action(async (options: CommonOptions) => {
     await withDatabase(configOf(options), output, async (database) => {
       await migrate(database)
@@ -33,8 +33,8 @@ function tell(output: Output, { enterprises, drifts }: Reconciliation): void {
   for (const { enterpriseId, log, ledger, wallet, budgets } of enterprises) {
     output.line(`enterprise ${enterpriseId}: log ${log}, ledger ${ledger}, wallet ${wallet}, budgets ${budgets}`)
   }
-  for (const { what, of, left, right } of drifts) output.line(`DRIFT ${what} (${of}): ${left}, ${right}`)
-  output.line(drifts.length === 0 ? 'The books agree.' : `${drifts.length} drifts.`)
+  for (const { what, of, left, right } of drifts) output.line(`DIFFERENCE ${what} (${of}): ${left}, ${right}`)
+  output.line(drifts.length === 0 ? 'The books agree.' : `The books differ in ${drifts.length} places.`)
   output.value({
     agree: drifts.length === 0,
     enterprises: enterprises.map(({ enterpriseId, ...books }) => ({ enterprise_id: enterpriseId, ...books })),

@@ -3,9 +3,9 @@ import { runSupervisor } from '../supervisor/run.ts'
 import { command, configArguments } from './command.ts'
 import type { CommandContext, CommonOptions } from './command.ts'
 
-/** The exit code is the supervisor's, which ends later. */
+/** The supervisor sets the exit code when it ends, after this command. */
 export function addStart(program: Command, _: CommandContext): void {
-  command(program, 'start', 'start the gateway, and end it on SIGTERM').action(async (options: CommonOptions) => {
+  command(program, 'start', 'start the gateway; SIGTERM stops it').action(async (options: CommonOptions) => {
     await runSupervisor(configArguments(options))
   })
 }

@@ -7,8 +7,8 @@ import { openDatabase } from '../control/store/open-database.ts'
 import type { Output } from './output.ts'
 
 /**
- * The database of a gateway, while `work` has it. With Postgres the gateway may run meanwhile; the embedded database has one
- * owner: rejects, naming the process, while a gateway runs on it.
+ * Opens the database of a gateway for `work`. With Postgres the gateway may run meanwhile. The embedded database has one
+ * owner: while a gateway runs on it, this rejects and names the process.
  */
 export async function withDatabase<T>(
   config: Config,
@@ -34,7 +34,7 @@ export async function withDatabase<T>(
   }
 }
 
-/** The data directory, and what the control process of a gateway that is about to end may still have. */
+/** Locks the data directory, then the control directory, which the control process of an ending gateway may still hold. */
 async function lockDatabase(dataDir: string): Promise<DataDirectoryLock> {
   const outer = await lockDataDirectory(dataDir)
   try {
@@ -51,7 +51,7 @@ async function lockDatabase(dataDir: string): Promise<DataDirectoryLock> {
   }
 }
 
-/** Rejects where the schema is not that of this program. */
+/** Rejects when a migration of this program is not applied. */
 export async function requireSchema(database: Database): Promise<void> {
   const pending = await pendingMigrations(database)
   if (pending.length > 0) {

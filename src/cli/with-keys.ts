@@ -10,16 +10,16 @@ import { requireSchema, withDatabase } from './with-database.ts'
 
 const TOKEN = 'SLUICE_TOKEN'
 
-/** Throws UsageError for options that do not go together. */
+/** Calls `work` with the backend that the options choose. Throws UsageError for options that exclude each other. */
 export async function withKeys<T>(
   options: CommonOptions & WhoseKeys,
   output: Output,
-  work: (door: KeysBackend) => Promise<T>,
+  work: (backend: KeysBackend) => Promise<T>,
 ): Promise<T> {
   const { url, user, enterprise } = options
   if (user !== undefined && enterprise !== undefined) throw new UsageError('give --user or --enterprise, not both')
   if (url !== undefined) {
-    if (user !== undefined) throw new UsageError('with --url the keys are those of the token: --user is not for that')
+    if (user !== undefined) throw new UsageError('--url uses the keys of the token in SLUICE_TOKEN: leave --user out')
     return work(new ClientKeys(clientFor(url), enterprise ?? null))
   }
   const config = configOf(options)
@@ -33,10 +33,11 @@ export async function withKeys<T>(
 
 function clientFor(url: string): SluiceClient {
   const token = process.env[TOKEN]
-  if (token === undefined || token === '') throw new UsageError(`set ${TOKEN} to what a login has answered`)
+  if (token === undefined || token === '')
+    throw new UsageError(`set ${TOKEN} to the token that POST /api/auth/login returned`)
   try {
     return new SluiceClient({ baseUrl: url, token })
   } catch {
-    throw new UsageError(`--url ${url} is not an address that begins with http:// or https://`)
+    throw new UsageError(`--url ${url} is not a URL that begins with http:// or https://`)
   }
 }

@@ -11,16 +11,16 @@ export interface PlannedCall {
   readonly argumentPieces: readonly string[]
 }
 
-/** What one choice of an answer says; every choice of a request says the same. */
+/** The content of one choice of an answer. All choices of a request have the same content. */
 export interface Answer {
   readonly text: Pieces
   readonly calls: readonly PlannedCall[]
   readonly finish: 'stop' | 'length' | 'call'
-  /** Of one choice: its pieces and the tokens of its calls' names. */
+  /** Tokens of one choice: its pieces and the names of its calls. */
   readonly completionTokens: number
 }
 
-/** Decides what to say: what the behaviour asks for, else a call that the request provokes, else an echo. */
+/** Plans the content: what the behaviour asks for, else a tool call that the request asks for, else an echo. */
 export function planAnswer(prompt: Prompt, behaviour: Behaviour): Answer {
   const limit = prompt.maxTokens ?? Infinity
   const tools = toolsToCall(prompt, behaviour)
@@ -71,7 +71,7 @@ function defaultText(prompt: Prompt, behaviour: Behaviour): string {
   const said = prompt.toolResult ?? withoutSteering(prompt.lastUserText)
   const echo = splitTokens(said.slice(0, 400), ECHOED_TOKENS).join('').trim()
   const opening = prompt.toolResult === null ? 'You said' : 'The tool said'
-  // Splitting is worth testing only where a character has more than one byte.
+  // `split-utf8` needs characters of more than one byte.
   const ending = behaviour.fault === 'split-utf8' ? ' — gehört, 了解 👍🏽 naïve café.' : ''
   return `${opening}: ${echo === '' ? 'nothing' : echo}${ending}`
 }

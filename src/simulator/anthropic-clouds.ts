@@ -1,7 +1,7 @@
 import { isRecord, type JsonObject } from './json.ts'
 import { BadRequest, readMessagesPrompt, type Prompt } from './prompt.ts'
 
-/** What a messages body may hold in the clouds. */
+/** Fields that the clouds accept in a messages body. */
 const FIELDS = new Set([
   'anthropic_version',
   'anthropic_beta',
@@ -18,7 +18,7 @@ const FIELDS = new Set([
   'top_k',
   'top_p',
 ])
-/** What some flags bring with them. */
+/** Further fields that a beta flag allows. A flag that is not in this map is refused. */
 const FIELDS_OF_BETAS: ReadonlyMap<string, readonly string[]> = new Map([
   ['context-management-2025-06-27', ['context_management']],
   ['compact-2026-01-12', ['context_management']],
@@ -37,9 +37,9 @@ export interface CloudRules {
   readonly version: string
   readonly model: string
   readonly stream: boolean
-  /** Flags that came beside the body. */
+  /** The beta flags of the request. */
   readonly betas: readonly string[]
-  /** Members beyond those of every cloud. */
+  /** Fields that this cloud accepts besides `FIELDS`. */
   readonly more: readonly string[]
 }
 
@@ -98,7 +98,7 @@ function checkBlock(block: unknown, path: string): void {
   }
 }
 
-/** As the model's maker signs: base64, and long; or what stands for it in recordings. */
+/** Real signatures are base64 and long; recordings have placeholders of the same form. */
 function isSignature(value: unknown): boolean {
   return typeof value === 'string' && /^[A-Za-z0-9+/_-]{20,}={0,2}$/.test(value)
 }

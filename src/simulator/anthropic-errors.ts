@@ -40,7 +40,7 @@ export function anthropicErrorBody(status: number, context: ErrorContext): strin
   })
 }
 
-/** 429 carries `retry-after` and the exhausted limits; other errors `retry-after` only when told to. */
+/** 429 carries `retry-after` and the exhausted limits. Other errors carry `retry-after` only when `context` has it. */
 export function anthropicErrorHeaders(status: number, context: ErrorContext): string {
   const { retryAfter } = context
   const advice = SHOULD_RETRY.has(status) ? 'x-should-retry: true\r\n' : 'x-should-retry: false\r\n'
@@ -62,7 +62,7 @@ const LIMITS = [
 let cachedSecond = 0
 let cachedLines = ''
 
-/** Header lines of an account with room. Their reset time changes once a second. */
+/** Rate limit header lines of an account below its limits. Their reset time changes once a second. */
 export function anthropicRateLimits(): string {
   const second = Math.floor(Date.now() / 1000)
   if (second === cachedSecond) return cachedLines

@@ -90,7 +90,7 @@ function addCall(answer: WireAnswer, call: PlannedCall, position: number, index:
   })
   tail.push(event(inputDelta(index, '')))
   if (call.argumentPieces.join('') === '{}') {
-    // A tool without arguments streams nothing but the empty fragment; its two tokens leave with the end of the block.
+    // A tool without arguments streams only the empty fragment. The event that ends the block counts its two tokens.
     tail.push({ text: blockStop(index), tokens: call.argumentPieces.length })
     return
   }
@@ -110,7 +110,7 @@ function callId(answer: WireAnswer, position: number): string {
   return `toolu_${answer.id}${position}`
 }
 
-/** The input of a buffered answer is an object even when the limit cut its text. */
+/** The input of a buffered answer is an object, even when `max_tokens` cut its text. */
 function inputOf(call: PlannedCall): string {
   const text = call.argumentPieces.join('')
   try {
@@ -127,7 +127,7 @@ function stopReason(answer: WireAnswer): string {
   return finish === 'length' ? 'max_tokens' : 'end_turn'
 }
 
-/** `input_tokens` leaves out what the cache gave. */
+/** `input_tokens` does not include the cached tokens. */
 function usageText(usage: UsageFigures, outputTokens: number): string {
   const { mode, promptTokens, cachedTokens } = usage
   return `{"input_tokens":${figure(mode, promptTokens - cachedTokens)},"cache_creation_input_tokens":0,"cache_read_input_tokens":${figure(mode, cachedTokens)},"cache_creation":{"ephemeral_5m_input_tokens":0,"ephemeral_1h_input_tokens":0},"output_tokens":${figure(mode, outputTokens)},"service_tier":"standard"}`

@@ -10,13 +10,13 @@ const DEPLOYMENT = /\/openai\/deployments\/([^/]+)\//
 const SAFE =
   '{"hate":{"filtered":false,"severity":"safe"},"self_harm":{"filtered":false,"severity":"safe"},"sexual":{"filtered":false,"severity":"safe"},"violence":{"filtered":false,"severity":"safe"}}'
 const PROMPT_FILTER = `"prompt_filter_results":[{"prompt_index":0,"content_filter_results":${SAFE}}]`
-/** A stream begins with what the filter says of the prompt: no choice, no id, no model. */
+/** The first chunk of a stream has the filter's result for the prompt: no choice, no id, no model. */
 const FILTER_CHUNK = `data: {"choices":[],"created":0,"id":"","model":"","object":"",${PROMPT_FILTER}}\n\n`
 
 const ACCESS_DENIED =
   'Access denied due to invalid subscription key or wrong API endpoint. Make sure to provide a valid key for an active subscription and use a correct regional API endpoint for your resource.'
 
-/** Chat completions as Azure serves them: with the words of its content filter. */
+/** Chat completions as Azure serves them: with the results of its content filter. */
 export const azureOpenai: Wire = {
   ...openaiChat,
   headers: (requestId) => `apim-request-id: ${requestId}\r\nx-ms-region: Simulated\r\nx-request-id: ${requestId}\r\n`,

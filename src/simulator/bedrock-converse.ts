@@ -6,7 +6,7 @@ import { escapeJson } from './json.ts'
 import { figure, type UsageFigures } from './usage-text.ts'
 import type { Wire, WireAnswer } from './wire.ts'
 
-/** How the dialects of AWS stream. */
+/** The streaming format of the AWS dialects. */
 export const AWS_FRAMES = {
   streamType: 'application/vnd.amazon.eventstream',
   encoding: 'latin1',
@@ -34,7 +34,7 @@ export const bedrockConverse: Wire = {
     return `{"metrics":{"latencyMs":12},"output":{"message":{"content":[${blocks.join(',')}],"role":"assistant"}},"stopReason":"${stopReason(answer)}"${usage}}`
   },
 
-  /** Texts have no event that begins them; usage comes last. */
+  /** A text block has no start event; the usage is in the last event. */
   events(answer) {
     const { text, calls } = answer.answer
     const { mode } = answer.usage
@@ -56,7 +56,7 @@ export const bedrockConverse: Wire = {
         suffix: '"}',
         tail,
         usageAt,
-        // A stream without `messageStop` has no end.
+        // `messageStop` is the terminal event; `metadata` follows it.
         terminals: 2,
       },
       frameOf,
@@ -70,7 +70,7 @@ export const bedrockConverse: Wire = {
   errorEvent: () => bedrockException('internalServerException', 'The system encountered an unexpected error.'),
 }
 
-/** Name, line feed, payload without its closing brace: padding of a length that varies comes before it. */
+/** Frames a text of name, line feed and payload without its closing brace. Adds padding of varying length to the payload. */
 function frameOf(text: string): string {
   const lineFeed = text.indexOf('\n')
   const payload = text.slice(lineFeed + 1)
@@ -78,7 +78,7 @@ function frameOf(text: string): string {
   return awsEvent(text.slice(0, lineFeed), `${payload},"p":"${padding}"}`)
 }
 
-/** A frame of an event, a character for each byte. */
+/** The frame of an event as a string with one character for each byte. */
 export function awsEvent(type: string, payload: string): string {
   const headers = { ':event-type': type, ':content-type': 'application/json', ':message-type': 'event' }
   return writeAwsFrame(headers, payload).toString('latin1')
@@ -90,7 +90,7 @@ function addCall(answer: WireAnswer, call: PlannedCall, position: number, index:
   tail.push(event('contentBlockStart', `${place},"start":${start}`, call.nameTokens))
   const delta = (piece: string): string => `${place},"delta":{"toolUse":{"input":"${escapeJson(piece)}"}}`
   const empty = call.argumentPieces.join('') === '{}'
-  // Without arguments there is one delta, and it is empty.
+  // A call without arguments has one empty delta.
   if (empty) tail.push(event('contentBlockDelta', delta(''), call.argumentPieces.length))
   else for (const piece of call.argumentPieces) tail.push(event('contentBlockDelta', delta(piece), 1))
   tail.push(event('contentBlockStop', place))
@@ -100,7 +100,7 @@ function event(name: string, payload: string, tokens = 0): StreamEvent {
   return { text: `${name}\n${payload}`, tokens }
 }
 
-/** A call that the limit has cut off has no input that could be said. */
+/** A call that `maxTokens` has cut has no valid JSON: its input is an empty object. */
 function inputOf(call: PlannedCall): string {
   const text = call.argumentPieces.join('')
   try {
@@ -119,7 +119,7 @@ function stopReason({ answer }: WireAnswer): string {
   return answer.finish === 'call' ? 'tool_use' : 'end_turn'
 }
 
-/** The prompt's tokens are told apart from those that came from the cache; the total holds both. */
+/** `inputTokens` does not include the cached tokens; `totalTokens` does. */
 function usageText({ mode, promptTokens, completionTokens, cachedTokens }: UsageFigures): string {
   const fresh = figure(mode, Math.max(0, promptTokens - cachedTokens))
   const total = figure(mode, promptTokens + completionTokens)

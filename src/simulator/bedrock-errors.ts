@@ -26,13 +26,13 @@ export function bedrockErrorBody(status: number, context: ErrorContext): string 
   return JSON.stringify({ message: context.message ?? rowOf(status).message(context) })
 }
 
-/** The type is told by a header alone. No `retry-after` unless it was asked for: the service sends none. */
+/** Only a header has the type of the error. `retry-after` is sent only when `context` has it: the service sends none. */
 export function bedrockErrorHeaders(status: number, { retryAfter }: ErrorContext): string {
   const type = `x-amzn-errortype: ${rowOf(status).type}:http://internal.amazon.com/coral/com.amazon.bedrock/\r\n`
   return retryAfter === undefined || retryAfter === null ? type : `${type}retry-after: ${retryAfter}\r\n`
 }
 
-/** A frame of an exception, a character for each byte. */
+/** The frame of an exception as a string with one character for each byte. */
 export function bedrockException(type: string, message: string): string {
   const headers = { ':exception-type': type, ':content-type': 'application/json', ':message-type': 'exception' }
   return writeAwsFrame(headers, JSON.stringify({ message })).toString('latin1')

@@ -8,7 +8,7 @@ import type { Wire } from './wire.ts'
 
 const VERSION = 'bedrock-2023-05-31'
 
-/** Messages through InvokeModel: its bodies as they are, its events as base64 in frames. */
+/** Messages through InvokeModel: bodies are unchanged, events are base64 in frames. */
 export const bedrockInvoke: Wire = {
   ...AWS_FRAMES,
   headers: (requestId, processingMs) => bedrockConverse.headers(requestId, processingMs),

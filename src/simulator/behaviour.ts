@@ -1,8 +1,8 @@
 import { isRecord } from './json.ts'
 
 /**
- * Ways to misbehave. Those of a stream act after `Behaviour.after` events; on a buffered answer they act after half of
- * the body. `README.md` in this folder says what each one puts on the wire.
+ * Faults of an upstream. Faults of a stream act after `Behaviour.after` events; on a buffered answer they act after half of
+ * the body. `README.md` in this folder says what each fault puts on the wire.
  */
 export const FAULTS = [
   'accept-close',
@@ -43,21 +43,21 @@ export const USAGE_MODES = [
   'negative',
   'huge',
   'string',
-  /** Streams: the figures come `LATE_USAGE_MS` after the finish reason; messages: and zeros in `message_start`. */
+  /** Streams: the usage comes `LATE_USAGE_MS` after the finish reason. Messages also have zeros in `message_start`. */
   'late',
-  /** Streams: the event with the figures follows the terminal event. */
+  /** Streams: the event with the usage follows the terminal event. */
   'after-terminal',
 ] as const
 export type UsageMode = (typeof USAGE_MODES)[number]
 
-/** How the job of a video goes. */
+/** The course of a video job. */
 export interface VideoBehaviour {
-  /** Looks at the job that find it under way. */
+  /** The first so many polls of the job find it in progress. */
   readonly pendingPolls?: number
-  /** Time for which it is under way. */
+  /** The job is in progress for this time. */
   readonly pendingMs?: number
   readonly outcome?: 'completed' | 'failed' | 'moderated'
-  /** The video is gone by the time it is done. */
+  /** The video has expired when the job is done. */
   readonly expired?: boolean
   /** Length of the video. */
   readonly bytes?: number
@@ -65,7 +65,7 @@ export interface VideoBehaviour {
 
 export interface ToolAnswer {
   readonly name: string
-  /** JSON text, or a value to make it of. */
+  /** JSON text, or a value that becomes JSON text. */
   readonly arguments?: unknown
 }
 
@@ -74,61 +74,61 @@ export function toolsOf({ tool }: Behaviour): readonly ToolAnswer[] {
   return Array.isArray(tool) ? (tool as readonly ToolAnswer[]) : [tool as ToolAnswer]
 }
 
-/** How a request is answered. Everything is optional: `{}` is a healthy provider without latency. */
+/** The way a request is answered. Every member is optional: `{}` is a healthy provider without latency. */
 export interface Behaviour {
   /** Silence before the first byte of the answer. */
   readonly ttftMs?: number
-  /** Pace of a stream; a buffered answer then takes the time that its tokens would have taken. */
+  /** Rate of a stream. A buffered answer takes the time that its tokens would take as a stream. */
   readonly eventsPerSecond?: number
-  /** Length of the answer in tokens of the rule in `tokens.ts`, made of a fixed vocabulary. */
+  /** Length of the answer in tokens as `tokens.ts` counts them; the words are from a fixed vocabulary. */
   readonly tokens?: number
   /** The exact text of the answer. */
   readonly text?: string
   readonly tool?: ToolAnswer | readonly ToolAnswer[]
   /**
-   * One for each turn of a tool loop: the first until the model has answered, the second until it has answered twice, and so on;
-   * behind the last, as if nothing were said. Found in the last text of the user that holds it, whatever texts a client sends
-   * with the results of tools. A turn calls the tools that the request declares, and no others.
+   * One behaviour for each turn of a tool loop: the first until the model has answered once, the second until it has answered
+   * twice, and so on. After the last, `turns` has no effect. The last text of the user that holds `turns` counts, also when the
+   * client sends other texts with the results of tools. A turn calls only tools that the request declares.
    */
   readonly turns?: readonly Behaviour[]
   readonly usage?: UsageMode
-  /** The figures to report instead of the counted ones. */
+  /** Token counts to report instead of the real ones. */
   readonly promptTokens?: number
   readonly completionTokens?: number
   /** Part of the prompt tokens that came from the cache. */
   readonly cachedTokens?: number
-  /** From 400 on: an error with the body and the headers of the dialect. */
+  /** A status from 400 on makes an error with the body and the headers of the dialect. */
   readonly status?: number
-  /** Seconds or a date, as sent; null sends none. */
+  /** Value of `retry-after`: seconds or a date; null sends no header. */
   readonly retryAfter?: number | string | null
   /** Replaces the body of an error. */
   readonly errorBody?: string
-  /** Only the first so many requests of a credential get the fault, the status or the recorded answer. */
+  /** The first so many requests of a credential get the fault, the status or the recorded answer; later ones do not. */
   readonly failTimes?: number
-  /** Per credential: so many healthy requests, then so many bad ones, and again. */
+  /** For each credential: so many healthy requests, then so many bad ones, in a cycle. */
   readonly flap?: readonly [ok: number, bad: number]
   readonly fault?: Fault
-  /** Events written before a fault in mid-stream, 5 by default. */
+  /** Events before a fault in mid-stream, 5 by default. */
   readonly after?: number
-  /** Of `slow-bytes`, 1 by default. */
+  /** Rate of `slow-bytes`, 1 by default. */
   readonly bytesPerSecond?: number
-  /** Credentials that are let in; all others get 401. */
+  /** Accepted credentials; all others get 401 (403 in the AWS dialects). */
   readonly requireKey?: readonly string[]
-  /** The model that the answer names. */
+  /** The model name in the answer. */
   readonly modelOverride?: string
   /** Answers with the bytes stored under this id. */
   readonly recorded?: string
-  /** Response headers that replace or join the usual ones. */
+  /** Response headers that are added, or replace headers of the same name. */
   readonly headers?: Readonly<Record<string, string>>
-  /** How a stream ends on the wire: with a last chunk, or with the connection. */
+  /** The end of a stream on the wire: a last chunk, or the end of the connection. */
   readonly framing?: 'chunked' | 'close'
-  /** After a whole answer that promised keep-alive: `close` hangs up, `reset-next` resets at the next request. */
+  /** After a whole answer with keep-alive: `close` closes the connection, `reset-next` resets it at the next request. */
   readonly afterAnswer?: 'close' | 'reset-next'
-  /** Ids that `GET models` lists. */
+  /** Model ids in the answer to `GET models`. */
   readonly models?: readonly string[]
-  /** How embeddings come, whatever was asked for. */
+  /** Encoding of embeddings, whatever the request asks for. */
   readonly vectors?: 'float' | 'base64'
-  /** Of the job that a request makes. */
+  /** Behaviour of the video job that the request creates. */
   readonly video?: VideoBehaviour
 }
 
@@ -188,7 +188,7 @@ const MEMBERS: Record<keyof Behaviour, Check> = {
   video: isVideo,
 }
 
-/** The value as a behaviour. Throws an Error that names the first member it does not know or whose value is wrong. */
+/** Checks that the value is a behaviour. Throws an Error that names the first member that is unknown or has a wrong value. */
 export function parseBehaviour(value: unknown): Behaviour {
   if (!isRecord(value)) throw new Error('a behaviour must be a JSON object')
   for (const [name, member] of Object.entries(value)) {
@@ -201,12 +201,12 @@ export function parseBehaviour(value: unknown): Behaviour {
 
 const OPENING = '[[sim '
 
-/** The text says how each turn of a tool loop is to be answered. */
+/** Whether the text holds a behaviour with `turns`. */
 export function scriptsTurns(text: string): boolean {
   return text.includes(`${OPENING}{"turns":`)
 }
 
-/** The behaviour written into a text as `[[sim {json}]]`, or null. Throws when what stands there is not one. */
+/** The behaviour that a text holds as `[[sim {json}]]`, or null. Throws when the JSON is not a behaviour. */
 export function findBehaviour(text: string): Behaviour | null {
   const start = text.indexOf(OPENING)
   if (start === -1) return null
@@ -228,7 +228,7 @@ export function withoutSteering(text: string): string {
   return text
 }
 
-/** Whether the `turn`-th request (from 0) of a credential gets the bad side of this behaviour. */
+/** Whether the `turn`-th request (from 0) of a credential gets the faults of this behaviour. */
 export function isBadTurn(behaviour: Behaviour, turn: number): boolean {
   if (behaviour.failTimes !== undefined && turn >= behaviour.failTimes) return false
   if (behaviour.flap === undefined) return true
@@ -236,7 +236,7 @@ export function isBadTurn(behaviour: Behaviour, turn: number): boolean {
   return turn % (ok + bad) >= ok
 }
 
-/** The healthy side of a behaviour: without its fault, error or recorded answer. */
+/** The behaviour without its fault, error or recorded answer. */
 export function calmed(behaviour: Behaviour): Behaviour {
   const calm: { -readonly [Member in keyof Behaviour]: Behaviour[Member] } = { ...behaviour }
   delete calm.fault

@@ -3,14 +3,14 @@ import { calmed, isBadTurn, type Behaviour } from './behaviour.ts'
 const MAX_TURNS = 100_000
 const NONE: Behaviour = {}
 
-/** Who behaves how: defaults < credential < script < request. */
+/** Merges the behaviours for a request. Later ones win: defaults, credential, script, request. */
 export class Behaviours {
   readonly #initial: Behaviour
   #defaults: Behaviour
   #keys = new Map<string, Behaviour>()
-  /** Defaults and key merged; emptied by every change. */
+  /** Defaults and key merged, by credential. Every change clears it. */
   #merged = new Map<string, Behaviour>()
-  /** Requests of a credential so far, counted only where a behaviour asks for turns. */
+  /** Requests of a credential so far; counted only for behaviours with `failTimes` or `flap`. */
   #turns = new Map<string, number>()
   #script: Behaviour[] = []
 
@@ -51,7 +51,7 @@ export class Behaviours {
     return fault === 'accept-close' && isBadTurn(base, this.#turns.get(credential) ?? 0)
   }
 
-  /** The behaviour for one request. Uses up a turn of the credential and a behaviour of the script. */
+  /** The behaviour for one request. Consumes a turn of the credential and a behaviour of the script. */
   take(credential: string, ofRequest: Behaviour | null): Behaviour {
     let behaviour = this.#base(credential)
     const scripted = this.#script.shift()

@@ -1,7 +1,7 @@
 const CR = 13
 const LF = 10
 
-/** Takes a chunked request body apart. One per body. */
+/** Decodes one chunked request body. */
 export class ChunkedBody {
   readonly parts: Buffer[] = []
   bytes = 0
@@ -9,7 +9,7 @@ export class ChunkedBody {
   #line = ''
   #left = 0
 
-  /** Reads from `start`. Gives back where the body ended, -1 when it goes on, -2 when it is malformed. */
+  /** Reads from `start`. Returns the offset of the end of the body, -1 when it continues, -2 when it is malformed. */
   read(chunk: Buffer, start: number): number {
     let at = start
     while (at < chunk.length) {

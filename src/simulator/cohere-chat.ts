@@ -17,7 +17,7 @@ const MESSAGES: Readonly<Record<number, string>> = {
   503: 'service unavailable',
 }
 
-/** The second version of the chat endpoint. */
+/** Version 2 of the Cohere chat endpoint. */
 export const cohereChat: Wire = {
   ...SERVER_SENT_EVENTS,
 
@@ -109,7 +109,7 @@ function finishReason({ answer }: WireAnswer): string {
   return answer.finish === 'call' ? 'TOOL_CALL' : 'COMPLETE'
 }
 
-/** What is billed is less than what went through the model. */
+/** `billed_units` is smaller than `tokens`, as at the real service. */
 function usageText({ mode, promptTokens, completionTokens, cachedTokens }: UsageFigures): string {
   if (mode === 'absent') return ''
   const counts = `{"input_tokens":${figure(mode, promptTokens)},"output_tokens":${figure(mode, completionTokens)}}`

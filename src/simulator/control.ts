@@ -7,14 +7,14 @@ import type { LoggedRequest } from './request-log.ts'
 export interface SimulatorStats extends Readonly<Totals> {
   readonly keys: Readonly<Record<string, Readonly<Totals>>>
   readonly connections: { readonly open: number; readonly accepted: number }
-  /** Requests for the place that the fault `redirect` points to. */
+  /** Requests for the path that the fault `redirect` points to. */
   readonly redirectsFollowed: number
   readonly videosCreated: number
-  /** How late the event loop ran: what a peer's leaving can have waited until `abortSeenAt`. */
+  /** Lateness of the event loop: bounds the time from an abort to its `abortSeenAt`. */
   readonly loopDelayMs: { readonly p99: number; readonly max: number }
 }
 
-/** What can be done to a simulator from outside. */
+/** The operations of the control API. */
 export interface ControlTarget {
   readonly ledger: Ledger
   configureKey(credential: string, behaviour: Behaviour): void
@@ -33,7 +33,7 @@ export interface ControlAnswer {
 
 const KEYS = '/__sim/keys/'
 
-/** Answers a request below /__sim/: 400 with the reason for what it cannot read, 404 for what it does not know. */
+/** Answers a request below /__sim/: 400 with the reason for a bad request, 404 for an unknown path. */
 export function answerControl(target: ControlTarget, head: RequestHead, body: Buffer): ControlAnswer {
   try {
     const value = act(target, head, body)

@@ -5,7 +5,7 @@ const ID = /^[a-zA-Z0-9_.:-]{1,64}$/
 const NAME = /^[a-zA-Z0-9_-]{1,64}$/
 const DOCUMENT_NAME = /^(?:[A-Za-z0-9()[\]-]| (?! ))+$/
 
-/** Reads a body of Converse and holds it to the rules of the service. Throws BadRequest with its wording. */
+/** Reads a body of Converse and checks it by the rules of the service. Throws BadRequest with the service's wording. */
 export function readConversePrompt(
   body: JsonObject,
   { model, stream }: { readonly model: string; readonly stream: boolean },
@@ -57,7 +57,7 @@ function choiceOf(choice: unknown): ToolChoice {
   return { mode: 'any' in choice ? 'any' : 'auto' }
 }
 
-/** Turns must alternate, say something, and answer every call at once. */
+/** Checks that turns alternate, are not empty, and that each turn answers all calls of the turn before it. */
 class TurnChecker {
   usesTools = false
   #role = 'assistant'

@@ -1,11 +1,11 @@
 import type { Pieces } from './tokens.ts'
 
-/** The events of a stream, made when they are asked for. */
+/** The events of a stream, rendered on demand. */
 export interface Events {
   readonly count: number
-  /** With its field names and the blank line. */
+  /** The event with its field names and the blank line. */
   text(index: number): string
-  /** Completion tokens that leave with it. */
+  /** Completion tokens that the event carries. */
   tokens(index: number): number
 }
 
@@ -16,30 +16,30 @@ export interface StreamEvent {
 
 export interface EventListParts {
   readonly head: readonly StreamEvent[]
-  /** One event per piece and choice, the choices taking turns. */
+  /** One event for each piece and choice; the choices alternate. */
   readonly pieces: Pieces
-  /** What stands before and behind the text of a piece, per choice. */
+  /** The event text before a piece, for each choice. */
   readonly prefixes: readonly string[]
   readonly suffix: string
   readonly tail: readonly StreamEvent[]
-  /** Index in the tail of the event that tells the usage late; -1: none. */
+  /** Index in `tail` of the event that carries the usage; -1: none. */
   readonly usageAt: number
-  /** Events from the terminal one on. */
+  /** Number of events from the terminal event to the end. */
   readonly terminals: number
 }
 
-/** A whole, correct stream: a few ready events, many made from a template, a few ready ones. */
+/** A complete, correct stream: `head`, one event for each piece from a template, `tail`. */
 export class EventList implements Events {
   readonly count: number
-  /** Events before the one that tells the usage; `count` when none does. */
+  /** Number of events before the one with the usage; `count` when none has it. */
   readonly usageIndex: number
-  /** Events before the terminal one. */
+  /** Number of events before the terminal event. */
   readonly terminalIndex: number
   readonly #parts: EventListParts
   readonly #tailStart: number
   readonly #wrap: ((text: string) => string) | null
 
-  /** @param wrap what is made of each event's text before it is sent */
+  /** @param wrap maps the text of each event before it is sent */
   constructor(parts: EventListParts, wrap: ((text: string) => string) | null = null) {
     this.#parts = parts
     this.#wrap = wrap
@@ -49,7 +49,7 @@ export class EventList implements Events {
     this.terminalIndex = this.count - parts.terminals
   }
 
-  /** The same events behind another one. */
+  /** The same events, with one more event before them. */
   preceded(text: string): EventList {
     return new EventList({ ...this.#parts, head: [{ text, tokens: 0 }, ...this.#parts.head] }, this.#wrap)
   }
@@ -80,7 +80,7 @@ export class EventList implements Events {
   }
 }
 
-/** The first `before` events of a stream, then others, then perhaps the rest. */
+/** The first `before` events of a stream, then the inserted ones, then the rest or the end. */
 export class SplicedEvents implements Events {
   readonly count: number
   readonly #base: Events
@@ -106,7 +106,7 @@ export class SplicedEvents implements Events {
   }
 }
 
-/** Every event rewritten. */
+/** The events of a stream, each mapped. */
 export class MappedEvents implements Events {
   readonly count: number
   readonly #base: Events

@@ -5,7 +5,7 @@ import type { Ledger, OpenRequest, Outcome } from './ledger.ts'
 import type { Pacer, Resumable } from './pacer.ts'
 import type { RequestLogEntry } from './request-log.ts'
 
-/** Long enough for what was written to leave before the reset overtakes it. */
+/** Delay that lets written bytes leave before the reset. */
 const RESET_DELAY_MS = 10
 
 export interface ExchangeParts {
@@ -17,7 +17,7 @@ export interface ExchangeParts {
   readonly logEntry: RequestLogEntry
 }
 
-/** One request that is counted: what its answer writes, and how it ends. Ends once; later calls do nothing. */
+/** One counted request: counts the written answer and the outcome. Ends once; later calls do nothing. */
 export class Exchange implements Resumable {
   readonly connection: HttpConnection<Exchange>
   readonly head: RequestHead
@@ -26,7 +26,7 @@ export class Exchange implements Resumable {
   readonly record: OpenRequest
   readonly logEntry: RequestLogEntry
   behaviour: Behaviour = {}
-  /** Goes on when its time has come or the socket has drained. */
+  /** Writes the answer; resumed by the pacer, and when the socket has drained. */
   player: Resumable | null = null
   waitsForDrain = false
   #over = false
@@ -45,18 +45,18 @@ export class Exchange implements Resumable {
     return this.#over
   }
 
-  /** False: stop until the player is resumed. */
+  /** Returns false when the player must stop until it is resumed. */
   write(bytes: string | Buffer, events = 0): boolean {
     if (this.#over) return false
     const length = typeof bytes === 'string' ? Buffer.byteLength(bytes) : bytes.length
     this.ledger.wrote(this.record, length, events)
-    // Latin-1 is the same for ASCII and spares the transcoding.
+    // For ASCII, Latin-1 gives the same bytes without transcoding.
     if (this.connection.write(bytes, length === bytes.length ? 'latin1' : 'utf8')) return true
     this.waitsForDrain = true
     return false
   }
 
-  /** Counts the prompt as processed: the answer has begun. */
+  /** Counts the prompt tokens, when the answer begins. */
   producedPrompt(promptTokens: number, cachedTokens: number): void {
     if (!this.#over) this.ledger.produced(this.record, promptTokens, cachedTokens, 0)
   }
@@ -65,7 +65,7 @@ export class Exchange implements Resumable {
     if (!this.#over && tokens !== 0) this.ledger.produced(this.record, 0, 0, tokens)
   }
 
-  /** The answer is written. */
+  /** Ends the exchange after a written answer. */
   complete(outcome: Outcome, keepAlive: boolean): void {
     if (this.#over) return
     this.#end(outcome)
@@ -77,21 +77,21 @@ export class Exchange implements Resumable {
     this.connection.finish(keepAlive)
   }
 
-  /** Hangs up, after what was written has left. */
+  /** Closes the connection after the written bytes have left. */
   hangUp(): void {
     if (this.#over) return
     this.#end('fault')
     this.connection.end()
   }
 
-  /** Hangs up at once, whatever was written. */
+  /** Closes the connection at once; written bytes may be lost. */
   cut(): void {
     if (this.#over) return
     this.#end('fault')
     this.connection.destroy()
   }
 
-  /** Resets the connection; what was written arrives first. */
+  /** Resets the connection; written bytes arrive first. */
   reset(): void {
     if (this.#over) return
     if (this.record.bytesOut === 0) {

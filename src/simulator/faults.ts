@@ -15,34 +15,34 @@ const WIRE_FAULTS: Partial<Record<Fault, WireFault>> = {
   html: 'html',
 }
 
-/** What a fault that leaves nothing of the answer does instead; null for all others. */
+/** The action of a fault that replaces the whole answer; null for other faults. */
 export function wireFault(fault: Fault | undefined): WireFault | null {
   return fault === undefined ? null : (WIRE_FAULTS[fault] ?? null)
 }
 
-/** A buffered answer is not touched by these. */
+/** Faults that do not change a buffered answer. */
 const HARMLESS = new Set<Fault>(['no-terminal', 'double-terminal', 'early-terminal', 'bare-json', 'comments', 'crlf'])
 
-/** Whether a buffered answer is a good one all the same. */
+/** Whether the fault leaves a buffered answer correct. */
 export function sparesBody(fault: Fault): boolean {
   return HARMLESS.has(fault)
 }
 
-/** Whether a stream is told whole all the same: nothing but its dress is wrong. */
+/** Whether the fault leaves the content of a stream complete and changes only its framing. */
 export function sparesStream(fault: Fault): boolean {
   return fault === 'long-line' || (HARMLESS.has(fault) && fault !== 'early-terminal')
 }
 
 const RAW = new Set<Fault>(['split-utf8', 'byte-by-byte', 'slow-bytes'])
 
-/** Faults that change only how the bytes of a good answer are cut into writes. */
+/** Whether the fault changes only how the bytes of a correct answer are split into writes. */
 export function playsRaw(fault: Fault): boolean {
   return RAW.has(fault)
 }
 
 const COMMENT = ': OPENROUTER PROCESSING\n\n'
 
-/** The events of a stream as the fault leaves them; how the connection then ends is not decided here. */
+/** The events of a stream with the fault applied. `endingOf` in `reply.ts` decides how the connection ends. */
 export function faultedEvents(
   whole: EventList,
   wire: Wire,
@@ -50,7 +50,7 @@ export function faultedEvents(
   behaviour: Behaviour,
   context: ErrorContext,
 ): Events {
-  // A fault in mid-stream must leave something undone.
+  // A fault in mid-stream must omit at least one event.
   const after = Math.min(behaviour.after ?? DEFAULT_AFTER, whole.count - 1)
   switch (behaviour.fault) {
     case 'reset-after-headers':
@@ -85,7 +85,7 @@ export function faultedEvents(
   }
 }
 
-/** Half of the event, ended like a whole one. */
+/** Half of the event, with the blank line of a whole one. */
 function truncated(event: string): string {
   const start = event.indexOf('data: ') + 'data: '.length
   return `${event.slice(0, start + ((event.length - start) >> 1))}\n\n`

@@ -29,12 +29,12 @@ const ROWS: Readonly<Record<number, ErrorRow>> = {
 const OTHER_CLIENT_ERROR: ErrorRow = { status: 'FAILED_PRECONDITION', message: () => 'Precondition check failed.' }
 const OTHER_SERVER_ERROR: ErrorRow = { status: 'UNKNOWN', message: () => 'An unknown error has occurred.' }
 
-/** Tells in the body how long to wait. */
+/** The body carries the retry delay. */
 export function geminiErrorBody(status: number, context: ErrorContext): string {
   return JSON.stringify(errorOf(status, context), null, 2)
 }
 
-/** In one line, as an event has it. */
+/** The same body on one line, for an event. */
 export function geminiErrorLine(status: number, context: ErrorContext): string {
   return JSON.stringify(errorOf(status, context))
 }

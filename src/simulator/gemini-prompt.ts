@@ -19,13 +19,13 @@ const SCHEMA_KEYWORDS = new Set(
 )
 const SIGNED_MODEL = /^gemini-(?:[3-9]|\d\d)/
 
-/** Reads a body of generateContent or countTokens as strictly as the service does. Throws BadRequest in its words. */
+/** Reads a body of generateContent or countTokens as strictly as the service. Throws BadRequest with its wording. */
 export function readGeminiPrompt(
   given: JsonObject,
   route: { readonly model: string; readonly stream: boolean },
   query: string,
 ): Prompt {
-  // Without it the service streams an array, which nobody should ask for.
+  // Without `alt=sse` the service streams a JSON array; the gateway must never request that.
   if (route.stream && new URLSearchParams(query).get('alt') !== 'sse') {
     throw new BadRequest('simulator: a stream is asked for with alt=sse')
   }
@@ -64,7 +64,7 @@ class ContentReader {
   lastUserText = ''
   toolResult: string | null = null
   readonly #signed: boolean
-  /** Calls of the last turn that wait for their results. */
+  /** Number of calls of the last turn that have no result yet. */
   #waiting = 0
 
   constructor(signed: boolean) {
@@ -127,7 +127,7 @@ class ContentReader {
     this.toolResult = texts.length > 0 && result === null ? null : result
   }
 
-  /** @returns the first */
+  /** Counts the tokens of all texts. @returns the first text */
   #count(...texts: readonly unknown[]): string {
     for (const text of texts) if (typeof text === 'string') this.tokens += countTokens(text)
     return typeof texts[0] === 'string' ? texts[0] : ''
@@ -169,7 +169,7 @@ function toolsOf(tools: unknown): ToolDefinition[] {
   return found
 }
 
-/** One keyword that is not known fails the whole request. */
+/** Throws BadRequest for an unknown keyword: the service refuses the whole request. */
 function checkSchema(schema: unknown, place: string): void {
   if (!isRecord(schema)) return
   for (const name of Object.keys(schema)) {
@@ -184,7 +184,7 @@ function checkSchema(schema: unknown, place: string): void {
   for (const property of Object.values(properties)) checkSchema(property, `${place}.properties[0].value`)
 }
 
-/** With the names of types in small letters, as JSON Schema has them. */
+/** The schema with the names of types in lower case, as in JSON Schema. */
 function plainSchema(schema: unknown): unknown {
   if (Array.isArray(schema)) return schema.map(plainSchema)
   if (!isRecord(schema)) return schema

@@ -6,7 +6,7 @@ import { figure, type UsageFigures } from './usage-text.ts'
 import { SERVER_SENT_EVENTS } from './wire.ts'
 import type { ErrorContext, Wire, WireAnswer } from './wire.ts'
 
-/** A stream has no event of its own that ends it: the last one tells why. */
+/** Begins each event. A stream has no separate terminal event: its last event has the finish reason. */
 const PART = 'data: {"candidates":[{"content":{"parts":['
 
 export const gemini: Wire = {
@@ -61,7 +61,7 @@ function textPart(escaped: string): string {
   return `{"text":"${escaped}"}`
 }
 
-/** The first call of a step is signed; those of this service have no ids. */
+/** The first call of an answer has a signature. Calls of this service have no ids. */
 function callPart(answer: WireAnswer, call: PlannedCall, position: number): string {
   const signature = position === 0 ? `,"thoughtSignature":"${signatureOf(answer.id)}"` : ''
   return `{"functionCall":{"name":"${escapeJson(call.name)}","args":${argumentsOf(call)}}${signature}}`
@@ -71,7 +71,7 @@ function signatureOf(id: string): string {
   return Buffer.from(`signature of ${id}`).toString('base64')
 }
 
-/** Arguments are an object even when the limit cut their text. */
+/** Arguments are an object, even when `maxOutputTokens` cut their text. */
 function argumentsOf(call: PlannedCall): string {
   const text = call.argumentPieces.join('')
   try {
@@ -82,7 +82,7 @@ function argumentsOf(call: PlannedCall): string {
   }
 }
 
-/** Calls have no finish reason of their own. */
+/** An answer with calls has the finish reason `STOP` too. */
 function finishReason(answer: WireAnswer): string {
   return answer.answer.finish === 'length' ? 'MAX_TOKENS' : 'STOP'
 }

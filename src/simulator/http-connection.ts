@@ -4,30 +4,30 @@ import { parseHead, type RequestHead } from './http-head.ts'
 
 export const MAX_BODY_BYTES = 64 * 1024 * 1024
 const MAX_HEAD_BYTES = 64 * 1024
-/** Bytes of later requests kept while one is being answered; past it reading stops, and with it seeing the peer leave. */
+/** Bytes of later requests kept while one is answered. Past it reading stops, and a close of the peer is not seen. */
 const MAX_WAITING_BYTES = 1024 * 1024
 const HEAD_END = Buffer.from('\r\n\r\n')
 const EMPTY = Buffer.alloc(0)
 
-/** Who answers the requests of a connection, one at a time. */
+/** Answers the requests of a connection, one at a time. */
 export interface RequestHandler<Context> {
-  /** The head is complete, the body may not be. */
+  /** The head is complete; the body may be incomplete. */
   onHead(connection: HttpConnection<Context>, head: RequestHead): void
   onRequest(connection: HttpConnection<Context>, head: RequestHead, body: Buffer): void
   /** The peer closed or reset while a request was being read or answered. */
   onPeerClosed(connection: HttpConnection<Context>): void
-  /** The socket has taken all that was written. */
+  /** The socket has sent all written bytes. */
   onDrain(connection: HttpConnection<Context>): void
-  /** The socket is gone, whoever closed it. */
+  /** The socket is closed, by either side. */
   onClose(connection: HttpConnection<Context>): void
 }
 
-/** The server's side of one HTTP/1.1 connection. Every byte of an answer is the handler's: nothing is added. */
+/** The server's side of one HTTP/1.1 connection. The handler writes every byte of an answer; this class adds none. */
 export class HttpConnection<Context> {
   readonly socket: Socket
-  /** Whatever the handler keeps with the request at hand. */
+  /** The handler's state for the current request. */
   context: Context | null = null
-  /** Reset the connection when the next request comes. */
+  /** The connection is reset when the next request comes. */
   resetsNext = false
   readonly #handler: RequestHandler<Context>
   #waiting: Buffer | null = null
@@ -57,13 +57,13 @@ export class HttpConnection<Context> {
     return this.#over
   }
 
-  /** False: wait for `onDrain` before the next write. */
+  /** Returns false when the caller must wait for `onDrain` before the next write. */
   write(bytes: string | Buffer, encoding: 'latin1' | 'utf8' = 'utf8'): boolean {
     if (this.#over) return true
     return this.socket.write(bytes, encoding)
   }
 
-  /** The answer is complete: goes on with the next request, or hangs up when one of both sides wished so. */
+  /** Ends the answer. Reads the next request, or closes the connection when either side does not keep it alive. */
   finish(keepAlive: boolean): void {
     if (this.#over) return
     const wished = this.#head?.keepAlive !== false && keepAlive
@@ -78,14 +78,14 @@ export class HttpConnection<Context> {
     if (!this.#reading && this.#waiting !== null) this.#read(EMPTY)
   }
 
-  /** Hangs up after what was written has left. */
+  /** Closes the connection after the written bytes have left. */
   end(): void {
     this.#over = true
     this.socket.end()
     this.socket.destroySoon()
   }
 
-  /** Hangs up now. */
+  /** Closes the connection now. */
   destroy(): void {
     this.#over = true
     this.socket.destroy()
@@ -128,7 +128,7 @@ export class HttpConnection<Context> {
     this.#reading = false
   }
 
-  /** Gives back how many bytes it took; 0 when the head is not complete, or the connection is over. */
+  /** Returns the number of bytes read; 0 when the head is incomplete, or the connection is over. */
   #readHead(bytes: Buffer): number {
     let start = 0
     while (bytes[start] === 13 || bytes[start] === 10) start++

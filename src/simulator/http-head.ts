@@ -4,9 +4,9 @@ export interface RequestHead {
   readonly method: string
   readonly path: string
   readonly query: string
-  /** Names in lower case, repeated ones joined by ", ". */
+  /** Names are in lower case; repeated headers are joined by ", ". */
   readonly headers: Readonly<Record<string, string | undefined>>
-  /** Below 1.1 there are no chunks. */
+  /** HTTP/1.0 has no chunked encoding. */
   readonly isHttp11: boolean
   /** The connection stays open after the answer. */
   readonly keepAlive: boolean
@@ -14,7 +14,7 @@ export interface RequestHead {
   readonly contentLength: number
 }
 
-/** The request line and headers, without the blank line. Null: not HTTP, or framing that cannot be trusted. */
+/** Parses the request line and headers, without the blank line. Null when it is not HTTP or the framing is ambiguous. */
 export function parseHead(text: string): RequestHead | null {
   const lineEnd = text.indexOf('\r\n')
   const line = lineEnd === -1 ? text : text.slice(0, lineEnd)

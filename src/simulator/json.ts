@@ -4,7 +4,7 @@ export function isRecord(value: unknown): value is JsonObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
-/** The text as it stands between the quotes of a JSON string. */
+/** The text as it is written between the quotes of a JSON string. */
 export function escapeJson(text: string): string {
   return JSON.stringify(text).slice(1, -1)
 }

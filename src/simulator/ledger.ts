@@ -2,18 +2,18 @@ export type Outcome = 'ok' | 'aborted' | 'fault'
 
 /** One finished request. Times are Unix milliseconds. */
 export interface RequestRecord {
-  /** Position in the order of arrival, from 1; goes on through resets. */
+  /** Position in the order of arrival, from 1; a reset does not restart it. */
   readonly n: number
   readonly credential: string
   readonly path: string
   readonly model: string | null
   readonly user: string | null
   readonly startedAt: number
-  /** Of the first byte of the answer; null when there was none. */
+  /** Time of the first byte of the answer; null when there was none. */
   readonly firstByteAt: number | null
   readonly endedAt: number
   readonly outcome: Outcome
-  /** The fault that was played, whatever the outcome. */
+  /** The fault that was applied, whatever the outcome. */
   readonly fault: string | null
   /** 0 when no head was sent. */
   readonly status: number
@@ -22,20 +22,20 @@ export interface RequestRecord {
   readonly cachedTokens: number
   readonly bytesOut: number
   readonly events: number
-  /** When the peer was seen to be gone; null unless aborted. */
+  /** When the simulator saw that the peer had left; null unless aborted. */
   readonly abortSeenAt: number | null
 }
 
 export interface Totals {
   started: number
-  /** Ended by us: ok and faults. */
+  /** Ended by the simulator: `ok` and `faults`. */
   finished: number
   ok: number
   faults: number
   aborted: number
   inFlight: number
   maxInFlight: number
-  /** Produced, which means written to the socket, whatever the usage on the wire said. */
+  /** Tokens written to the socket, whatever usage the answer reported. */
   promptTokens: number
   completionTokens: number
   cachedTokens: number
@@ -43,7 +43,7 @@ export interface Totals {
   eventsWritten: number
 }
 
-/** A request in flight: a record that is still being written. */
+/** The record of a request in flight. */
 export type OpenRequest = { -readonly [Member in keyof RequestRecord]: RequestRecord[Member] } & {
   readonly epoch: number
   readonly account: Totals
@@ -51,10 +51,10 @@ export type OpenRequest = { -readonly [Member in keyof RequestRecord]: RequestRe
 
 const MAX_RECORDS = 200_000
 const MAX_CREDENTIALS = 10_000
-/** Takes the counts of all credentials past the bound. */
+/** Has the counts of all credentials beyond `MAX_CREDENTIALS`. */
 export const OTHER_CREDENTIALS = '(other)'
 
-/** Counts what the simulator really produced. Bounded in memory, whatever is sent at it. */
+/** Counts what the simulator really produced. Its memory is bounded for any input. */
 export class Ledger {
   readonly #maxRecords: number
   #ring: OpenRequest[] = []
@@ -134,7 +134,7 @@ export class Ledger {
     return { ...this.#total }
   }
 
-  /** The counts of one credential; all zero when it never came. */
+  /** The counts of one credential; all zero for an unknown one. */
   of(credential: string): Readonly<Totals> {
     return { ...(this.#accounts.get(credential) ?? emptyTotals()) }
   }
@@ -143,14 +143,14 @@ export class Ledger {
     return [...this.#accounts.keys()]
   }
 
-  /** Finished requests in the order of their end, of those with `n` greater than `since`. */
+  /** Finished requests with `n` greater than `since`, in the order of their end. */
   records(since = 0): RequestRecord[] {
     const ordered = [...this.#ring.slice(this.#oldest), ...this.#ring.slice(0, this.#oldest)]
     const wanted = since === 0 ? ordered : ordered.filter((record) => record.n > since)
     return wanted.map(({ epoch: _epoch, account: _account, ...record }) => record)
   }
 
-  /** Forgets everything but what is in flight, which is never recorded then: its ends only lower the gauge. */
+  /** Clears all counts and records. Requests in flight stay in `inFlight` until they end, and are not recorded. */
   reset(): void {
     this.#epoch++
     this.#ring = []

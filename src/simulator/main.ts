@@ -2,8 +2,8 @@ import { parseBehaviour } from './behaviour.ts'
 import { startSimulator } from './simulator.ts'
 
 /**
- * The simulator as a program. Reads SIMULATOR_PORT (0: any free one), SIMULATOR_HOST and SIMULATOR_DEFAULTS (a behaviour
- * as JSON); says `{"port":N}` on stdout and over IPC when ready; ends on SIGTERM, SIGINT or when its parent is gone.
+ * Runs the simulator as a program. Reads SIMULATOR_PORT (0: any free port), SIMULATOR_HOST and SIMULATOR_DEFAULTS (a behaviour
+ * as JSON). Prints `{"port":N}` on stdout and sends it over IPC when ready. Ends on SIGTERM, on SIGINT, or with its parent.
  */
 async function main(): Promise<void> {
   const {
@@ -22,7 +22,7 @@ async function main(): Promise<void> {
   process.once('SIGTERM', stop)
   process.once('SIGINT', stop)
   process.once('disconnect', stop)
-  // The parent may have gone before anyone listened.
+  // The parent may have ended before the listener was added.
   if (process.send !== undefined && !process.connected) stop()
   process.stdout.write(`${JSON.stringify({ port: simulator.port })}\n`)
   process.send?.({ type: 'ready', port: simulator.port })

@@ -1,7 +1,7 @@
 const MODELS = ['gpt-4o', 'gpt-4o-mini', 'claude-sonnet-4-5', 'claude-haiku-4-5', 'simulator']
 const CREATED = 1_767_225_600
 
-/** The answer to GET models in one of the two shapes. */
+/** The answer to GET models in OpenAI's or Anthropic's form. */
 export function modelsBody(ids: readonly string[] = MODELS, anthropic: boolean): string {
   if (!anthropic) return JSON.stringify({ object: 'list', data: ids.map(openaiModel) })
   return JSON.stringify({

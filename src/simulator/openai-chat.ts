@@ -120,7 +120,7 @@ function chunkOpening(answer: WireAnswer): string {
   return `data: {"id":"chatcmpl-${answer.id}","object":"chat.completion.chunk","created":${answer.created},"model":"${escapeJson(answer.model)}","service_tier":"default","system_fingerprint":"${FINGERPRINT}",`
 }
 
-/** A call under a named `tool_choice` reports `stop`, as in most recordings. */
+/** A call that a named `tool_choice` forces has the finish reason `stop`, as in most recordings. */
 function finishReason(answer: WireAnswer): string {
   if (answer.answer.finish !== 'call') return answer.answer.finish
   return answer.namedTool ? 'stop' : 'tool_calls'

@@ -66,12 +66,12 @@ export function openaiErrorBody(status: number, context: ErrorContext): string {
   return JSON.stringify(errorOf(status, context), null, 2)
 }
 
-/** The same on one line, for a stream. */
+/** The same body on one line, for a stream. */
 export function openaiErrorLine(status: number, context: ErrorContext): string {
   return JSON.stringify(errorOf(status, context))
 }
 
-/** 429 carries `retry-after` and the exhausted limits; other errors `retry-after` only when told to. */
+/** 429 carries `retry-after` and the exhausted limits. Other errors carry `retry-after` only when `context` has it. */
 export function openaiErrorHeaders(status: number, context: ErrorContext): string {
   const { retryAfter } = context
   if (status !== 429) return retryAfter === undefined || retryAfter === null ? '' : retryLines(retryAfter)

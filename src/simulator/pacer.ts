@@ -1,4 +1,4 @@
-/** Something that goes on when its time has come. It checks by itself whether it is still wanted. */
+/** A task that continues at a given time. It checks itself whether it is still needed. */
 export interface Resumable {
   resume(): void
 }
@@ -11,8 +11,8 @@ interface Entry {
 }
 
 /**
- * All waiting of the simulator in one place: a wheel of one-millisecond slots behind a single timer, and a queue for
- * the next turn of the event loop. Costs one array entry per wait, however many streams are paced.
+ * Schedules all waits of the simulator: a timer wheel of one-millisecond slots behind a single timer, and a queue for
+ * the next turn of the event loop. A wait costs one array entry, however many streams are paced.
  */
 export class Pacer {
   readonly #slots: Entry[][] = Array.from({ length: SLOTS }, () => [])
@@ -67,7 +67,7 @@ export class Pacer {
   #onTimer(): void {
     this.#timer = null
     const now = Math.floor(this.now())
-    // After a stall of more than a full turn of the wheel every slot is visited once, not once per tick missed.
+    // After a stall of more than one revolution of the wheel, every slot is visited once, not once for each missed tick.
     const from = Math.max(this.#tick + 1, now - SLOTS + 1)
     this.#tick = now
     for (let tick = from; tick <= now && !this.#closed; tick++) this.#empty(tick % SLOTS, now)

@@ -5,11 +5,11 @@ import { BadRequest } from './prompt.ts'
 import { countTokens } from './tokens.ts'
 import { figure } from './usage-text.ts'
 
-/** A request whose answer comes whole and says nothing: vectors, a ranking, pictures, a job. */
+/** A request that is not a conversation, with a buffered answer: embeddings, a ranking, pictures, a video job. */
 export interface PlainRequest {
   readonly model: string
   readonly user: string | null
-  /** Where steering may stand. */
+  /** The text that may hold `[[sim …]]`. */
   readonly text: string
   readonly promptTokens: number
   readonly body: JsonObject
@@ -20,9 +20,9 @@ export interface PlainAnswer {
   readonly contentType: string
   /** 200 by default. */
   readonly status?: number
-  /** More lines of the head, each with its line end. */
+  /** Further header lines, each with its line end. */
   readonly headers?: string
-  /** Booked. */
+  /** Tokens that the ledger counts. */
   readonly promptTokens: number
   readonly completionTokens: number
 }
@@ -50,7 +50,7 @@ export function readPlainRequest(textsOf: (body: JsonObject) => readonly string[
   }
 }
 
-/** Same texts, same vectors, whatever the day. */
+/** The same text has the same vector in every run. */
 export function embeddingsAnswer(request: PlainRequest, behaviour: Behaviour): PlainAnswer {
   const { body, model, promptTokens } = request
   const asBase64 = (behaviour.vectors ?? body['encoding_format']) === 'base64'
@@ -64,7 +64,7 @@ export function embeddingsAnswer(request: PlainRequest, behaviour: Behaviour): P
   return jsonAnswer(withUsage(text, behaviour, promptTokens), promptTokens)
 }
 
-/** The more words of the query a document has, the higher its score. */
+/** The score of a document is the number of its words that are in the query, divided by the number of words of the query. */
 export function rerankAnswer(request: PlainRequest, behaviour: Behaviour): PlainAnswer {
   const { body, model, promptTokens } = request
   const query = words(String(body['query']))
@@ -79,7 +79,7 @@ export function rerankAnswer(request: PlainRequest, behaviour: Behaviour): Plain
   return jsonAnswer(withUsage(JSON.stringify(answer), behaviour, promptTokens), promptTokens)
 }
 
-/** Bytes, as the newer models send them, unless the request wants a URL. */
+/** Sends base64 bytes, as the newer models do, unless the request asks for a URL. */
 export function imagesAnswer(request: PlainRequest, behaviour: Behaviour, id: string): PlainAnswer {
   const { body, promptTokens } = request
   const count = typeof body['n'] === 'number' ? body['n'] : 1
@@ -107,7 +107,7 @@ function withUsage(text: string, { usage = 'normal' }: Behaviour, promptTokens: 
   return `${text.slice(0, -1)},"usage":{"prompt_tokens":${tokens},"total_tokens":${tokens}}}`
 }
 
-/** Texts of a field that must hold a text. */
+/** Reads a field that must hold a text. */
 export function textOf(name: string): (body: JsonObject) => string[] {
   return (body) => {
     const text = body[name]
@@ -132,7 +132,7 @@ export function textsOfRanking(body: JsonObject): string[] {
   return [...query, ...documents.map(documentText)]
 }
 
-/** A text, one array of tokens, or an array of either. */
+/** The inputs of a field that holds a text, an array of tokens, or an array of either. */
 function inputsOf(input: unknown): unknown[] {
   return Array.isArray(input) && typeof input[0] !== 'number' ? (input as unknown[]) : [input]
 }
@@ -152,7 +152,7 @@ function words(text: string): string[] {
   return text.toLowerCase().match(/\w+/g) ?? []
 }
 
-/** Of unit length. */
+/** A vector of unit length. */
 function vectorOf(text: string, dimensions: number): Float32Array {
   const vector = new Float32Array(dimensions)
   for (let i = 0; i < dimensions; i++) {

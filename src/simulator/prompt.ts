@@ -8,7 +8,7 @@ export interface ToolDefinition {
   readonly schema: unknown
 }
 
-/** What the simulator needs to know of a request, whatever its dialect. */
+/** A conversation request, independent of its dialect. */
 export interface Prompt {
   readonly model: string
   readonly stream: boolean
@@ -19,9 +19,9 @@ export interface Prompt {
   /** `user` or `metadata.user_id`. */
   readonly user: string | null
   readonly lastUserText: string
-  /** The turn of a tool loop that the user's text scripts with `turns`; null: it scripts none. */
+  /** The current turn of a tool loop that a text of the user scripts with `turns`; null: no text does. */
   readonly scripted: ScriptedTurn | null
-  /** The text of the tool's answer when the conversation ends with one. */
+  /** The text of the tool result, when the conversation ends with one. */
   readonly toolResult: string | null
   /** Tokens of the text of all messages, the system prompt, tool calls and tool results included; at least 1. */
   readonly promptTokens: number
@@ -31,13 +31,13 @@ export interface Prompt {
 
 export interface ScriptedTurn {
   readonly text: string
-  /** Answers since that text. */
+  /** Number of the model's answers since that text. */
   readonly turn: number
 }
 
 export type ToolChoice = { readonly mode: 'none' | 'auto' | 'any' } | { readonly mode: 'named'; readonly name: string }
 
-/** The provider would refuse this request, mostly with a 400. */
+/** A request that the provider would refuse, mostly with 400. */
 export class BadRequest extends Error {
   readonly param: string | null
   readonly code: string | null
@@ -97,7 +97,7 @@ export function readChatPrompt(body: JsonObject): Prompt {
   }
 }
 
-/** Reads a body of POST messages, or of messages/count_tokens where `max_tokens` may be absent. Throws BadRequest. */
+/** Reads a body of POST messages, or of messages/count_tokens, where `max_tokens` may be absent. Throws BadRequest. */
 export function readMessagesPrompt(body: JsonObject, needsMaxTokens: boolean): Prompt {
   if (typeof body['model'] !== 'string' || body['model'] === '') throw new BadRequest('model: Field required')
   const messages = body['messages']
@@ -135,7 +135,7 @@ export function readMessagesPrompt(body: JsonObject, needsMaxTokens: boolean): P
 
 const MESSAGES_ROLES = new Set(['user', 'assistant', 'system'])
 
-/** Counts and remembers what messages say. */
+/** Counts the tokens of messages, and keeps the last text of the user and the last tool result. */
 export class MessageReader {
   tokens = 0
   lastUserText = ''
@@ -162,7 +162,7 @@ export class MessageReader {
     }
   }
 
-  /** Counts all of the content; gives back its plain text. */
+  /** Counts the tokens of all of the content. Returns its plain text. */
   #textOf(content: unknown): string {
     if (typeof content === 'string') return this.#count(content)
     if (!Array.isArray(content)) return ''

@@ -5,16 +5,16 @@ import type { Ending } from './stream-player.ts'
 
 export interface RawPlan {
   readonly bytes: Buffer
-  /** Where the pieces end, rising, the last at the length of `bytes`. */
+  /** Offsets of the ends of the pieces, ascending; the last is the length of `bytes`. */
   readonly ends: readonly number[]
-  /** Between two pieces; 0 means the next turn of the event loop. */
+  /** Pause between two pieces; 0: the next turn of the event loop. */
   readonly intervalMs: number
   readonly ending: Ending
   readonly outcome: Outcome
   readonly keepAlive: boolean
   readonly promptTokens: number
   readonly cachedTokens: number
-  /** Places in `bytes` at which another so many completion tokens have left. */
+  /** Offsets in `bytes` at which further completion tokens have been sent. */
   readonly marks: readonly TokenMark[]
 }
 
@@ -24,7 +24,7 @@ export interface TokenMark {
   readonly events: number
 }
 
-/** Writes bytes in given pieces, each as a socket write in a turn of its own. */
+/** Writes bytes in given pieces: one socket write for each, in separate turns of the event loop. */
 export class RawPlayer implements Resumable {
   readonly #exchange: Exchange
   readonly #plan: RawPlan
@@ -73,7 +73,7 @@ export function everyByte(length: number, from = 0): number[] {
   return ends
 }
 
-/** Ends of pieces between which a character of several bytes is torn, and only there. */
+/** Ends of pieces that split the bytes inside each multi-byte character, and nowhere else. */
 export function tornCharacters(bytes: Buffer): number[] {
   const ends: number[] = []
   for (let i = 1; i < bytes.length; i++) {
@@ -84,7 +84,7 @@ export function tornCharacters(bytes: Buffer): number[] {
   return ends
 }
 
-/** Ends of pieces of 1 to 64 bytes, the same for the same seed. */
+/** Ends of pieces of 1 to 64 bytes; the seed determines them. */
 export function seededPieces(length: number, seed: number): number[] {
   const ends: number[] = []
   let state = seed >>> 0

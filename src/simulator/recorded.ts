@@ -8,11 +8,11 @@ export interface RecordedAnswer {
   readonly status: number
   readonly headers: Readonly<Record<string, string>>
   readonly body: Buffer
-  /** Offsets in the body at which it is cut into writes; `bytes`: everywhere; a number: a seed for random places. */
+  /** Offsets at which the body is split into writes; `bytes`: after every byte; a number: the seed of random offsets. */
   readonly splits: readonly number[] | 'bytes' | number | null
 }
 
-/** The answer as bytes, and where the pieces end that are written in turns of their own. */
+/** The answer as bytes, and the ends of the pieces that are written separately. */
 export interface RenderedAnswer {
   readonly bytes: Buffer
   readonly ends: readonly number[]
@@ -33,7 +33,7 @@ export function parseRecorded(value: unknown): RecordedAnswer {
   return { id, status, headers: texts, body: Buffer.from(body, 'base64'), splits }
 }
 
-/** A stream without a length goes out in chunks, one per piece; everything else with its length. */
+/** A stream without a length is sent as chunks, one for each piece; any other answer is sent with its length. */
 export function renderRecorded(answer: RecordedAnswer): RenderedAnswer {
   const { body } = answer
   const names = new Map(Object.entries(answer.headers).map(([name, value]) => [name.toLowerCase(), value]))

@@ -12,18 +12,18 @@ import type { Resumable } from './pacer.ts'
 import { StreamPlayer, type Ending } from './stream-player.ts'
 import type { ErrorContext, Wire, WireAnswer } from './wire.ts'
 
-/** What is to be answered. */
+/** A request that has been read, with everything that its answer needs. */
 export interface ReplySubject {
   readonly wire: Wire
   /** Unique part of the ids of the answer. */
   readonly id: string
-  /** Null: `plain` is the answer. */
+  /** Null when `plain` is the answer. */
   readonly prompt: Prompt | null
   readonly plain: PlainAnswer
   readonly recorded: RecordedAnswer | null
-  /** Where `redirect` points to. */
+  /** The target of the fault `redirect`. */
   readonly redirectTo: string
-  /** An error that the request deserves, whatever the behaviour. */
+  /** The error for a request that the provider would refuse, whatever the behaviour. */
   readonly refusal: Refusal | null
 }
 
@@ -39,7 +39,7 @@ const HTML =
   '<html>\r\n<head><title>502 Bad Gateway</title></head>\r\n<body>\r\n<center><h1>502 Bad Gateway</h1></center>\r\n' +
   '<hr><center>nginx</center>\r\n</body>\r\n</html>\r\n'
 
-/** The answer to one request: waits as long as the behaviour says, then writes what it says. */
+/** Answers one request: waits for the delay of the behaviour, then writes the answer of the behaviour. */
 export class Reply implements Resumable {
   readonly #exchange: Exchange
   readonly #subject: ReplySubject
@@ -116,7 +116,7 @@ export class Reply implements Resumable {
     }
   }
 
-  /** Faults that leave nothing of an answer. */
+  /** Applies a fault that replaces the whole answer. Returns false when the behaviour has none. */
   #playWireFault(): boolean {
     const exchange = this.#exchange
     switch (wireFault(this.#behaviour.fault)) {
@@ -165,7 +165,7 @@ export class Reply implements Resumable {
     }
   }
 
-  /** A whole answer that is no success. */
+  /** Sends a complete answer that is not a success. */
   #send(status: number, contentType: string, lines: string, body: string): void {
     const head = this.#head(status, contentType, Buffer.byteLength(body), lines)
     this.#exchange.write(this.#exchange.head.method === 'HEAD' ? head : head + body)
@@ -257,7 +257,7 @@ export class Reply implements Resumable {
     player.resume()
   }
 
-  /** A stream as one block of bytes, for faults below the level of events. */
+  /** Writes a stream as one block of bytes, for faults below the level of events. */
   #streamRaw(answer: WireAnswer, events: Events): void {
     const { fault } = this.#behaviour
     const { encoding, streamType } = this.#subject.wire
@@ -274,7 +274,7 @@ export class Reply implements Resumable {
       marks.push({ end: length, tokens: events.tokens(i), events: 1 })
     }
     if (chunked) parts.push(Buffer.from('0\r\n\r\n'))
-    // What the usage says beyond the tokens counted leaves with the last event.
+    // The last event counts the tokens that the usage reports beyond those of the events.
     const counted = marks.reduce((sum, mark) => sum + mark.tokens, 0)
     const last = chunked ? marks.pop() : undefined
     if (last !== undefined) marks.push({ ...last, tokens: last.tokens + answer.usage.completionTokens - counted })

@@ -20,13 +20,13 @@ export interface RequestLogEntry {
   /** The first 64 KiB. */
   body: Buffer
   bodyBytes: number
-  /** Of a body that was not kept whole; else it is made when asked for. */
+  /** SHA-256 of a body that was not kept whole; null: `list` computes it. */
   bodyDigest: string | null
 }
 
 /** An entry as the control API shows it. */
 export interface LoggedRequest extends Omit<RequestLogEntry, 'body' | 'bodyDigest'> {
-  /** The first 64 KiB, decoded leniently. */
+  /** The first 64 KiB, decoded as UTF-8 with replacement characters. */
   readonly body: string
   readonly bodySha256: string
 }
@@ -46,13 +46,13 @@ export class RequestLog {
     entry.bodyAt = Date.now()
     entry.bodyBytes = body.length
     if (body.length > MAX_BODY_BYTES) entry.bodyDigest = sha256(body)
-    // A copy of the start, for a view would keep all of a large body alive.
+    // The start is copied: a view would keep the whole of a large body in memory.
     entry.body = body.length > MAX_BODY_BYTES ? Buffer.from(body.subarray(0, MAX_BODY_BYTES)) : body
     this.#keptBytes += entry.body.length
     this.#trim()
   }
 
-  /** In the order of arrival, those with `n` greater than `since`. */
+  /** The requests with `n` greater than `since`, in the order of arrival. */
   list(since: number): LoggedRequest[] {
     const found: LoggedRequest[] = []
     for (let i = this.#first; i < this.#entries.length; i++) {
@@ -78,7 +78,7 @@ export class RequestLog {
       this.#keptBytes -= this.#entries[this.#first]?.body.length ?? 0
       this.#first++
     }
-    // Dropping from the front of an array moves the rest: done once per thousand.
+    // Removing from the front of an array moves the rest: this happens once for each thousand entries.
     if (this.#first < MAX_ENTRIES) return
     this.#entries = this.#entries.slice(this.#first)
     this.#first = 0

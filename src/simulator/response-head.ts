@@ -3,12 +3,12 @@ import { STATUS_CODES } from 'node:http'
 export interface HeadParts {
   readonly status: number
   readonly contentType: string
-  /** How the end of the body is told: its length in bytes, chunks, or the end of the connection. */
+  /** What marks the end of the body: its length in bytes, a last chunk, or the end of the connection. */
   readonly framing: number | 'chunked' | 'close'
   readonly keepAlive: boolean
   /** Further header lines, each with its line end. */
   readonly lines: string
-  /** Replace lines of the same name, or join. */
+  /** Headers that are added, or replace lines of the same name. */
   readonly overrides: Readonly<Record<string, string>> | undefined
 }
 
@@ -27,7 +27,7 @@ export function statusLine(status: number): string {
   return `HTTP/1.1 ${status} ${STATUS_CODES[status] ?? 'Unknown'}\r\n`
 }
 
-/** Header lines with others in the place of those that have the same name. */
+/** The header lines with `headers` added; a header replaces the lines of its name. */
 export function withHeaders(lines: string, headers: Readonly<Record<string, string>>): string {
   const entries = Object.entries(headers)
   const replaced = new Set(entries.map(([name]) => name.toLowerCase()))
@@ -35,7 +35,7 @@ export function withHeaders(lines: string, headers: Readonly<Record<string, stri
   return [...kept, ...entries.map(([name, value]) => `${name}: ${value}`)].map((line) => `${line}\r\n`).join('')
 }
 
-/** `base` without the lines that `later` names again, then `later`. */
+/** The lines of `base` whose names are not in `later`, then `later`. */
 export function overlay(base: string, later: string): string {
   if (later === '') return base
   const again = new Set(later.split('\r\n').map(nameOf))

@@ -32,7 +32,7 @@ const PROBE: Route = { kind: 'probe' }
 const UNKNOWN: Route = { kind: 'unknown' }
 const CONTROL: Route = { kind: 'control' }
 
-/** Which endpoint a request means; any prefix of the path is accepted. */
+/** The endpoint of a request; any prefix of the path is accepted. */
 export function routeOf(head: RequestHead): Route {
   const { method, path } = head
   if (path.startsWith('/__sim/')) return CONTROL
@@ -81,7 +81,7 @@ function geminiRoute(path: string): Route | null {
   return { kind, model: decode(model), stream: operation === 'streamGenerateContent' }
 }
 
-/** The upstream key that a request carries (of a signed one its id), '' when none; what the dialect prefers comes first. */
+/** The upstream key of a request (the key id of a signed one), '' when it has none. The header that the dialect prefers wins. */
 export function credentialOf({ headers }: RequestHead, route: Route): string {
   const authorization = headers['authorization']
   const signer =

@@ -2,7 +2,7 @@ import { isRecord, type JsonObject } from './json.ts'
 
 const MAX_DEPTH = 8
 
-/** A plausible value for a JSON Schema: its const, default, first example or enum value, else one made by type. */
+/** A plausible value for a JSON Schema: its const, default, first example or first enum value, else a value of its type. */
 export function exampleOf(schema: unknown): unknown {
   const made = make(schema, isRecord(schema) ? schema : {}, 0)
   return isRecord(made) ? made : {}

@@ -18,7 +18,7 @@ import { readSubject } from './subject.ts'
 import { VideoJobs } from './video-jobs.ts'
 
 export interface SimulatorOptions {
-  /** 0, the default: any free one. */
+  /** 0, the default: any free port. */
   readonly port?: number
   readonly host?: string
   readonly defaults?: Partial<Behaviour>
@@ -26,28 +26,28 @@ export interface SimulatorOptions {
 
 export interface Simulator {
   readonly port: number
-  /** `http://127.0.0.1:<port>`; provider paths hang below it with or without `/v1`. */
+  /** `http://127.0.0.1:<port>`; provider paths are below it, with or without `/v1`. */
   readonly origin: string
   readonly ledger: Ledger
-  /** Replaces the behaviour of a credential and starts its turns (`failTimes`, `flap`) anew. */
+  /** Replaces the behaviour of a credential and restarts its turns (`failTimes`, `flap`). */
   configureKey(credential: string, behaviour: Partial<Behaviour>): void
   setDefaults(behaviour: Partial<Behaviour>): void
-  /** Queues behaviours, one for each of the next requests. */
+  /** Queues behaviours; each of the next requests takes one. */
   script(behaviours: readonly Partial<Behaviour>[]): void
   record(answer: RecordedAnswer): void
   /** The last thousand requests as they arrived, those with `n` greater than `since`. */
   requests(since?: number): LoggedRequest[]
   stats(): SimulatorStats
-  /** Back to the options it was started with: no counts, no keys, no script, no recorded answers. */
+  /** Restores the state of the start: the options stay; counts, keys, script and recorded answers are cleared. */
   reset(): void
-  /** Cuts all connections and frees the port. */
+  /** Closes all connections and frees the port. */
   close(): Promise<void>
 }
 
 const WRITE_BUFFER_BYTES = 64 * 1024
 const LOOP_DELAY_RESOLUTION_MS = 10
 
-/** Starts an upstream on a port of its own. Rejects when the port cannot be had, or on a bad behaviour. */
+/** Starts a simulator. Rejects when it cannot listen on the port, or when `defaults` is no behaviour. */
 export async function startSimulator(options: SimulatorOptions = {}): Promise<Simulator> {
   const host = options.host ?? '127.0.0.1'
   const running = new RunningSimulator(parseBehaviour(options.defaults ?? {}))
@@ -172,7 +172,7 @@ class RunningSimulator implements Simulator, ControlTarget, RequestHandler<Excha
     this.#log.add(logEntry)
     const exchange = new Exchange({ connection, head, ledger: this.ledger, pacer: this.#pacer, record, logEntry })
     connection.context = exchange
-    // The one fault that does not wait for the body: where it is known by now, the upload is cut off.
+    // `accept-close` is the only fault that does not wait for the body. When it is known now, it cuts the upload.
     if (!this.#behaviours.cutsAtHead(credential)) return
     exchange.behaviour = this.#behaviours.take(credential, null)
     record.fault = 'accept-close'
@@ -211,7 +211,7 @@ class RunningSimulator implements Simulator, ControlTarget, RequestHandler<Excha
     const exchange = connection.context
     if (exchange === null || !exchange.waitsForDrain) return
     exchange.waitsForDrain = false
-    // Not at once: a peer that reads as fast as we write would keep the event loop from everything else.
+    // The next turn, not now: a peer that reads as fast as the simulator writes would block the event loop.
     this.#pacer.nextTurn(exchange)
   }
 
@@ -239,7 +239,7 @@ class RunningSimulator implements Simulator, ControlTarget, RequestHandler<Excha
     connection.finish(true)
   }
 
-  /** Unique among all simulators that ever ran. */
+  /** An id that is unique over all runs of simulators. */
   #nextId(): string {
     return this.#idPrefix + (this.#ids++).toString(36).padStart(8, '0')
   }

@@ -3,10 +3,10 @@ import type { Exchange } from './exchange.ts'
 import type { Outcome } from './ledger.ts'
 import type { Resumable } from './pacer.ts'
 
-/** About what one write carries; with the socket's buffer of the same size, all that is ever queued for a slow peer. */
+/** Approximate size of one write. A slow peer has at most this and the socket's buffer, of the same size, in its queue. */
 const BATCH_CHARACTERS = 64 * 1024
 
-/** What follows the last event. */
+/** What happens after the last event. */
 export type Ending = 'whole' | 'close' | 'reset' | 'hang'
 
 export interface StreamPlan {
@@ -18,16 +18,16 @@ export interface StreamPlan {
   readonly outcome: Outcome
   /** Null: as fast as the peer reads. */
   readonly eventsPerSecond: number | null
-  /** Silence before the event with this index. */
+  /** Index of the event before which the stream pauses for `pauseMs`. */
   readonly pauseBefore: number
   readonly pauseMs: number
   readonly promptTokens: number
   readonly cachedTokens: number
-  /** Reported instead of the tokens counted, and so booked when the stream is whole. */
+  /** Completion tokens that the usage reports; the ledger counts them when the stream is whole. */
   readonly completionTokens: number
 }
 
-/** Writes a stream, paced or as fast as the peer takes it, and never more than one batch ahead of the peer. */
+/** Writes a stream, paced or as fast as the peer reads, and at most one batch ahead of the peer. */
 export class StreamPlayer implements Resumable {
   readonly #exchange: Exchange
   readonly #plan: StreamPlan
@@ -79,7 +79,7 @@ export class StreamPlayer implements Resumable {
     return this.#plan.head
   }
 
-  /** How many events may have been written by now. */
+  /** The number of events that may be written by now. */
   #limit(): number {
     const { events, eventsPerSecond, pauseBefore, pauseMs } = this.#plan
     const now = this.#exchange.pacer.now()

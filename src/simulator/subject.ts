@@ -29,7 +29,7 @@ export interface SubjectParts {
   readonly head: RequestHead
   readonly body: Buffer
   readonly id: string
-  /** Learns the model and the user. */
+  /** `readSubject` sets its model and user. */
   readonly record: OpenRequest
   readonly behaviours: Behaviours
   readonly recorded: ReadonlyMap<string, RecordedAnswer>
@@ -37,7 +37,7 @@ export interface SubjectParts {
   readonly videos: VideoJobs
 }
 
-/** Reads a whole request: what it wants, how it is to be treated, and whether the provider would refuse it. */
+/** Reads a whole request: its subject, its behaviour, and whether the provider would refuse it. */
 export function readSubject(given: SubjectParts): { readonly subject: ReplySubject; readonly behaviour: Behaviour } {
   const parts = { ...given, route: routeByBody(given) }
   const { route, head, record, behaviours } = parts
@@ -80,7 +80,7 @@ export function readSubject(given: SubjectParts): { readonly subject: ReplySubje
       refusal = refusalOf(cause)
     }
   }
-  // A refusal is as quick and as well-formed as the provider's own.
+  // A refusal has no delay and no fault.
   if (refusal !== null) behaviour = HEALTHY
   const subject: ReplySubject = {
     wire,
@@ -94,7 +94,7 @@ export function readSubject(given: SubjectParts): { readonly subject: ReplySubje
   return { subject, behaviour }
 }
 
-/** What `turns` says of this turn, where there are any. */
+/** The behaviour with its `turns` replaced by the one for the current turn. */
 function turnOf({ turns, ...written }: Behaviour, { scripted, tools }: Prompt): Behaviour {
   const turn = turns?.[scripted?.turn ?? 0]
   if (turn === undefined) return written
@@ -106,7 +106,7 @@ function countsTokens({ kind }: Route): boolean {
   return kind === 'count-tokens' || kind === 'gemini-tokens'
 }
 
-/** Pictures of Gemini come from the path of its conversations. */
+/** Gemini serves pictures under the path of conversations: the body decides. */
 function routeByBody({ route, head, body }: SubjectParts): SubjectParts['route'] {
   if (route.kind !== 'gemini' || !body.includes('"IMAGE"')) return route
   const service = picturesOfGemini(head, readJson(body, false))
@@ -195,7 +195,7 @@ function readJson(body: Buffer, inWordsOfOpenai: boolean): JsonObject {
 function steeringOfHeader(head: RequestHead): Behaviour | null {
   const text = head.headers['x-sim']
   if (text === undefined) return null
-  // Headers are read as Latin-1; raw sockets write UTF-8 into them, fetch Latin-1.
+  // Headers are read as Latin-1. Raw sockets write them in UTF-8, `fetch` in Latin-1.
   const decoded = Buffer.from(text, 'latin1').toString('utf8')
   return parseBehaviour(JSON.parse(decoded.includes('\ufffd') ? text : decoded))
 }
@@ -215,7 +215,7 @@ interface Asked {
   readonly speaksAnthropic: boolean
 }
 
-/** The answer to what is no prompt to be answered in words. Throws BadRequest. */
+/** The answer to a request that is not a conversation. Throws BadRequest. */
 function plainAnswer(parts: SubjectParts, asked: Asked): PlainAnswer {
   const { route, head, videos, record } = parts
   const { prompt, request, behaviour, speaksAnthropic } = asked

@@ -1,8 +1,8 @@
 import { escapeJson } from './json.ts'
 
 /**
- * The simulator's tokens, one rule for prompts and answers:
- *   - white space and control characters separate and count nothing;
+ * Counts the simulator's tokens, by one rule for prompts and answers:
+ *   - white space and control characters separate tokens and do not count;
  *   - a run of ASCII letters and digits and of other characters below U+2E80 is one token;
  *   - every visible ASCII character that is neither letter nor digit is one token;
  *   - every code point from U+2E80 on (CJK, emoji, …) is one token.
@@ -25,14 +25,14 @@ export function countTokens(text: string): number {
 }
 
 /**
- * One string per token; white space goes with the token behind it, or with the last one. Joined they are the text. With
- * a limit only the first so many, without what follows them.
+ * Splits a text into one string for each token. White space belongs to the token after it; at the end, to the last token.
+ * The joined strings are the text. With `limit`, returns only the first so many.
  */
 export function splitTokens(text: string, limit = Infinity): string[] {
   const pieces: string[] = []
   let start = 0
   let inWord = false
-  // The place behind the last token seen; a new token ends the piece of the one before there.
+  // Offset after the last token; when a new token begins, the previous piece ends there.
   let end = 0
   for (let i = 0; i < text.length; i++) {
     const kind = classify(text.charCodeAt(i))
@@ -54,12 +54,12 @@ export function splitTokens(text: string, limit = Infinity): string[] {
   return pieces
 }
 
-/** Tokens of an answer, by index, so that long ones need not exist in memory. */
+/** Tokens of an answer by index, so that a long answer need not be in memory. */
 export interface Pieces {
   readonly length: number
-  /** As it stands between the quotes of a JSON string. */
+  /** The token as it is written between the quotes of a JSON string. */
   escapedAt(index: number): string
-  /** All of them. */
+  /** All tokens, joined. */
   escaped(): string
 }
 
@@ -70,7 +70,7 @@ const WORDS = (
 ).split(' ')
 const SPACED_WORDS = WORDS.map((word) => ` ${word}`)
 
-/** `length` tokens of the fixed vocabulary; every word of it is one token. */
+/** `length` tokens of the fixed vocabulary; each of its words is one token. */
 export class VocabularyPieces implements Pieces {
   readonly length: number
 

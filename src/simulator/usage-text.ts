@@ -1,6 +1,6 @@
 import type { UsageMode } from './behaviour.ts'
 
-/** What an answer reports; the ledger holds the same figures when the answer came to its end. */
+/** The usage that an answer reports. The ledger has the same counts when the answer is complete. */
 export interface UsageFigures {
   readonly mode: UsageMode
   readonly promptTokens: number
@@ -8,10 +8,10 @@ export interface UsageFigures {
   readonly cachedTokens: number
 }
 
-/** Beyond what a double can hold exactly. */
+/** An integer that a double cannot hold exactly. */
 const HUGE = '9007199254740993'
 
-/** One figure of a usage object as JSON text, bent as the mode says. */
+/** One count of a usage object as JSON text, changed as `mode` says. */
 export function figure(mode: UsageMode, value: number): string {
   switch (mode) {
     case 'zero':

@@ -9,10 +9,10 @@ import type { Wire } from './wire.ts'
 
 const VERSION = 'vertex-2023-10-16'
 
-/** What the cloud says itself, in its own words; anything else is said by the model's server. */
+/** Statuses of errors that the cloud writes itself, in its own format. The model's server writes all others. */
 const OF_THE_CLOUD = new Set([401, 403, 404, 429])
 
-/** Messages through Vertex AI: its bodies and events as they are. */
+/** Messages through Vertex AI: bodies and events are unchanged. */
 export const vertexMessages: Wire = {
   ...anthropicMessages,
   headers: (requestId) => `request-id: ${requestId}\r\nx-vertex-ai-internal-prediction-backend: harpoon\r\n`,

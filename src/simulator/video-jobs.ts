@@ -22,12 +22,12 @@ const DEFAULT_BYTES = 2_048
 const SIZES = ['720x1280', '1280x720', '1024x1792', '1792x1024']
 const SECONDS = ['4', '8', '12']
 
-/** Videos under way, as their provider keeps them. A job is known to the credential that made it. */
+/** The video jobs of a provider. Only the credential that created a job can see it. */
 export class VideoJobs {
   readonly #jobs = new Map<string, Job>()
   #created = 0
 
-  /** Since the last reset. */
+  /** Number of jobs since the last reset. */
   get created(): number {
     return this.#created
   }
@@ -37,7 +37,7 @@ export class VideoJobs {
     this.#created = 0
   }
 
-  /** Throws BadRequest for what the provider would not make. */
+  /** Creates a job. Throws BadRequest for a request that the provider would refuse. */
   create(request: PlainRequest, credential: string, behaviour: Behaviour, id: string): PlainAnswer {
     const { video = {} } = behaviour
     const size = choice(request.body['size'], 'size', SIZES)
@@ -63,7 +63,7 @@ export class VideoJobs {
     return jsonAnswer(describe(job, 'queued'), request.promptTokens)
   }
 
-  /** One look at a job; throws BadRequest 404 when it is not this credential's. */
+  /** Polls a job. Throws BadRequest 404 when another credential created it. */
   poll(id: string, credential: string): PlainAnswer {
     const job = this.#find(id, credential)
     if (job.pollsLeft > 0) {
@@ -77,7 +77,7 @@ export class VideoJobs {
     return contentOf(id, this.#find(id, credential))
   }
 
-  /** For whoever has its address. */
+  /** The video for any credential. */
   open(id: string): PlainAnswer {
     return contentOf(id, this.#jobs.get(id) ?? null)
   }
@@ -97,7 +97,7 @@ function contentOf(id: string, job: Job | null): PlainAnswer {
   return { body: videoBytes(job.bytes), contentType: 'video/mp4', promptTokens: 0, completionTokens: 0 }
 }
 
-/** The same for the same length: what a test compares with. */
+/** Deterministic bytes for a length, so that tests can compare. */
 export function videoBytes(length: number): Buffer {
   const bytes = Buffer.alloc(length)
   for (let i = 0; i < length; i++) bytes[i] = (i * 31 + (i >> 8)) & 0xff

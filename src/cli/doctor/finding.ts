@@ -2,7 +2,7 @@ export interface Finding {
   readonly check: string
   readonly status: 'ok' | 'warning' | 'failed' | 'skipped'
   readonly says: string
-  /** What to do about it; null: nothing. */
+  /** The action for the operator; null: none is needed. */
   readonly fix: string | null
 }
 

@@ -11,7 +11,7 @@ import type { Finding } from './finding.ts'
 const MIB = 1024 * 1024
 const DAY_MS = 86_400_000
 const RENEW_DAYS = 14
-/** Of the releases that are supported, the first minor version. */
+/** The first supported minor version of each supported major version. */
 const SUPPORTED: Readonly<Record<number, number>> = { 20: 18, 22: 0, 24: 0, 26: 0 }
 
 export function checkNode(): Finding {
@@ -21,25 +21,25 @@ export function checkNode(): Finding {
   return failed('node', `version ${process.versions.node} is not supported`, 'install Node 22 (or 20.18, 24, 26)')
 }
 
-/** @param holder the process of the gateway that has the directory; null: none */
+/** @param holder process id of the gateway that holds the directory; null: none */
 export async function checkDataDirectory({ dataDir }: Config, holder: number | null): Promise<Finding> {
   const name = 'data directory'
   if (!existsSync(dataDir)) {
     const parent = nearest(dataDir)
     return (await isWritable(parent))
-      ? ok(name, `${dataDir} will be made by the first start`)
+      ? ok(name, `${dataDir}: the first start creates it`)
       : failed(
           name,
-          `${dataDir} cannot be made: ${parent} is not writable`,
-          'set SLUICE_DATA_DIR, or give this user the right',
+          `${dataDir} cannot be created: ${parent} is not writable`,
+          `set SLUICE_DATA_DIR to another directory, or let this user write to ${parent}`,
         )
   }
   if (!(await isWritable(dataDir))) {
-    return failed(name, `${dataDir} is not writable`, `give this user the right: chown -R $(id -u) ${dataDir}`)
+    return failed(name, `${dataDir} is not writable`, `make this user its owner: chown -R $(id -u) ${dataDir}`)
   }
   const { mode } = await stat(dataDir)
   if ((mode & 0o077) !== 0) {
-    return warning(name, `${dataDir} can be read by others, and holds secrets`, `chmod 700 ${dataDir}`)
+    return warning(name, `${dataDir} holds secrets, and other users have access to it`, `chmod 700 ${dataDir}`)
   }
   return ok(name, holder === null ? dataDir : `${dataDir}, in use by the gateway of process ${holder}`)
 }
@@ -49,7 +49,7 @@ export async function checkSecrets({ dataDir }: Config): Promise<Finding> {
   const isGiven = Boolean(env['SLUICE_SECRET_KEY_HASH']) && Boolean(env['SLUICE_SECRET_JWT'])
   if (!isGiven && !existsSync(join(dataDir, 'secrets.json'))) {
     const isFirst = !existsSync(join(dataDir, 'first-run.json'))
-    if (isFirst) return ok('secrets', 'will be made by the first start')
+    if (isFirst) return ok('secrets', 'the first start creates them')
     return failed(
       'secrets',
       `${join(dataDir, 'secrets.json')} is missing`,
@@ -58,7 +58,7 @@ export async function checkSecrets({ dataDir }: Config): Promise<Finding> {
   }
   try {
     loadOrCreateSecrets(dataDir, env)
-    return ok('secrets', isGiven ? 'given by the environment' : join(dataDir, 'secrets.json'))
+    return ok('secrets', isGiven ? 'set by environment variables' : join(dataDir, 'secrets.json'))
   } catch (cause) {
     return failed('secrets', reasonOf(cause), 'restore secrets.json from a backup: all keys depend on it')
   }
@@ -69,10 +69,14 @@ export async function checkDisk({ dataDir, overload, journal, server }: Config):
   const free = bavail * bsize
   const least = overload.minFreeDiskBytes + server.fronts * journal.reserveBytes
   const says = `${Math.floor(free / MIB)} MiB free; requests are refused below ${Math.ceil(least / MIB)} MiB`
-  if (free < least) return failed('disk', says, `make room on the disk of ${dataDir}`)
+  if (free < least) return failed('disk', says, `free space on the disk of ${dataDir}`)
   if (files > 0 && ffree === 0)
-    return failed('disk', 'no more files can be made', `delete files on the disk of ${dataDir}`)
-  return free < 4 * least ? warning('disk', says, `make room on the disk of ${dataDir}`) : ok('disk', says)
+    return failed(
+      'disk',
+      'the file system has no free inode: no file can be created',
+      `delete files on the disk of ${dataDir}`,
+    )
+  return free < 4 * least ? warning('disk', says, `free space on the disk of ${dataDir}`) : ok('disk', says)
 }
 
 export async function checkPorts({ server, metrics }: Config, holder: number | null): Promise<Finding[]> {
@@ -82,8 +86,8 @@ export async function checkPorts({ server, metrics }: Config, holder: number | n
   }
   return Promise.all(
     ports.map(async ({ what, variable, host, port }) => {
-      if (port === 0) return ok(what, 'any free one')
-      if (holder !== null) return skipped(what, `${port}: the gateway of process ${holder} is running`)
+      if (port === 0) return ok(what, '0: the system chooses a free port')
+      if (holder !== null) return skipped(what, `${port} is not checked while the gateway (process ${holder}) runs`)
       try {
         await checkPort(host, port)
         return ok(what, `${port} on ${host} is free`)
@@ -104,17 +108,17 @@ export async function checkCertificate({ server: { tls } }: Config): Promise<Fin
     if (days < 0) return failed('certificate', `expired on ${validTo}`, fix)
     return days < RENEW_DAYS
       ? warning('certificate', `expires in ${days} days`, fix)
-      : ok('certificate', `good until ${validTo}`)
+      : ok('certificate', `valid until ${validTo}`)
   } catch (cause) {
     return failed(
       'certificate',
       `${tls.certFile}: ${reasonOf(cause)}`,
-      'name a file with a PEM certificate in server.tls',
+      'set server.tls.cert_file to a file with a PEM certificate',
     )
   }
 }
 
-/** The directory, or what of the way to it exists. */
+/** The directory, or its nearest parent that exists. */
 function nearest(directory: string): string {
   return existsSync(directory) || dirname(directory) === directory ? directory : nearest(dirname(directory))
 }

@@ -10,22 +10,22 @@ import type { ClockReading } from './clock.ts'
 import { failed, ok, reasonOf, skipped } from './finding.ts'
 import type { Finding } from './finding.ts'
 
-const REDIS_PATIENCE_MS = 5_000
+const REDIS_TIMEOUT_MS = 5_000
 const RETRY_MS = 50
 
 export interface StoreReport {
   readonly findings: readonly Finding[]
-  /** What the clock of the server says; null: there is none to ask. */
+  /** A reading of the clock of the server; null: no server was asked. */
   readonly clock: ClockReading | null
 }
 
-/** @param holder the process of the gateway that has the data directory; null: none */
+/** @param holder process id of the gateway that holds the data directory; null: none */
 export async function checkDatabase(config: Config, holder: number | null): Promise<StoreReport> {
   const { url } = config.database
   if (url === null) {
     const directory = join(config.dataDir, 'database')
     if (holder !== null) return only(skipped('database', `the gateway of process ${holder} has it open`))
-    if (!existsSync(directory)) return only(ok('database', `${directory} will be made by the first start`))
+    if (!existsSync(directory)) return only(ok('database', `${directory}: the first start creates it`))
   }
   let database: Database
   try {
@@ -45,8 +45,8 @@ export async function checkDatabase(config: Config, holder: number | null): Prom
   }
 }
 
-const EMBEDDED_FIX = 'restore the data directory from a backup, or see what is wrong with its disk'
-const POSTGRES_FIX = 'see that DATABASE_URL is right, and that the server is up and lets this machine and user in'
+const EMBEDDED_FIX = 'check the disk of the data directory, or restore the data directory from a backup'
+const POSTGRES_FIX = 'check DATABASE_URL, that the server is up, and that it accepts this machine and user'
 
 async function checkMigrations(database: Database): Promise<Finding> {
   try {
@@ -55,11 +55,15 @@ async function checkMigrations(database: Database): Promise<Finding> {
       ? ok('migrations', 'the schema is up to date')
       : failed(
           'migrations',
-          `${pending.length} to do, from ${pending[0] ?? ''}`,
+          `${pending.length} pending, the first is ${pending[0] ?? ''}`,
           'run sluice migrate, or start the gateway',
         )
   } catch (cause) {
-    return failed('migrations', reasonOf(cause), 'install the version of Sluice that made this schema, or a newer one')
+    return failed(
+      'migrations',
+      reasonOf(cause),
+      'install the version of Sluice that created this schema, or a newer one',
+    )
   }
 }
 
@@ -72,7 +76,7 @@ async function readClock(database: Database): Promise<ClockReading> {
 }
 
 export async function checkRedis({ redis: { address } }: Config): Promise<Finding> {
-  if (address === null) return skipped('redis', 'not configured: limits are kept on this machine')
+  if (address === null) return skipped('redis', 'not configured: limits hold for this machine alone')
   let reason = 'no answer'
   const connection = new RedisConnection({
     address,
@@ -82,7 +86,7 @@ export async function checkRedis({ redis: { address } }: Config): Promise<Findin
       reason = error.message
     },
   })
-  const endMs = Date.now() + REDIS_PATIENCE_MS
+  const endMs = Date.now() + REDIS_TIMEOUT_MS
   try {
     for (;;) {
       try {
@@ -97,7 +101,7 @@ export async function checkRedis({ redis: { address } }: Config): Promise<Findin
   }
 }
 
-const REDIS_FIX = 'see that REDIS_URL is right, and that the server is up and lets this machine in'
+const REDIS_FIX = 'check REDIS_URL, that the server is up, and that it accepts this machine'
 
 function only(finding: Finding): StoreReport {
   return { findings: [finding], clock: null }

@@ -10,7 +10,7 @@ import type { ClockReading } from './clock.ts'
 import { failed, ok, reasonOf, skipped, warning } from './finding.ts'
 import type { Finding } from './finding.ts'
 
-const LOOK_TIMEOUT_MS = 10_000
+const GET_TIMEOUT_MS = 10_000
 const CALL_TIMEOUT_MS = 60_000
 
 export interface UpstreamReport {
@@ -18,11 +18,11 @@ export interface UpstreamReport {
   readonly clock: ClockReading | null
 }
 
-/** What the providers of the configuration are asked, and how many. */
+/** One check for each upstream of the configuration. @param spend also makes a call with each key */
 export function upstreamChecks(config: Config, spend: boolean): ReadonlyArray<() => Promise<UpstreamReport>> {
   if (config.upstreams.length === 0) {
     return [
-      async () => ({ findings: [skipped('upstreams', 'none are configured: the simulator answers')], clock: null }),
+      async () => ({ findings: [skipped('upstreams', 'none is configured: the simulator answers')], clock: null }),
     ]
   }
   return config.upstreams.map((upstream) => () => checkUpstream(config, upstream, spend))
@@ -34,21 +34,24 @@ async function checkUpstream(config: Config, upstream: UpstreamConfig, spend: bo
   const before = Date.now()
   const answer = await reach(origin).catch((cause: unknown) => reasonOf(cause))
   if (typeof answer === 'string') {
-    const fix = `see that base_url is right, and that this machine may connect to ${origin}`
+    const fix = `check base_url, and that this machine can connect to ${origin}`
     return { findings: [failed(check, `${origin} cannot be reached: ${answer}`, fix)], clock: null }
   }
   const findings = [ok(check, `${origin} answers in ${Date.now() - before} ms`)]
   for (const key of upstream.keys) {
     const name = `${check}, key ${key.name}`
     if (!key.enabled) findings.push(skipped(name, 'disabled'))
-    else findings.push(spend ? await checkByCall(name, config, upstream, key) : await checkByLook(name, upstream, key))
+    else
+      findings.push(
+        spend ? await checkByCall(name, config, upstream, key) : await checkByModelList(name, upstream, key),
+      )
   }
   return { findings, clock: clockOf(answer, before, origin) }
 }
 
-/** Whatever it answers, it is there. */
+/** Resolves with any response: each proves that the host is reachable. */
 async function reach(origin: string): Promise<Response> {
-  const response = await fetch(origin, { redirect: 'manual', signal: AbortSignal.timeout(LOOK_TIMEOUT_MS) })
+  const response = await fetch(origin, { redirect: 'manual', signal: AbortSignal.timeout(GET_TIMEOUT_MS) })
   await response.body?.cancel()
   return response
 }
@@ -56,51 +59,51 @@ async function reach(origin: string): Promise<Response> {
 function clockOf(response: Response, before: number, of: string): ClockReading | null {
   const date = Date.parse(response.headers.get('date') ?? '')
   if (Number.isNaN(date)) return null
-  // The header has whole seconds.
+  // `date` has whole seconds: the middle of the second has the smallest error.
   return { of, offsetMs: date + 500 - (before + Date.now()) / 2, exactMs: 500 + (Date.now() - before) }
 }
 
-/** Costs nothing: the list of models, where the dialect has one. */
-async function checkByLook(name: string, upstream: UpstreamConfig, key: UpstreamKey): Promise<Finding> {
+/** Checks a key by the list of models, which is free of charge, where the dialect has one. */
+async function checkByModelList(name: string, upstream: UpstreamConfig, key: UpstreamKey): Promise<Finding> {
   const { dialect, apiVersion, auth } = upstream
   const isListed = (dialect === 'openai-chat' || dialect === 'anthropic-messages') && apiVersion === undefined
   if (!isListed || auth === 'aws' || auth === 'google') {
-    return skipped(name, 'only a call would show whether it works: --spend makes one')
+    return skipped(name, 'only a call can check this key: run sluice doctor --spend')
   }
   const { origin, pathname } = baseOf(upstream.baseUrl)
   const version = dialect === 'anthropic-messages' ? ['anthropic-version', '2023-06-01'] : []
   const look = buildUpstreamLook(upstream, key.credential, { origin, path: `${pathname}/models`, auth }, version)
-  return send(look, LOOK_TIMEOUT_MS).then(
+  return send(look, GET_TIMEOUT_MS).then(
     (status) => {
-      if (isRefusal(status)) return refused(name, `is refused with ${status}`)
+      if (isRefusal(status)) return refused(name, `the provider refuses it with status ${status}`)
       return status === 200
-        ? ok(name, 'is let in')
-        : skipped(name, `the list of models answers ${status}, which says nothing about the key: --spend makes a call`)
+        ? ok(name, 'the provider accepts it')
+        : skipped(name, `GET /models answers ${status}, which does not check the key: run sluice doctor --spend`)
     },
-    (cause: unknown) => failed(name, reasonOf(cause), 'see that base_url is right'),
+    (cause: unknown) => failed(name, reasonOf(cause), 'check base_url'),
   )
 }
 
-/** A small call, made as the gateway makes it. */
+/** Makes a small call in the same way as the gateway. */
 async function checkByCall(name: string, config: Config, upstream: UpstreamConfig, key: UpstreamKey): Promise<Finding> {
   const { models, ...provider } = upstream
   const model = models.find(({ upstreamModel }) => !upstreamModel.endsWith('*'))
-  if (model === undefined) return skipped(name, 'no model is named that could be called')
+  if (model === undefined) return skipped(name, 'the configuration names no model that could be called')
   const { upstreamModel } = model
   const facts = new ModelCatalogue(config.models).factsOf(upstreamModel, provider.profile ?? null, provider.id)
   const target = targetQuirks(facts, provider.target)
-  const trials = new UpstreamProbes(systemClock, config.server.vendor)
+  const probes = new UpstreamProbes(systemClock, config.server.vendor)
   try {
-    const { error } = await trials.run(
+    const { error } = await probes.run(
       { provider, key, upstreamModel, weight: 1, target },
       AbortSignal.timeout(CALL_TIMEOUT_MS),
     )
     if (error === null) return ok(name, `${upstreamModel} answers`)
     if (error.code === 'UPSTREAM_RATE_LIMITED') {
-      return warning(name, 'is limited at the moment', 'see the limits and the balance of its account')
+      return warning(name, 'the provider is rate limiting it', 'check the rate limits and the balance of the account')
     }
     if (error.code === 'UPSTREAM_AUTH') return refused(name, error.said)
-    return failed(name, `${upstreamModel}: ${error.said}`, 'see that base_url is right and the key may use this model')
+    return failed(name, `${upstreamModel}: ${error.said}`, 'check base_url, and that the key may use this model')
   } catch (cause) {
     if (cause instanceof GatewayError && cause.code === 'INVALID_FIELD') return skipped(name, cause.message)
     throw cause
@@ -115,7 +118,7 @@ interface Call {
   readonly body: Uint8Array | null
 }
 
-/** The status alone: what is in the answer may repeat the credential. */
+/** Returns the status alone: the body of the answer may repeat the credential. */
 async function send({ origin, path, method, headers, body }: Call, timeoutMs: number): Promise<number> {
   const pairs = Array.from({ length: headers.length / 2 }, (_, at): [string, string] => [
     headers[2 * at] ?? '',
@@ -137,5 +140,5 @@ function isRefusal(status: number): boolean {
 }
 
 function refused(name: string, says: string): Finding {
-  return failed(name, says, 'give the upstream a credential that is valid')
+  return failed(name, says, 'set a valid credential for this key')
 }

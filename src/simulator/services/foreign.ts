@@ -6,14 +6,14 @@ import { GEMINI_IMAGES, IMAGES, wantsPictures } from './pictures.ts'
 import { EMBEDDINGS, RERANKERS } from './vectors.ts'
 import type { ForeignLook, ForeignPlace, ForeignService } from './service.ts'
 
-/** Embeddings, rankings, pictures and videos as other vendors serve them; told by their paths. */
+/** Embeddings, rankings, pictures and videos as other vendors serve them. The path of a request selects the service. */
 const SERVICES: readonly ForeignService[] = [...EMBEDDINGS, ...RERANKERS, ...IMAGES, ...JOBS]
 
 export function foreignService({ path }: RequestHead): ForeignService | null {
   return SERVICES.find((service) => service.path.test(path)) ?? null
 }
 
-/** The same path as that of conversations: the body tells. Null where it is one. */
+/** Pictures and conversations of Gemini share a path; the body tells which it is. Null for a conversation. */
 export function picturesOfGemini(head: RequestHead, body: JsonObject): ForeignService | null {
   return GEMINI_IMAGES.path.test(head.path) && wantsPictures(body) ? GEMINI_IMAGES : null
 }
@@ -27,7 +27,7 @@ export function placeOf({ path, headers }: RequestHead, pattern: RegExp, body: J
   return { model, origin: `http://${headers['host'] ?? ''}`, path, body }
 }
 
-/** The plain answer in the words of the service. */
+/** Translates OpenAI's answer into the format of the service. */
 export function inItsWords(service: ForeignService, answer: PlainAnswer, place: ForeignPlace): PlainAnswer {
   const value: unknown = JSON.parse(String(answer.body))
   const written = service.write(isRecord(value) ? value : {}, place)

@@ -14,10 +14,10 @@ const hasFailed = ({ status }: JsonObject): boolean => status === 'failed'
 const errorOf = (job: JsonObject): JsonObject => (isRecord(job['error']) ? job['error'] : {})
 const isModerated = (job: JsonObject): boolean => errorOf(job)['code'] === 'moderation_blocked'
 
-/** Open to whoever has it. */
+/** A URL that needs no credential. */
 const fileUrl = (origin: string, id: string): string => `${origin}/files/${id}.mp4?signature=simulated`
 
-/** The names of operations hold that of the model. */
+/** The name of an operation contains the name of its model. */
 const operationOf = (path: string, id: unknown): string => {
   const model = /\/models\/([^/:]+):/.exec(path)?.[1] ?? ''
   return `models/${model}/operations/${String(id)}`

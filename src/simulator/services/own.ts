@@ -15,11 +15,11 @@ import {
 } from '../plain-request.ts'
 import type { VideoJobs } from '../video-jobs.ts'
 
-/** A service in the words of OpenAI's clients. */
+/** A service in the protocol of OpenAI's clients. */
 export interface OwnService {
-  /** How paths of its requests end. */
+  /** The paths of its requests end with this. */
   readonly path: string
-  /** Where steering may stand, the first one first. Throws BadRequest with the provider's own wording. */
+  /** The texts of a request; the first may hold `[[sim …]]`. Throws BadRequest with the provider's own wording. */
   readonly textsOf: (body: JsonObject) => string[]
   answer(request: PlainRequest, behaviour: Behaviour, parts: OwnParts): PlainAnswer
 }

@@ -14,7 +14,7 @@ const picturesOf = (answer: JsonObject): readonly Shown[] => answer['data'] as S
 
 const WITHHELD = /keep this back/
 
-/** A prompt that the filters do not let through. */
+/** Whether the content filters withhold the picture of this prompt. */
 const isWithheld = (prompt: unknown): boolean => typeof prompt === 'string' && WITHHELD.test(prompt)
 
 export const IMAGES: readonly ForeignService[] = [

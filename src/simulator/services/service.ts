@@ -4,39 +4,39 @@ import type { PlainAnswer } from '../plain-request.ts'
 import { BadRequest } from '../prompt.ts'
 import type { Wire } from '../wire.ts'
 
-/** What the simulator does for a request of another vendor, told in its own words. */
+/** A service in the protocol of another vendor: translates its requests to OpenAI's, and OpenAI's answers back. */
 export interface ForeignService {
   readonly kind: ServiceName
   readonly method: 'POST'
   readonly path: RegExp
-  /** Whose errors and headers it has. */
+  /** The dialect of its errors and headers. */
   readonly wire: Wire
-  /** The request as OpenAI's clients would write it. Throws BadRequest for what the vendor would refuse. */
+  /** Translates to a request of OpenAI's clients. Throws BadRequest for a request that the vendor would refuse. */
   read(body: JsonObject, place: ForeignPlace): JsonObject
-  /** OpenAI's answer in the vendor's words. */
+  /** Translates OpenAI's answer to the vendor's format. */
   write(answer: JsonObject, place: ForeignPlace): JsonObject
 }
 
-/** A look at a job, or at what it made, in a vendor's words. */
+/** A GET of a job, or of its video, in a vendor's protocol. */
 export interface ForeignLook {
   readonly method: 'GET'
   readonly path: RegExp
   readonly wire: Wire
-  /** `parts` are what the path's groups hold. */
+  /** @param parts the matches of the groups of `path` */
   look(parts: readonly string[], jobs: LookedAt, place: ForeignPlace): PlainAnswer
 }
 
-/** The jobs, as the credential that asks may see them. */
+/** The jobs that the credential of the request may see. */
 export interface LookedAt {
-  /** As OpenAI tells of it. Throws BadRequest. */
+  /** The job in OpenAI's format. Throws BadRequest. */
   tell(id: string): JsonObject
   content(id: string): PlainAnswer
-  /** To whoever has the address. */
+  /** The video, for any credential. */
   open(id: string): PlainAnswer
 }
 
 export interface ForeignPlace {
-  /** Of the path, decoded; empty where it names none. */
+  /** The model in the path, decoded; empty when the path has none. */
   readonly model: string
   readonly origin: string
   /** Path of the request. */
@@ -44,7 +44,7 @@ export interface ForeignPlace {
   readonly body: JsonObject
 }
 
-/** Throws BadRequest for a field that is not `known`, as strict services do. */
+/** Throws BadRequest for a field that is not in `known`, as strict services do. */
 export function only(body: JsonObject, known: readonly string[]): void {
   for (const name of Object.keys(body)) {
     if (!known.includes(name)) throw new BadRequest(`Unknown field: ${name}`, name, 'unknown_parameter')
@@ -61,13 +61,13 @@ export function texts(value: unknown, name: string, most: number): string[] {
   return value as string[]
 }
 
-/** Throws BadRequest unless the value is absent or one of these. */
+/** Throws BadRequest unless the value is absent or in `allowed`. */
 export function oneOf(value: unknown, name: string, allowed: ReadonlyArray<string | number>): void {
   if (value === undefined || allowed.some((one) => one === value)) return
   throw new BadRequest(`Invalid value for ${name}: ${JSON.stringify(value)}`, name)
 }
 
-/** Without members that are undefined. */
+/** The members that are not undefined. */
 export function lean(members: Readonly<Record<string, unknown>>): JsonObject {
   return Object.fromEntries(Object.entries(members).filter(([, value]) => value !== undefined))
 }

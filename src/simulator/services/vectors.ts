@@ -186,7 +186,7 @@ export const RERANKERS: readonly ForeignService[] = [
       only(body, ['query', 'texts', 'raw_scores', 'return_text', 'truncate', 'truncation_direction'])
       return { model: 'tei', query: body['query'], documents: texts(body['texts'], 'texts', 32) }
     },
-    // Written as an array by the caller: a JSON object cannot be one.
+    // The answer is an array, which `write` cannot return: `inItsWords` unwraps `array`.
     write: (answer, { body }) => ({
       array: withDocuments(answer['results'], body['texts'], body['return_text'] === true, 'text').map(
         ({ relevance_score: score, ...rest }) => ({ ...rest, score }),
@@ -197,7 +197,7 @@ export const RERANKERS: readonly ForeignService[] = [
 
 function withDocuments(results: unknown, documents: unknown, wanted: boolean, name: string): JsonObject[] {
   const all = documents as readonly string[]
-  // In no order: that is for those who show it.
+  // The service does not sort by score: reverse the sorted results.
   const found = [...(results as JsonObject[])].reverse()
   return wanted ? found.map((result) => ({ ...result, [name]: all[Number(result['index'])] })) : found
 }

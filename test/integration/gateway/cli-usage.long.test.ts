@@ -36,7 +36,7 @@ describe('a command that is given wrongly', () => {
     [['keys', 'list', '--url', 'http://127.0.0.1:1'], 'set SLUICE_TOKEN'],
     [['create-admin', '--phone', PHONE], 'set SLUICE_ADMIN_PASSWORD'],
     [['start', '--port', '1'], "unknown option '--port'"],
-    [[], 'which command?'],
+    [[], 'a command is missing'],
   ])('%j ends with 2 and says what is wrong', async (args, says) => {
     const said = await sluice(args, { cwd: newDirectory() })
     expect(said.code).toBe(2)
@@ -77,8 +77,8 @@ describe('doctor', () => {
     const cwd = newDirectory()
     const said = await sluice(['doctor'], { cwd, env: { PORT: '0' } })
     expect(said).toMatchObject({ code: 0, stderr: '' })
-    expect(said.stdout).toContain('Nothing is in the way.')
-    expect(said.stdout).toContain('will be made by the first start')
+    expect(said.stdout).toContain('No check failed.')
+    expect(said.stdout).toContain('the first start creates')
     expect(() => cpSync(join(cwd, 'data'), join(cwd, 'copy'), { recursive: true })).toThrow()
   })
 

@@ -17,27 +17,27 @@ import type { Pair, Side } from './support/statistics.ts'
 
 const { values } = parseArgs({
   options: {
-    /** The folder of a checkout, or a revision. */
+    /** The folder of a checkout, or a Git revision. */
     base: { type: 'string' },
     change: { type: 'string', default: '.' },
-    /** Only scenarios whose name begins so; may be given several times. */
+    /** Runs only scenarios whose name begins with this; may be given several times. */
     only: { type: 'string', multiple: true, default: [''] },
-    /** New gateways, for each scenario. */
+    /** Number of new pairs of gateways for each scenario. */
     pairs: { type: 'string', default: '6' },
-    /** Of each pair. */
+    /** Rounds with each pair. */
     rounds: { type: 'string', default: '2' },
-    /** Of load per gateway and round. */
+    /** Seconds of load for each gateway and round. */
     seconds: { type: 'string', default: '4' },
-    /** Most that the CPU of change / base may be, in the median of each scenario. */
+    /** Largest allowed median of CPU of change / CPU of base, for each scenario. */
     max: { type: 'string', default: 'Infinity' },
     postgres: { type: 'boolean', default: false },
     out: { type: 'string', default: 'test-results/compare.json' },
   },
 })
 
-/** Two builds side by side, in interleaved rounds: what a request or an event costs with each, and the ratio. */
+/** Measures the cost of a request or an event with two builds, in interleaved rounds, and prints the ratio. */
 async function main(): Promise<boolean> {
-  if (values.base === undefined) throw new Error('--base is missing: the folder of a checkout, or a revision')
+  if (values.base === undefined) throw new Error('--base is missing: name the folder of a checkout, or a Git revision')
   const [pairs, rounds] = [positive('pairs'), positive('rounds')]
   const maxRatio = positive('max')
   const scenarios = chosen(countedScenarios(positive('seconds')))
@@ -92,7 +92,7 @@ function build(names: Pair<string>): Pair<ReturnType<Checkouts['build']>> {
   process.once('exit', () => {
     checkouts.remove()
   })
-  // Nothing runs at the exit of a process that a signal ends by itself.
+  // A process that a signal ends emits no `exit` event.
   for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(1))
   return { base: checkouts.build(names.base), change: checkouts.build(names.change) }
 }

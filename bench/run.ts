@@ -10,12 +10,12 @@ import { commitOf, machine, rounded, writeReport } from './support/report.ts'
 
 const { values } = parseArgs({
   options: {
-    /** Of load per target and round. */
+    /** Seconds of load for each target and round. */
     seconds: { type: 'string', default: '4' },
     rounds: { type: 'string', default: '6' },
-    /** Only scenarios whose name begins so. */
+    /** Runs only scenarios whose name begins with this, and those that they are compared with. */
     only: { type: 'string', default: '' },
-    /** Leaves the other programs out. */
+    /** Does not measure nginx and the simulator. */
     alone: { type: 'boolean', default: false },
     /** A directory for a CPU profile of each process of the gateway. */
     profile: { type: 'string' },
@@ -23,16 +23,16 @@ const { values } = parseArgs({
   },
 })
 
-const NO_NGINX = 'nginx is not installed and left out; on Debian: apt-get install nginx-light'
+const NO_NGINX = 'nginx is not installed: its figures are left out; on Debian: apt-get install nginx-light'
 
 const OTHERS_NICENESS = 10
 
-/** Sluice beside nginx as a plain proxy, before the same upstream and in one run: figures of different runs do not compare. */
+/** Compares Sluice with nginx as a plain proxy, with the same upstream and in one run: figures of different runs are not comparable. */
 async function main(): Promise<void> {
   const nginx = nginxVersion()
   console.log(nginx === null ? NO_NGINX : `beside ${nginx}, plain proxy, one worker`)
   const simulator = await startSimulator()
-  // Large bodies hold up who reads them: an upstream of their own, which gives way as if it were on another machine.
+  // Reading large bodies takes time: they go to a second upstream, of lower priority, as if it were on another machine.
   const other = await startSimulator(OTHERS_NICENESS)
   const started: Program[] = [simulator, other]
   const results: Record<string, Record<string, Row>> = {}
@@ -63,14 +63,14 @@ async function main(): Promise<void> {
   console.log(`\nwritten to ${values.out}`)
 }
 
-/** Those asked for, and what they are compared with. */
+/** The scenarios that `--only` names, and those that they are compared with. */
 function chosen(all: readonly Scenario[]): readonly Scenario[] {
   const asked = all.filter(({ name }) => name.startsWith(values.only))
   const beside = new Set(asked.map(({ translates }) => translates))
   return all.filter((scenario) => asked.includes(scenario) || beside.has(scenario.name))
 }
 
-/** One after the other, round by round, so that what else the machine does hits all of them. */
+/** Measures the targets in turns, round by round, so that other load of the machine affects all of them. */
 async function compare(
   scenario: Scenario,
   targets: Readonly<Record<string, Program>>,

@@ -10,8 +10,8 @@ import { openPglite } from '../../src/control/store/pglite-database.ts'
 import { openPostgres } from '../../src/control/store/postgres-database.ts'
 
 /**
- * What a request costs from its records in the journal to its row, and how many rows there are a second:
- * `settle.ts [requests] [batch]`. On the embedded database, or on an empty one at DATABASE_URL.
+ * Measures the CPU of a request from its journal records to its row, and the rows per second:
+ * `settle.ts [requests] [batch]`. Uses the embedded database, or an empty database at DATABASE_URL.
  */
 const requests = Number(process.argv[2] ?? 50_000)
 const batchRows = process.argv[3] === undefined ? {} : { batchRows: Number(process.argv[3]) }
@@ -51,7 +51,7 @@ await settler.stop()
 await database.close()
 rmSync(directory, { recursive: true, force: true })
 
-/** Begin and end of each request, so many under way at a time. Gives the CPU of it per request. */
+/** Writes a begin and an end record for each request, `CONCURRENT` requests at a time. Returns µs of CPU per request. */
 async function write(count: number, name: string): Promise<number> {
   const journal = new Journal({
     directory: join(directory, 'journal'),

@@ -1,6 +1,6 @@
 /*
- * What a body costs the event loop of a front: translated there, or handed to the pool. From which size on the pool is worth it
- * is where `workers.inline_max_bytes` belongs.
+ * Measures how long translating a body keeps the event loop of a front busy: inline, and through the worker pool. The size at
+ * which the pool becomes cheaper is the right value of `workers.inline_max_bytes`.
  *
  *   npx tsc -p tsconfig.bench.json && npm run build && node .tmp/bench/bench/micro/translate.js
  */
@@ -34,7 +34,7 @@ async function busyMs(run: () => unknown): Promise<number> {
   let calls = 0
   while (performance.now() - startMs < MIN_MS) {
     await run()
-    // Without a turn of the loop nothing counts as busy or idle.
+    // `eventLoopUtilization` counts only between turns of the event loop.
     await new Promise((resolve) => setImmediate(resolve))
     calls++
   }

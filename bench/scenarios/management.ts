@@ -12,17 +12,17 @@ import { steadyLoad } from '../support/steady-load.ts'
 
 const { values } = parseArgs({
   options: {
-    /** Of each load. */
+    /** Seconds of each load. */
     seconds: { type: 'string', default: '8' },
     rounds: { type: 'string', default: '5' },
-    /** Before anything is measured: what searches and exports go through. */
+    /** Seconds of load before the measurement; it fills the log that searches and exports read. */
     fill: { type: 'string', default: '20' },
     rate: { type: 'string', default: '300' },
   },
 })
 const seconds = Number(values.seconds)
 
-/** What is promised. */
+/** The promised bounds. */
 const MAX_P99_RATIO = 1.1
 const MAX_CHANGE_MS = 1_000
 
@@ -36,7 +36,10 @@ const BODY = JSON.stringify({
   ],
 })
 
-/** AI requests at a steady rate, alone and beside a management plane that has more to do than it can; and how soon changes arrive. */
+/**
+ * Measures AI requests at a steady rate, alone and beside a saturated management plane, and the time until a change takes
+ * effect.
+ */
 async function main(): Promise<boolean> {
   console.log(`node ${process.version}, ${cpus().length} × ${cpus()[0]?.model ?? 'unknown'}`)
   const simulator = await startSimulator()
@@ -93,7 +96,7 @@ async function p99Of(target: LoadTarget): Promise<number[]> {
   return [percentile(result.totalMs, 0.99)]
 }
 
-/** Milliseconds from the answer to a change until the front refuses, for several keys one after the other. */
+/** Milliseconds from the answer that turns a key off until the front refuses the key, for several keys in turn. */
 async function changes(gateway: Gateway): Promise<number[]> {
   const took: number[] = []
   for (let n = 0; n < CHANGES; n++) {

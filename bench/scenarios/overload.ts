@@ -13,14 +13,14 @@ import { startGateway } from '../support/programs.ts'
 
 const { values } = parseArgs({
   options: {
-    /** Of each overload. */
+    /** Seconds of each overload. */
     seconds: { type: 'string', default: '12' },
-    /** Clients at saturation, where it is known: it is not looked for then. */
+    /** Number of clients at saturation, when it is known; skips the search. */
     saturation: { type: 'string' },
   },
 })
 
-/** What is promised (P1). */
+/** The promised bounds (P1). */
 const MIN_GOODPUT = 0.9
 const MAX_P99_RATIO = 2
 const MAX_REFUSAL_MS = 50
@@ -28,13 +28,13 @@ const MAX_RECOVERY_SECONDS = 5
 
 const STEPS = [32, 64, 128, 192, 256, 384, 512, 768, 1024, 1536]
 const STEP_SECONDS = 4
-/** In the first of them connections are opened. */
+/** Clients open their connections in the first of these seconds. */
 const ARRIVAL_SECONDS = 2
 const WARM_UP_SECONDS = 10
-/** Below this share more clients bring nothing worth their wait. */
+/** Saturation is the fewest clients with this share of the peak throughput. */
 const SATURATED = 0.95
 const FACTORS = [2, 5, 10]
-/** Share of the machine that other programs may take for a figure to count, and how often one is taken anew. */
+/** A figure is valid when other programs take at most this share of the machine. It is measured up to `TRIES` times. */
 const MAX_ELSEWHERE = 0.1
 const TRIES = 3
 const BODY = JSON.stringify({
@@ -42,7 +42,7 @@ const BODY = JSON.stringify({
   messages: [{ role: 'user', content: 'The quick brown fox jumps over the lazy dog. '.repeat(10) }],
 })
 
-/** Generator and upstream, run from here. */
+/** The process of load generator and upstream. */
 class LoadProcess {
   readonly #child: ChildProcess
 
@@ -53,7 +53,7 @@ class LoadProcess {
 
   async upstream(): Promise<string> {
     const news = await this.#next()
-    if (news.type !== 'upstream') throw new Error('the load began before it was told to')
+    if (news.type !== 'upstream') throw new Error('the load process sent another message before its upstream was ready')
     return news.baseUrl
   }
 
@@ -64,7 +64,7 @@ class LoadProcess {
   async run(clients: number, seconds: number, manners: Manners = 'honour'): Promise<PhaseResult> {
     this.#order({ type: 'run', clients, seconds, manners })
     const news = await this.#next()
-    if (news.type !== 'result') throw new Error('no result')
+    if (news.type !== 'result') throw new Error('the load process sent no result')
     const { type, ...result } = news
     return result
   }
@@ -83,11 +83,11 @@ class LoadProcess {
   }
 }
 
-/** A phase with what it cost. */
+/** A phase of load with its cost. */
 interface Measured extends PhaseResult {
-  /** Of all the gateway's processes, per request served. */
+  /** µs of CPU of all processes of the gateway, per served request. */
   readonly cpuUs: number
-  /** Share of the machine that programs took which are none of ours. */
+  /** Share of the machine that other programs took. */
   readonly elsewhere: number
 }
 
@@ -95,7 +95,7 @@ interface Saturation extends Measured {
   readonly clients: number
 }
 
-/** Runs a phase, again when something else kept the machine busy, and gives the quietest. */
+/** Runs a phase, again while other programs keep the machine busy, and returns the result with the least disturbance. */
 async function measure(
   load: LoadProcess,
   gateway: Program,
@@ -119,14 +119,14 @@ function total(used: ReadonlyMap<string, number>): number {
   return [...used.values()].reduce((sum, us) => sum + us, 0)
 }
 
-/** The fewest clients that bring nearly the most that can be served, and how they fare. */
+/** Finds the peak throughput, and the fewest clients that reach nearly that, with their latencies. */
 async function findSaturation(load: LoadProcess, gateway: Program): Promise<{ peak: number; saturation: Saturation }> {
   const steps: Saturation[] = []
   for (const clients of STEPS) {
     await load.run(clients, ARRIVAL_SECONDS)
     steps.push({ clients, ...(await measure(load, gateway, { clients, seconds: STEP_SECONDS })) })
     const best = Math.max(...steps.map(({ servedPerSecond }) => servedPerSecond))
-    // Two steps without a gain: this is the top.
+    // Two steps without a gain: the peak is found.
     if (steps.slice(-2).every(({ servedPerSecond }) => servedPerSecond < best) || steps.at(-1)?.refusedPerSecond) break
   }
   console.table(steps.map(shown))
@@ -142,7 +142,7 @@ async function main(): Promise<boolean> {
   const gateway = await startGateway({ upstreamBaseUrl: await load.upstream() })
   try {
     load.aim(gateway.baseUrl, gateway.headers)
-    // A process that has just begun serves half of what it will: saturation is that of a warm one.
+    // A new process serves half as much as a warm one.
     await load.run(values.saturation === undefined ? 64 : Number(values.saturation), WARM_UP_SECONDS)
     const { peak: known, saturation } =
       values.saturation === undefined
@@ -157,7 +157,7 @@ async function main(): Promise<boolean> {
     for (const manners of ['honour', 'impatient'] as const) {
       for (const factor of FACTORS) {
         const clients = saturation.clients * factor
-        // What comes is judged when it has come: opening thousands of connections in a second is not what overload is about.
+        // Clients are measured after they have connected: opening thousands of connections in a second is not the subject.
         const coming = await load.run(clients, ARRIVAL_SECONDS, manners)
         const during = await measure(load, gateway, { clients, seconds: Number(values.seconds), manners })
         const after = await load.run(Math.ceil(saturation.clients / 2), MAX_RECOVERY_SECONDS + 2, manners)
@@ -174,7 +174,7 @@ async function main(): Promise<boolean> {
           p99Ratio: round(p99Ratio),
           recovery: after.lastRefusalSeconds,
         })
-        // The promise is made to clients that keep to what they are told.
+        // The promise holds for clients that honour `Retry-After`.
         const problems = problemsOf(during, goodput, p99Ratio, after)
         if (manners === 'honour') broken.push(...problems.map((problem) => `${name}: ${problem}`))
       }
@@ -203,7 +203,7 @@ async function measureAt(
 function problemsOf(during: Measured, goodput: number, p99Ratio: number, after: PhaseResult): string[] {
   const problems: string[] = []
   if (during.elsewhere > MAX_ELSEWHERE) {
-    problems.push(`not known: other programs took ${Math.round(during.elsewhere * 100)} % of the machine`)
+    problems.push(`not measured: other programs took ${Math.round(during.elsewhere * 100)} % of the machine`)
   }
   if (goodput < MIN_GOODPUT) problems.push(`goodput ${round(goodput)} of the peak`)
   if (p99Ratio > MAX_P99_RATIO) problems.push(`admitted p99 ${round(p99Ratio)} × that at saturation`)
@@ -211,7 +211,7 @@ function problemsOf(during: Measured, goodput: number, p99Ratio: number, after: 
   if (during.malformed > 0) problems.push(`${during.malformed} refusals without Retry-After, or malformed`)
   if (during.failed > 0) problems.push(`${during.failed} requests failed in other ways`)
   if (after.lastRefusalSeconds > MAX_RECOVERY_SECONDS)
-    problems.push(`refuses ${after.lastRefusalSeconds} s after the end`)
+    problems.push(`still refuses ${after.lastRefusalSeconds} s after the end of the load`)
   return problems
 }
 

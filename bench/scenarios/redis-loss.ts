@@ -8,7 +8,7 @@ import { steadyLoad } from '../support/steady-load.ts'
 
 const { values } = parseArgs({
   options: {
-    /** Of each loss, and of the calm before it. */
+    /** Seconds of each loss, and of the time before it. */
     seconds: { type: 'string', default: '10' },
     rounds: { type: 'string', default: '3' },
     /** Requests per second. */
@@ -16,7 +16,7 @@ const { values } = parseArgs({
   },
 })
 
-/** What is promised (P16): so much later at the 99th percentile, from a second after the loss on. */
+/** The promised bound (P16) of the additional 99th percentile, from one second after the loss. */
 const MAX_ADDED_MS = 5
 const NOTICED_SECONDS = 1
 const WARM_UP_SECONDS = 8
@@ -28,7 +28,7 @@ const LOSSES: Readonly<
   'is gone, comes back empty': { lose: (redis) => redis.kill('SIGKILL'), bringBack: (redis) => redis.restart() },
 }
 
-/** One gateway whose Redis is lost and comes back: what its clients notice. */
+/** Measures the latency of a gateway while its Redis is lost and after it comes back. */
 async function main(): Promise<boolean> {
   const redis = await TestRedis.start()
   const simulator = await startSimulator()

@@ -12,20 +12,20 @@ import { relay } from './relay.ts'
 
 const { values } = parseArgs({
   options: {
-    /** Of load per gateway and round. */
+    /** Seconds of load for each gateway and round. */
     seconds: { type: 'string', default: '4' },
-    /** Of each pair. */
+    /** Rounds with each pair. */
     rounds: { type: 'string', default: '4' },
     pairs: { type: 'string', default: '4' },
   },
 })
 
-/** What is promised. */
+/** The promised bound. */
 const MAX_RATIO = 1.05
 const CONNECTIONS = 64
 const PER_REQUEST = 'CPU µs/request'
 
-/** One busy key under every kind of limit: what a request costs with the authority of the process, and with that of Redis. */
+/** Measures the CPU of a request of one busy key under every kind of limit, with the in-process authority and with Redis. */
 async function main(): Promise<boolean> {
   const redis = await TestRedis.start()
   const simulator = await startSimulator()
@@ -66,7 +66,7 @@ interface Measured {
   readonly 'Redis µs/request': number
   readonly 'requests/s': number
   readonly errors: number
-  /** Share of the machine that was busy. */
+  /** Busy share of the machine. */
   readonly busy: number
 }
 
@@ -83,7 +83,7 @@ async function measure(gateway: Program, redis: TestRedis): Promise<Measured> {
   return {
     [PER_REQUEST]: rounded(cost.cpuUs),
     'of it control': rounded(cost.controlUs),
-    // With the warm-up, which the requests are not.
+    // An upper bound: the CPU includes that of the warm-up, `requests` does not.
     'Redis µs/request': rounded(((await usedBy(redis)) - before.redisUs) / relayed.result.requests),
     'requests/s': rounded(cost.perSecond),
     errors: cost.errors,
@@ -91,7 +91,7 @@ async function measure(gateway: Program, redis: TestRedis): Promise<Measured> {
   }
 }
 
-/** Microseconds of CPU so far. */
+/** Microseconds of CPU that the server has used so far. */
 async function usedBy(redis: TestRedis): Promise<number> {
   const info = await redis.command((client) => client.info('cpu'))
   const seconds = [...info.matchAll(/^used_cpu_(?:user|sys):([\d.]+)/gm)].reduce(
@@ -101,7 +101,7 @@ async function usedBy(redis: TestRedis): Promise<number> {
   return seconds * 1_000_000
 }
 
-/** Of each figure the median. */
+/** The median of each figure; of `errors` the maximum. */
 function middleOf(costs: readonly Measured[]): Measured {
   const middle = (figure: keyof Measured): number => rounded(median(costs.map((cost) => cost[figure])))
   return {

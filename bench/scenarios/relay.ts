@@ -7,18 +7,18 @@ import type { Program } from '../support/programs.ts'
 
 export interface Relayed {
   readonly result: LoadResult
-  /** Of each process of the target, until the last request was booked. */
+  /** µs of CPU of each process of the target, until the last request was settled. */
   readonly cpuUs: ReadonlyMap<string, number>
-  /** At the end of the load. */
+  /** Memory at the end of the load. */
   readonly memoryMb: number
 }
 
-/** A process that has just begun compiles what it runs, for the first 100 000 requests or so: what is measured is a warm one. */
+/** A new process compiles its code during the first 100 000 requests or so: only a warm process is measured. */
 const FIRST_WARM_UP_SECONDS = 8
 const WARM_UP_SECONDS = 2
 const warm = new WeakSet<Program>()
 
-/** Loads a program and tells what it cost. What an earlier load left to do is done before the count begins. */
+/** Loads a program and measures the cost. The count begins when all earlier requests are settled. */
 export async function relay(program: Program, options: LoadOptions): Promise<Relayed> {
   const seconds = warm.has(program) ? WARM_UP_SECONDS : FIRST_WARM_UP_SECONDS
   warm.add(program)
@@ -31,7 +31,7 @@ export async function relay(program: Program, options: LoadOptions): Promise<Rel
   return { result, cpuUs: cpuUsSince(program.pid, before), memoryMb }
 }
 
-/** Loads a program at a rate; what that costs is not counted. */
+/** Loads a program at a fixed rate, for latencies; does not count CPU. */
 export async function relaySteadily(program: Program, options: SteadyOptions): Promise<Relayed> {
   if (!warm.has(program)) {
     warm.add(program)

@@ -16,7 +16,7 @@ const { values } = parseArgs({
   options: {
     rows: { type: 'string', default: '10000000' },
     days: { type: 'string', default: '30' },
-    /** Entry keys; ten make an enterprise. */
+    /** Number of entry keys; an enterprise has ten. */
     keys: { type: 'string', default: '300' },
     runs: { type: 'string', default: '30' },
   },
@@ -30,7 +30,7 @@ const PROMISED_MS = 100
 const endMs = Math.floor(Date.now() / DAY_MS) * DAY_MS
 const startMs = endMs - days * DAY_MS
 
-/** A request log of many rows on Postgres (one of its own, or an empty database at DATABASE_URL), and what reading it takes. */
+/** Fills a request log on Postgres (a new one, or an empty database at DATABASE_URL) and measures how long reading it takes. */
 async function main(): Promise<void> {
   const url = process.env['DATABASE_URL']
   const postgres = url === undefined ? await startPostgres() : null
@@ -62,7 +62,7 @@ async function fill(database: Database): Promise<void> {
   console.log(`${perDay * days} rows, ${sums?.count} hourly sums`)
 }
 
-/** Most go well, one in a hundred does not; five models, the first far more asked than the last. */
+/** One request in a hundred fails. There are five models; the first has far more requests than the last. */
 const FILL_DAY = `INSERT INTO request_log (at, id, node, endpoint, dialect, key_id, key_masked, user_id, enterprise_id,
     department_id, member_id, model, served_model, provider_id, upstream_key_id, attempts, status, error_type, error_code,
     stream, aborted, prompt_tokens, completion_tokens, cached_tokens, cache_write_tokens, reasoning_tokens, cost_micro,
@@ -104,7 +104,7 @@ const ADD_UPSTREAMS = `INSERT INTO upstream_rollup_hourly (hour, provider_id, up
     sum(prompt_tokens), sum(completion_tokens), 0, sum(cost_micro), sum(ttft_us), count(ttft_us), sum(total_us)
   FROM request_log WHERE at >= $1 AND at < $1 + interval '1 day' GROUP BY 1, 2, 3`
 
-/** As many buckets as a day of very different requests fills. */
+/** Fills as many buckets as a day of very different requests does. */
 const ADD_TIMINGS = `INSERT INTO timing_rollup_hourly (hour, measure, bucket, requests)
   SELECT hour, measure, bucket, 1000 FROM generate_series($1::timestamptz, $1::timestamptz + interval '23 hours', interval '1 hour') AS hour,
     unnest(ARRAY['overhead', 'ttft', 'total']) AS measure, generate_series(30, 90) AS bucket`
@@ -125,7 +125,7 @@ async function measureAll(database: Database): Promise<void> {
   ]
   for (const [what, scope, filter] of pages) {
     await measure(what, (run) => {
-      // Each further back than the one before, over the whole time.
+      // Each page is further back than the previous one; together they span all days.
       const after = {
         atMs: endMs - Math.round((run / runs) * (endMs - startMs - DAY_MS)),
         id: 'req_',
@@ -134,7 +134,7 @@ async function measureAll(database: Database): Promise<void> {
     })
   }
   const period = [new Date(startMs), new Date(endMs)]
-  // From within a day, so that the hours of one are read too.
+  // The range begins within a day, so that hourly sums are read too.
   const range = { fromMs: startMs + DAY_MS / 2, toMs: endMs }
   const byDay = { granularity: 'day' } as const
   await measure(`dashboard of ${days} days`, () =>
@@ -167,7 +167,7 @@ async function measureAll(database: Database): Promise<void> {
   await measure(`hours of ${days} days, one user`, () => database.query(HOURS_OF_A_USER, [...period, 'user-21']))
   const old = (await listLogDays(database)).slice(0, Math.min(5, days - 1))
   const dayOf = (run: number): LogDay => old[run] as LogDay
-  // What others may have to wait for, and what the file system takes to free the space.
+  // Detaching may make other queries wait; dropping is the time to free the space on disk.
   await measure(
     'a day taken out of the log',
     (run) => database.script(`ALTER TABLE request_log DETACH PARTITION ${dayOf(run).table} CONCURRENTLY`),

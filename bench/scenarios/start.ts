@@ -11,7 +11,7 @@ import { median } from '../support/statistics.ts'
 
 const { values } = parseArgs({ options: { rounds: { type: 'string', default: '3' } } })
 
-/** What is promised, from `npm start` to the first piece of a streamed answer, on two cores that have nothing else to do. */
+/** The promised times from `npm start` to the first piece of a streamed answer, on two idle cores. */
 const MAX_MS = {
   'first start of a clone': 10_000,
   'second start': 3_000,
@@ -26,7 +26,7 @@ interface Step {
   readonly what: string
 }
 
-/** `npm start` in a copy of this checkout that has its packages and nothing else. */
+/** Times `npm start` in a copy of this checkout, with its packages and without ignored files. */
 async function main(): Promise<boolean> {
   console.log(`node ${process.version}, ${cpus().length} × ${cpus()[0]?.model ?? 'unknown'}`)
   const postgres = await startPostgres()
@@ -79,13 +79,13 @@ function cloneOfThis(): string {
   return directory
 }
 
-/** The steps of one start, the first piece of an answer last. */
+/** The steps of one start; the first piece of an answer is the last step. */
 async function timeStart(cwd: string, more: Readonly<Record<string, string>>): Promise<Step[]> {
   const { PATH = '', HOME = '' } = process.env
   const steps: Step[] = []
   const startedAtMs = Date.now()
   const env = { PATH, HOME, HOST: '127.0.0.1', PORT: '0', LOG_LEVEL: 'debug', ...more }
-  // A group of its own: npm would not hand a signal on to all.
+  // A separate process group: npm does not forward a signal to all processes.
   const child = spawn('npm', ['start', '--silent'], { cwd, env, detached: true, stdio: ['ignore', 'pipe', 'inherit'] })
   const late = setTimeout(() => {
     process.kill(-(child.pid ?? 0), 'SIGKILL')
@@ -95,10 +95,10 @@ async function timeStart(cwd: string, more: Readonly<Record<string, string>>): P
     steps.push({ ms: Date.now() - startedAtMs, what: 'the gateway says that it is ready' })
     await firstPiece(url, join(more['SLUICE_DATA_DIR'] ?? join(cwd, 'data'), 'first-run.json'))
     const ms = Date.now() - startedAtMs
-    // What comes now is of the end.
+    // Later log lines are about the end of the gateway.
     return [...steps.sort((one, other) => one.ms - other.ms), { ms, what: 'the first piece of an answer has come' }]
   } finally {
-    // All of the group have ended when nobody holds its output any more: npm is the first to end.
+    // npm ends first. The whole group has ended when no process holds its output any more.
     const ended = once(child, 'close')
     process.kill(-(child.pid ?? 0), 'SIGTERM')
     await ended

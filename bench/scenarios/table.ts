@@ -12,13 +12,13 @@ import type { Relayed } from './relay.ts'
 export interface Scenario {
   readonly name: string
   readonly unit: Unit
-  /** For the gateway alone, which translates: beside this scenario, whose answers say the same. */
+  /** Name of the scenario without translation that this one is compared with. Only the gateway runs it. */
   readonly translates?: string
-  /** Without what disturbs it: the gateway alone, in turns with `run`, which is to take no longer. */
+  /** The same load without the disturbance, in turns with `run`, which should take no longer. Only the gateway runs it. */
   readonly undisturbed?: (program: Program) => Promise<Relayed>
   readonly body: string
   readonly run: (program: Program) => Promise<Relayed>
-  /** Of all rounds together. */
+  /** Summarises all rounds. */
   readonly summarise: (rounds: readonly Relayed[]) => Row
 }
 
@@ -30,7 +30,7 @@ function chatBody(stream: boolean, behaviour: object, model = 'sim-gpt'): string
   const content = `${'The quick brown fox jumps over the lazy dog. '.repeat(10)}[[sim ${JSON.stringify(behaviour)}]]`
   const system = { role: 'system', content: 'Answer in one sentence.' }
   const messages = [system, { role: 'user', content }]
-  // Told to, the simulator sends as many bytes to a client as to a gateway that wants to know the usage.
+  // The gateway asks its upstream for the usage. With this option, direct clients get as many bytes.
   const usage = stream ? { stream_options: { include_usage: true } } : {}
   return JSON.stringify({ model, stream, ...usage, messages })
 }
@@ -41,7 +41,7 @@ const BEHAVIOUR = { tokens: 40 }
 const STREAM_BEHAVIOUR = { tokens: STREAM_EVENTS, eventsPerSecond: EVENTS_PER_SECOND }
 const BUFFERED = chatBody(false, BEHAVIOUR)
 
-/** What is measured. `seconds` is per target and round. */
+/** All scenarios. @param seconds of load for each target and round */
 export function scenarios(seconds: number): readonly Scenario[] {
   return [
     ...countedScenarios(seconds),
@@ -54,7 +54,7 @@ export function scenarios(seconds: number): readonly Scenario[] {
   ]
 }
 
-/** Those that count the CPU of a request or of an event. */
+/** The scenarios that count the CPU of a request or an event. */
 export function countedScenarios(seconds: number): readonly Scenario[] {
   const manyStreams = { seconds, connections: 256, spreadMs: 1000 }
   const many = { seconds, connections: 64, spreadMs: 0 }
@@ -86,7 +86,7 @@ function counted(name: string, unit: Unit, options: LoadOptions): Scenario {
     run: (program) => relay(program, options),
     summarise: (rounds) => {
       const costs = rounds.map((round) => costOf(round, unit))
-      // Of the round that was disturbed least: whatever else the machine does only adds.
+      // The CPU is that of the best round: other load of the machine can only add to it.
       const least = costs.reduce((least, cost) => (cost.cpuUs < least.cpuUs ? cost : least))
       const first = {
         'first event p50 ms': median(costs.map(({ p50Ms }) => p50Ms)),

@@ -4,8 +4,8 @@ import { extname } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
 /**
- * Does `work` while another client, `support/<name>`, does its own against `target`: told to stop, it says what came of it and ends.
- * Rejects when it ended before.
+ * Does `work` while another process, `support/<name>`, loads `target`. After the work it gets `stop`, sends its result and ends.
+ * Rejects when it ends earlier.
  */
 export async function beside<Result, News>(
   name: string,
@@ -15,13 +15,13 @@ export async function beside<Result, News>(
   const client = fork(fileURLToPath(new URL(`./${name}${extname(import.meta.url)}`, import.meta.url)))
   const ended = once(client, 'exit')
   const told = once(client, 'message') as Promise<[News]>
-  // What it ends with before it has told anything is said below.
+  // The error for a process that ends without a result is thrown below.
   told.catch(() => undefined)
   client.send(target)
   const result = await work()
   if (client.connected) client.send('stop')
   const news = await Promise.race([told, ended.then(() => null)])
   await ended
-  if (news === null) throw new Error(`${name} ended before it was told to`)
+  if (news === null) throw new Error(`${name} ended before it sent its result`)
   return { result, news: news[0] }
 }

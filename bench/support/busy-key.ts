@@ -1,4 +1,4 @@
-/** What a request of a busy key looks like where limits are measured. */
+/** A request of a busy key, for measuring limits. */
 export const BUSY_BODY = JSON.stringify({
   model: 'sim-gpt',
   messages: [
@@ -6,5 +6,5 @@ export const BUSY_BODY = JSON.stringify({
   ],
 })
 
-/** All kinds of limits, and none that is reached. */
+/** Every kind of limit, none of which is reached. */
 export const BUSY_LIMITS = { rpm: 50_000_000, tpm: 2_000_000_000, max_concurrency: 10_000 }

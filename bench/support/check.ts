@@ -2,7 +2,7 @@ import type { Program } from './programs.ts'
 
 const SHOWN = 60
 
-/** Rejects unless the target answers as the simulator itself does. A fast answer that is wrong is worth nothing. */
+/** Rejects unless the target gives the same answer as the simulator: a fast but wrong answer is worthless. */
 export async function checkAnswer(direct: Program, target: Program, body: string): Promise<void> {
   const [expected, actual] = await Promise.all([textOf(direct, body), textOf(target, body)])
   if (expected === '' || expected !== actual) {
@@ -15,7 +15,7 @@ export async function checkAnswer(direct: Program, target: Program, body: string
   }
 }
 
-/** Rejects unless the target says what the simulator itself says, in whatever words around it. */
+/** Rejects unless the target's answer has the same text as the simulator's, in any format. */
 export async function checkText(direct: Program, target: Program, body: string): Promise<void> {
   const [expected, actual] = (await Promise.all([textOf(direct, body), textOf(target, body)])).map(contentOf)
   if (expected === '' || expected !== actual) {
@@ -29,7 +29,7 @@ function contentOf(answer: string): string {
     .join('')
 }
 
-/** The answer without what no two answers share. */
+/** The answer without its id and creation time, which differ in every answer. */
 async function textOf(program: Program, body: string): Promise<string> {
   const answer = await fetch(`${program.baseUrl}/chat/completions`, {
     method: 'POST',

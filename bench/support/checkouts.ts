@@ -4,15 +4,15 @@ import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { commitOf } from './report.ts'
 
-/** A source tree that is built. */
+/** A source tree that has been built. */
 export interface Checkout {
-  /** As the user named it. */
+  /** The name that the user gave. */
   readonly name: string
   readonly folder: string
   readonly commit: string
 }
 
-/** Makes builds of folders, which are used in place, and of revisions of a repository, each in a worktree until `remove`. */
+/** Builds folders in place, and revisions of a repository in worktrees, which exist until `remove`. */
 export class Checkouts {
   readonly #repository: string
   readonly #worktrees: string[] = []
@@ -58,7 +58,7 @@ export class Checkouts {
     return folder
   }
 
-  /** The same lockfile means the same packages: they are linked. */
+  /** Links the packages of a checkout with the same lockfile, or installs them. */
   #install(folder: string): void {
     const lockfile = lockfileOf(folder)
     const twin = this.#installed.find((other) => lockfileOf(other) === lockfile)

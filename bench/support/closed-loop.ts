@@ -1,28 +1,28 @@
 import { connect } from 'node:net'
 import type { Socket } from 'node:net'
 
-/** `honour`: waits as long as it was told, and a little more by chance, as the vendors' SDKs do. `impatient`: 100 ms. */
+/** `honour`: waits for `Retry-After` plus random jitter, as the SDKs of the vendors do. `impatient`: waits 100 ms. */
 export type Manners = 'honour' | 'impatient'
 
 export interface LoopTarget {
   /** `http://host:port/v1` */
   readonly baseUrl: string
   readonly headers: Readonly<Record<string, string>>
-  /** Of the chat protocol. */
+  /** A request of the chat protocol. */
   readonly body: string
 }
 
-/** What happened to all clients between two looks. Times are milliseconds. */
+/** The results of all clients between two calls of `take`. Times are milliseconds. */
 export interface Tally {
-  /** Of answers with a 200, from the request's last byte to the answer's. */
+  /** Times of answers with 200, from the last byte of the request to the last byte of the answer. */
   readonly servedMs: number[]
-  /** Of answers with a 503. */
+  /** Times of answers with 503. */
   readonly refusedMs: number[]
-  /** 503 without a usable `Retry-After`, or not of the error's shape. */
+  /** Answers with 503 that have no usable `Retry-After` or not the body of an overload error. */
   malformed: number
   /** Any other status, and connections that broke. */
   failed: number
-  /** When the last one was refused, `performance.now()`. */
+  /** Time of the last refusal, `performance.now()`. */
   lastRefusalMs: number
 }
 
@@ -30,7 +30,7 @@ const IMPATIENT_MS = 100
 const RAMP_MS = 1_000
 const HEAD_END = Buffer.from('\r\n\r\n')
 
-/** Clients that each send one request after another on a connection they keep. */
+/** Clients that each send one request after another on a kept-alive connection. */
 export class ClosedLoop {
   readonly #target: LoopTarget
   readonly #manners: Manners
@@ -43,8 +43,8 @@ export class ClosedLoop {
   }
 
   /**
-   * Adds clients, or ends some once they have their answers. New ones come spread over `RAMP_MS`: thousands of connections
-   * out of one turn of this thread would be measured with the time that opening them takes here.
+   * Adds clients, or ends some after their current answer. New clients start over `RAMP_MS`: if thousands of connections
+   * were opened in one turn of the event loop, the latencies would include the time that this thread needs to open them.
    */
   resize(count: number): void {
     const added = count - this.#clients.length
@@ -56,7 +56,7 @@ export class ClosedLoop {
     for (const client of this.#clients.splice(count)) client.stop()
   }
 
-  /** What happened since the last look. */
+  /** Returns the tally since the last call and starts a new one. */
   take(): Tally {
     const tally = this.#tally
     this.#tally = newTally()
@@ -121,7 +121,7 @@ class Client {
   stop(): void {
     this.#stopping = true
     if (this.#timer !== null) clearTimeout(this.#timer)
-    // In the middle of an answer it would look like a client that hangs up.
+    // During an answer, closing would look like a client that disconnects.
     if (this.#sentMs === 0) this.#socket?.destroy()
   }
 

@@ -3,10 +3,10 @@ import { rounded } from './report.ts'
 import { compareFigure } from './statistics.ts'
 import type { Comparison, Pair } from './statistics.ts'
 
-/** What was measured with one pair of gateways. */
+/** The measurements with one pair of gateways. */
 export interface PairResult {
   readonly rounds: ReadonlyArray<Pair<Cost>>
-  /** Of the simulator without a gateway: added latency is what a gateway takes above it. */
+  /** Cost of the simulator without a gateway. The latency that a gateway adds is the difference. */
   readonly direct: Cost
   /** Share of the machine that other programs took during the rounds. */
   readonly elsewhere: number
@@ -42,7 +42,7 @@ export function summarise(unit: Unit, pairs: readonly PairResult[]): ScenarioRes
   }
 }
 
-/** One line of the table that is printed. */
+/** One line of the printed table. */
 export function shown({ base, change, ratio, interval }: Comparison): Readonly<Record<string, string | number>> {
   const { low, high, confidence } = interval
   return {
@@ -59,12 +59,12 @@ export function shown({ base, change, ratio, interval }: Comparison): Readonly<R
   }
 }
 
-/** Why a comparison fails; empty when it holds. @param maxRatio of the CPU, in the median */
+/** The reasons why a comparison fails; empty when it holds. @param maxRatio largest allowed median ratio of the CPU */
 export function problemsOf(name: string, { unit, figures, errors }: ScenarioResult, maxRatio: number): string[] {
   const ratio = figures[cpuFigure(unit)]?.ratio.median ?? NaN
   return [
     ...(errors > 0 ? [`${name}: ${errors} requests failed`] : []),
-    // Without a single ratio nothing is shown to hold.
+    // NaN, without any ratio, fails too.
     ...(ratio <= maxRatio ? [] : [`${name}: ${cpuFigure(unit)} is ${ratio.toFixed(3)} × base, at most ${maxRatio} ×`]),
   ]
 }
@@ -73,7 +73,7 @@ function cpuFigure(unit: Unit): string {
   return `CPU µs/${unit}`
 }
 
-/** Where no round has a ratio there is none to show. */
+/** A dash for NaN: no round has a ratio. */
 function thousandths(value: number): number | string {
   return Number.isNaN(value) ? '–' : Math.round(value * 1_000) / 1_000
 }

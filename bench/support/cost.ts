@@ -3,14 +3,14 @@ import { percentile } from './statistics.ts'
 
 export type Unit = 'request' | 'event'
 
-/** What one round of load took, per request or per event. */
+/** The cost of one round of load, per request or per event. */
 export interface Cost {
   /** Microseconds of CPU of all processes of the program. */
   readonly cpuUs: number
-  /** Those of the control process, where the settler runs. */
+  /** Microseconds of CPU of the control process, where the settler runs. */
   readonly controlUs: number
   readonly perSecond: number
-  /** Milliseconds to the end of an answer; of a stream, to its first event. */
+  /** Milliseconds to the end of a buffered answer, or to the first event of a stream. */
   readonly p50Ms: number
   readonly p99Ms: number
   readonly memoryMb: number

@@ -19,12 +19,12 @@ const ANSWER = Buffer.from(
 export interface FixedUpstream {
   /** Base URL of the chat protocol, `/v1` included. */
   readonly baseUrl: string
-  /** Answers so far. */
+  /** Number of answers so far. */
   readonly answered: () => number
   close(): void
 }
 
-/** An upstream that gives every request the same answer after the same time, and costs next to nothing. */
+/** Starts an upstream that gives every request the same answer after the same time, at almost no CPU. */
 export async function startFixedUpstream(latencyMs: number): Promise<FixedUpstream> {
   const due: Array<{ readonly socket: Socket; readonly atMs: number }> = []
   const sockets = new Set<Socket>()
@@ -41,7 +41,7 @@ export async function startFixedUpstream(latencyMs: number): Promise<FixedUpstre
     socket.on('error', () => undefined)
     socket.on('close', () => sockets.delete(socket))
   })
-  // All wait equally long: what is due stands in front.
+  // Every answer waits equally long, so the queue is in the order of due times.
   const timer = setInterval(() => {
     const nowMs = performance.now()
     for (let next = due[first]; next !== undefined && next.atMs <= nowMs; next = due[first]) {
@@ -67,7 +67,7 @@ export async function startFixedUpstream(latencyMs: number): Promise<FixedUpstre
   }
 }
 
-/** Finds the ends of requests whose bodies have a length. */
+/** Finds the ends of requests with a `content-length`. */
 class RequestReader {
   readonly #onRequest: () => void
   #head: Buffer = Buffer.alloc(0)

@@ -2,11 +2,11 @@ import { setTimeout as elapsed } from 'node:timers/promises'
 import { beside } from './beside.ts'
 import type { Program } from './programs.ts'
 
-/** Workers are started for the first bodies, and compile what they run. */
+/** The first bodies start the workers, which then compile their code. */
 const WARM_UP_MS = 10_000
 const warm = new WeakSet<Program>()
 
-/** Does `work` while one client sends large conversations, one after the other, to an upstream of another dialect. */
+/** Does `work` while another client sends large conversations, in turn, to an upstream of another dialect. */
 export async function besideLargeBodies<Result>(program: Program, work: () => Promise<Result>): Promise<Result> {
   const target = { baseUrl: program.baseUrl, headers: program.headers }
   if (!warm.has(program)) {

@@ -4,12 +4,12 @@ import type { LoadTarget } from './load-client.ts'
 import { TRANSLATED_MODEL } from './programs.ts'
 
 /*
- * Sends large conversations, one after the other, to an upstream of another dialect. A process of its own, and nicer than those that
- * are measured and that measure: what it takes itself is not the gateway's doing.
+ * Sends large conversations, one after the other, to an upstream of another dialect. It is a separate process of lower priority than
+ * the measured and the measuring processes, so that its own CPU use does not count as an effect of the gateway.
  */
 
 const LARGE_BYTES = 2 * 1024 * 1024
-/** Between an answer and the next request. */
+/** Pause between an answer and the next request. */
 const PAUSE_MS = 100
 const NICENESS = 10
 

@@ -2,8 +2,8 @@ import { connect } from 'node:net'
 import type { Socket } from 'node:net'
 
 /*
- * A load generator that costs a few microseconds per answer, so that the programs under load get the machine. It knows just
- * enough HTTP/1.1 for answers that are whole and well-formed; `check.ts` proves first that they are.
+ * A load generator that costs a few microseconds per answer, so that the programs under load get the machine. It parses just
+ * enough HTTP/1.1 for complete, well-formed answers; `check.ts` proves first that the answers are.
  */
 const HEAD_END = Buffer.from('\r\n\r\n')
 const LAST_CHUNK = Buffer.from('\r\n0\r\n\r\n')
@@ -17,7 +17,7 @@ export interface LoadTarget {
 
 export interface Answered {
   readonly ok: boolean
-  /** Milliseconds from the last byte of the request to the first of the answer's body, and to its end. */
+  /** Milliseconds from the last byte of the request to the first byte of the body; `totalMs`: to its end. */
   readonly firstByteMs: number
   readonly totalMs: number
   readonly events: number
@@ -34,11 +34,11 @@ export class LoadConnection {
   #events = 0
   #ok = false
   #requestId = ''
-  /** Of a body with a length; -1 while the head is awaited or the body is chunked. */
+  /** Bytes left of a body with a length; -1 before the head is complete, and for a chunked body. */
   #left = -1
   #chunked = false
   #rest: Buffer | null = null
-  /** The end of what came before, in which the last chunk may have begun. */
+  /** The last bytes received: the last chunk may have begun there. */
   #tail: Buffer = Buffer.alloc(0)
 
   private constructor(socket: Socket, request: Buffer) {
@@ -72,7 +72,7 @@ export class LoadConnection {
     })
   }
 
-  /** Sends the request; `then` hears of the end of its answer. */
+  /** Sends the request; calls `then` at the end of its answer. */
   send(then: (answered: Answered) => void): void {
     this.#then = then
     this.#left = -1
@@ -141,7 +141,7 @@ export interface LoadResult {
   readonly seconds: number
   readonly firstByteMs: readonly number[]
   readonly totalMs: readonly number[]
-  /** Of the answer that came last. */
+  /** Request id of the last answer. */
   readonly lastRequestId: string
 }
 
@@ -149,11 +149,11 @@ export interface LoadOptions {
   readonly body: string
   readonly connections: number
   readonly seconds: number
-  /** The connections begin one after the other within this time. */
+  /** The connections start one after the other within this time. */
   readonly spreadMs: number
 }
 
-/** Loads a target for a while, each connection sending as it gets; resolves when the last answer has ended. */
+/** Loads a target: each connection sends the next request after its answer. Resolves when the last answer has ended. */
 export async function load(target: LoadTarget, options: LoadOptions): Promise<LoadResult> {
   const connections = await Promise.all(
     Array.from({ length: options.connections }, () => LoadConnection.open(target, options.body)),

@@ -2,13 +2,14 @@ import { setPriority } from 'node:os'
 import type { Gateway } from './programs.ts'
 
 /*
- * Admins who never rest: log searches, statistics, exports of the whole log and log-ins, each asking again as soon as it is answered.
- * A process of its own, and nicer than those that are measured and that measure: what it takes itself is not the gateway's doing.
+ * The load of 24 admins: log searches, statistics, exports of the whole log and log-ins. Each asks again as soon as it has an answer.
+ * It is a separate process of lower priority than the measured and the measuring processes, so that its own CPU use does not count
+ * as an effect of the gateway.
  */
 
 export type ManagementTarget = Pick<Gateway, 'url' | 'admin'>
 
-/** How often each was answered, and how often with an error. */
+/** Number of answers of each kind of request, and of those that were errors. */
 export type ManagementTally = Readonly<Record<string, { readonly answered: number; readonly failed: number }>>
 
 const NICENESS = 10
@@ -35,7 +36,7 @@ async function saturate({ url, admin }: ManagementTarget, stop: AbortSignal): Pr
   const get = (path: string) => () => fetch(`${url}${path}`, { headers, signal: stop })
   const from = new Date(Date.now() - DAY_MS).toISOString()
   const lanes: ReadonlyArray<readonly [what: string, lanes: number, call: () => Promise<Response>]> = [
-    // Of what no request has: the whole log is looked through.
+    // No request has this user agent, so the search reads the whole log.
     ['log search', 6, get(`/v1/admin/logs?user_agent=nothing%20like%20it&from=${from}`)],
     ['log page', 6, get('/v1/admin/logs?model=sim-gpt&limit=100')],
     ['statistics', 4, get('/v1/admin/stats/usage?period=30d&group_by=key')],

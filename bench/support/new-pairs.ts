@@ -2,8 +2,8 @@ import type { Program } from './programs.ts'
 import type { Pair, Side } from './statistics.ts'
 
 /**
- * Works with new pairs of programs, one pair after the other: what the compiler has made of a process stays with it, and two
- * processes of one build differ by up to 8 %. The program that starts first, and that `work` shall measure first, changes with each pair.
+ * Calls `work` with new pairs of programs, one pair after the other: JIT compilation differs between processes and stays for their
+ * lifetime, so two processes of one build differ by up to 8 %. `first` starts first and should be measured first; it alternates.
  */
 export async function inNewPairs<Started extends Pick<Program, 'stop'>, Result>(
   count: number,
@@ -28,7 +28,7 @@ export async function inNewPairs<Started extends Pick<Program, 'stop'>, Result>(
   return results
 }
 
-/** Measures both in each round, in the order ABBA: a machine that becomes faster or slower favours neither. */
+/** Measures both programs in each round, in the order ABBA: a machine that becomes faster or slower favours neither. */
 export async function inTurns<Started, Measured>(
   programs: Pair<Started>,
   { rounds, first }: { readonly rounds: number; readonly first: Side },

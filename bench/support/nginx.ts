@@ -8,13 +8,13 @@ import { join } from 'node:path'
 import type { Program } from './programs.ts'
 import { answers } from './programs.ts'
 
-/** Null when it is not installed. */
+/** The version of nginx; null when it is not installed. */
 export function nginxVersion(): string | null {
   const { stderr, status } = spawnSync('nginx', ['-v'], { encoding: 'utf8', env: withSbin() })
   return status === 0 ? stderr.trim().replace(/^nginx version: /, '') : null
 }
 
-/** nginx as a plain proxy before an upstream: one worker, connections kept alive on both sides, no log. */
+/** Starts nginx as a plain proxy in front of an upstream: one worker, keep-alive on both sides, no log. */
 export async function startNginx(upstreamBaseUrl: string, buffering: 'on' | 'off'): Promise<Program> {
   const directory = mkdtempSync(join(tmpdir(), 'sluice-bench-nginx-'))
   const port = await freePort()
@@ -73,7 +73,7 @@ ${temporary.join('\n')}
 `
 }
 
-/** Debian keeps it where only root's path leads. */
+/** Debian installs nginx in `/usr/sbin`, which only the PATH of root contains. */
 function withSbin(): NodeJS.ProcessEnv {
   return { ...process.env, PATH: `${process.env['PATH'] ?? ''}:/usr/sbin:/usr/local/sbin` }
 }

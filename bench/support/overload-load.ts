@@ -4,7 +4,7 @@ import type { Manners } from './closed-loop.ts'
 import { startFixedUpstream } from './fixed-upstream.ts'
 import { percentile } from './statistics.ts'
 
-/** What the load's process is told. */
+/** A message to the load process. */
 export type LoadOrder =
   | {
       readonly type: 'target'
@@ -14,7 +14,7 @@ export type LoadOrder =
     }
   | { readonly type: 'run'; readonly clients: number; readonly seconds: number; readonly manners: Manners }
 
-/** One phase of load, as its clients saw it. */
+/** The results of one phase of load, as its clients saw it. */
 export interface PhaseResult {
   readonly servedPerSecond: number
   readonly refusedPerSecond: number
@@ -23,7 +23,7 @@ export interface PhaseResult {
   readonly refusedP99Ms: number
   readonly malformed: number
   readonly failed: number
-  /** From the start of the phase to its last refusal; 0 without one. */
+  /** Seconds from the start of the phase to its last refusal; 0 without one. */
   readonly lastRefusalSeconds: number
 }
 
@@ -32,7 +32,7 @@ export type LoadNews =
 
 const LATENCY_MS = 50
 
-/** Load generator and upstream in one process, so that the gateway has the rest of the machine. */
+/** Load generator and upstream share one process, so that the gateway has the rest of the machine. */
 const upstream = await startFixedUpstream(LATENCY_MS)
 const loops = new Map<Manners, ClosedLoop>()
 
@@ -73,7 +73,7 @@ async function run({ clients, seconds, manners }: Extract<LoadOrder, { type: 'ru
   }
 }
 
-/** 0 without values: there is no NaN in a message between processes. */
+/** 0 without values: a message between processes cannot carry NaN. */
 function percentileOrZero(values: readonly number[], share: number): number {
   return values.length === 0 ? 0 : percentile(values, share)
 }

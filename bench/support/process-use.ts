@@ -19,7 +19,7 @@ export function cpuUsOfTree(root: number): Map<number, number> {
   return new Map([...used].filter(([pid]) => isWithin(pid, root, parents)))
 }
 
-/** Seconds of CPU that all programs have used, and that there have been, since the machine started. */
+/** Seconds of CPU since the machine started: `busy` of all programs, `all` including idle time. */
 export function machineUse(): { readonly busy: number; readonly all: number } {
   const [line = ''] = (read('/proc/stat') ?? '').split('\n', 1)
   const ticks = line.split(/ +/).slice(1, 9).map(Number)
@@ -28,7 +28,7 @@ export function machineUse(): { readonly busy: number; readonly all: number } {
   return { busy: (all - idle) / TICKS_PER_SECOND, all: all / TICKS_PER_SECOND }
 }
 
-/** Does work, and tells which share of the machine programs took meanwhile that this process has not started. */
+/** Does `work`, and returns the share of the machine that programs not started by this process took meanwhile. */
 export async function besideOthers<Result>(
   work: () => Promise<Result>,
 ): Promise<{ readonly result: Result; readonly elsewhere: number }> {
@@ -40,7 +40,7 @@ export async function besideOthers<Result>(
   return { result, elsewhere: Math.max(0, elsewhere) }
 }
 
-/** What a tree of processes has used since an earlier look, by the name of the program. */
+/** Microseconds of CPU that a tree of processes has used since `before`, by the name of the program. */
 export function cpuUsSince(root: number, before: ReadonlyMap<number, number>): Map<string, number> {
   const used = new Map<string, number>()
   for (const [pid, us] of cpuUsOfTree(root)) {
@@ -50,14 +50,14 @@ export function cpuUsSince(root: number, before: ReadonlyMap<number, number>): M
   return used
 }
 
-/** A script of Node is known by its file, the entry of a process by its folder, everything else by its executable. */
+/** The name of a program: of a Node script its file, of a `main.js` its folder, of any other program its executable. */
 function programOf(pid: number): string {
   const words = (read(`/proc/${pid}/cmdline`) ?? '').split('\0')
   const file = words.find((word) => word.endsWith('.js')) ?? words[0] ?? ''
   return basename(basename(file) === 'main.js' ? dirname(file) : file, '.js')
 }
 
-/** Mebibytes of memory of a tree of processes; what they share counts once. */
+/** Mebibytes of memory of a tree of processes; shared memory counts once. */
 export function memoryMbOfTree(root: number): number {
   let kb = 0
   for (const pid of cpuUsOfTree(root).keys()) {
@@ -72,7 +72,7 @@ function isWithin(pid: number, root: number, parents: ReadonlyMap<number, number
   return false
 }
 
-/** The fields behind the name, which may hold spaces itself. */
+/** The fields of `/proc/<pid>/stat` after the name, which may contain spaces. */
 function statFields(pid: number): string[] | null {
   const stat = read(`/proc/${pid}/stat`)
   return stat === null ? null : stat.slice(stat.lastIndexOf(')') + 2).split(' ')

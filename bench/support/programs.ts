@@ -15,19 +15,19 @@ const MAX_WAIT_MS = 60_000
 export const TRANSLATED_MODEL = 'sim-translated'
 const POLL_MS = 50
 
-/** A program under load, on an address of its own. */
+/** A program under load. */
 export interface Program {
   readonly pid: number
   /** Base URL of the chat protocol, `/v1` included. */
   readonly baseUrl: string
   readonly headers: Readonly<Record<string, string>>
-  /** Resolves when all that an answered request leaves to do is done; `requestId` is of the last one. */
+  /** Resolves when all work after the answers is done. @param requestId that of the last answer */
   settled(requestId: string): Promise<void>
   stop(): Promise<void>
 }
 
 export interface Gateway extends Program {
-  /** Of the management plane. */
+  /** URL of the management API. */
   readonly url: string
   readonly admin: Admin
 }
@@ -35,11 +35,11 @@ export interface Gateway extends Program {
 export interface Admin {
   readonly phone: string
   readonly password: string
-  /** Of a session that has begun. */
+  /** Token of an open session. */
   readonly token: string
 }
 
-/** The simulator, as a process of its own. @param niceness gives way to what is less nice */
+/** Starts the simulator as a separate process. @param niceness a higher value gives way to other processes */
 export async function startSimulator(niceness = 0): Promise<Program> {
   const child = spawn(process.execPath, [join(DIST, 'simulator/main.js')], {
     env: { ...process.env, SIMULATOR_PORT: '0' },
@@ -59,19 +59,19 @@ export async function startSimulator(niceness = 0): Promise<Program> {
 
 export interface GatewayChoice {
   readonly upstreamBaseUrl: string
-  /** Serves `TRANSLATED_MODEL`; default: the same. */
+  /** Upstream of `TRANSLATED_MODEL`; default: `upstreamBaseUrl`. */
   readonly otherBaseUrl?: string
-  /** Where each of its processes leaves a CPU profile. */
+  /** Directory for a CPU profile of each process. */
   readonly profileDir?: string | null
   /** Members of the entry key, as in the configuration file. */
   readonly key?: object
-  /** Sections of the configuration file besides. */
+  /** Further sections of the configuration file. */
   readonly config?: object
-  /** The build that runs; default: that of this checkout. */
+  /** Directory of the build; default: that of this checkout. */
   readonly dist?: string
 }
 
-/** A gateway with one front before an upstream. */
+/** Starts a gateway with one front. */
 export async function startGateway(choice: GatewayChoice): Promise<Gateway> {
   const { upstreamBaseUrl, otherBaseUrl = upstreamBaseUrl, profileDir = null, dist = DIST } = choice
   const dataDir = mkdtempSync(join(tmpdir(), 'sluice-bench-'))
@@ -103,7 +103,7 @@ export async function startGateway(choice: GatewayChoice): Promise<Gateway> {
     url,
     admin,
     headers: { authorization: `Bearer ${key}` },
-    // One front settles in the order of its journal: by then all earlier ones have their rows.
+    // The records of one front are settled in journal order: when this row exists, all earlier ones do.
     settled: (requestId) => answers(`${url}/v1/admin/logs/${requestId}`, { authorization: `Bearer ${admin.token}` }),
     stop: async () => {
       await end(child)
@@ -123,7 +123,7 @@ async function logIn(url: string, dataDir: string): Promise<Admin> {
   return { ...admin, token }
 }
 
-/** Resolves when a URL answers with success. Rejects after a minute. */
+/** Waits until a URL answers with success. Rejects after a minute. */
 export async function answers(url: string, headers: Readonly<Record<string, string>> = {}): Promise<void> {
   const endMs = Date.now() + MAX_WAIT_MS
   while (Date.now() < endMs) {

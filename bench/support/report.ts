@@ -3,12 +3,12 @@ import { mkdirSync, writeFileSync } from 'node:fs'
 import { cpus, loadavg } from 'node:os'
 import { dirname } from 'node:path'
 
-/** What figures were taken on. The load is that of the last minute. */
+/** Describes the machine of the measurement. The load is the average of the last minute. */
 export function machine(): object {
   return { node: process.version, cpus: cpus().length, model: cpus()[0]?.model, load: loadavg()[0] }
 }
 
-/** The commit of a checkout, with a word on changes of its source that are in no commit. */
+/** The commit of a checkout, with a note when its source has uncommitted changes. */
 export function commitOf(folder: string): string {
   const git = (...args: string[]): string | null => {
     const { status, stdout } = spawnSync('git', args, { cwd: folder, encoding: 'utf8' })

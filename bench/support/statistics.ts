@@ -1,4 +1,4 @@
-/** Two that are compared: programs, or what was measured of them. */
+/** Two programs that are compared, or their measurements. */
 export interface Pair<T> {
   readonly base: T
   readonly change: T
@@ -24,18 +24,18 @@ export interface Interval {
 
 /** One figure of two programs. */
 export interface Comparison {
-  /** Medians of all rounds. */
+  /** Medians over all rounds. */
   readonly base: number
   readonly change: number
   /** change / base, a value for each round. */
   readonly ratio: Spread
-  /** Of the median ratio. */
+  /** Confidence interval of the median ratio. */
   readonly interval: Interval
 }
 
 const CONFIDENCE = 0.95
 
-/** The value below which a share of the values lies, interpolated between neighbours. NaN without values. */
+/** The percentile at `share`, interpolated between neighbours. NaN without values. */
 export function percentile(values: readonly number[], share: number): number {
   const sorted = [...values].sort((a, b) => a - b)
   const at = share * (sorted.length - 1)
@@ -49,10 +49,10 @@ export function median(values: readonly number[]): number {
 }
 
 /**
- * Compares a figure over rounds. Rounds of one pair of processes are not independent, pairs are: the interval is taken over the
- * medians of the pairs. A round in which one of the two values is not above zero has no ratio and is left out.
+ * Compares a figure over rounds. Pairs of processes are independent, rounds of one pair are not: the interval is taken over the
+ * medians of the pairs. A round in which a value is not above zero has no ratio and is left out.
  *
- * @param pairs for each pair of processes its rounds
+ * @param pairs the rounds of each pair of processes
  */
 export function compareFigure(pairs: ReadonlyArray<ReadonlyArray<Pair<number>>>): Comparison {
   const rounds = pairs.flat()
@@ -81,9 +81,9 @@ export function spreadOf(values: readonly number[]): Spread {
 }
 
 /**
- * The interval of the sign test: between the k-th smallest and the k-th largest value, the narrowest that contains the median of
- * the distribution with the wanted confidence, whatever the distribution is. With fewer than six values none is so sure: it is
- * the whole range then, with the confidence that this has.
+ * The interval of the sign test: from the k-th smallest to the k-th largest value, the narrowest that contains the median of any
+ * distribution with the wanted confidence. Fewer than six values do not reach 95 %: the interval is then the whole range, with the
+ * confidence of that range.
  */
 export function medianInterval(values: readonly number[], wanted = CONFIDENCE): Interval {
   const sorted = [...values].sort((a, b) => a - b)
@@ -93,7 +93,7 @@ export function medianInterval(values: readonly number[], wanted = CONFIDENCE): 
   return { low: sorted[cut] ?? NaN, high: sorted[count - 1 - cut] ?? NaN, confidence: confidenceOf(count, cut) }
 }
 
-/** Of the interval that leaves out so many values at each end: the median is outside when all others fall on one side of it. */
+/** Confidence of the interval that leaves out `cut` values at each end: the median is outside when all others are on one side of it. */
 function confidenceOf(count: number, cut: number): number {
   let ways = 1
   let outside = 0

@@ -6,7 +6,7 @@ export interface SteadyOptions extends Pick<LoadOptions, 'body' | 'connections' 
   readonly rate: number
 }
 
-/** Loads a target at a rate that leaves it time, for latencies. */
+/** Loads a target at a fixed rate below its capacity, to measure latencies. */
 export async function steadyLoad({ baseUrl, headers }: LoadTarget, options: SteadyOptions): Promise<LoadResult> {
   const totalMs: number[] = []
   const result = await new Promise<autocannon.Result>((resolve, reject) => {
@@ -25,7 +25,7 @@ export async function steadyLoad({ baseUrl, headers }: LoadTarget, options: Stea
         else resolve(done)
       },
     )
-    // Its own histogram counts whole milliseconds.
+    // The histogram of autocannon counts only whole milliseconds.
     running.on('response', (_client, _status, _bytes, responseMs) => totalMs.push(responseMs))
   })
   const { non2xx, errors, duration } = result

@@ -5,22 +5,22 @@ import type { LoggedRequest } from '../../src/simulator/request-log.ts'
 import type { Simulator } from '../../src/simulator/simulator.ts'
 import type { LogRow, TestGateway } from './gateway.ts'
 
-/** Headers by name; null leaves out one that is there by default. */
+/** Headers by name; null removes a default header. */
 export type CallHeaders = Readonly<Record<string, string | null>>
 
-/** An answer, read to its end. */
+/** A complete answer. */
 export interface Answer {
   readonly status: number
   readonly headers: Headers
   readonly text: string
-  /** Our request id. */
+  /** The gateway's request id. */
   readonly id: string
 }
 
 export interface Call {
   readonly path: string
   readonly method?: string
-  /** Sent as it is when text or bytes, else as JSON. */
+  /** Text and bytes are sent unchanged, other values as JSON. */
   readonly body?: unknown
   readonly headers?: CallHeaders
   readonly signal?: AbortSignal
@@ -28,7 +28,7 @@ export interface Call {
 
 export const VERSION = '2023-06-01'
 
-/** A request with the gateway's key, unless `headers` say otherwise. */
+/** Sends a request with the gateway's key, unless `headers` replace it. */
 export async function call(gateway: Pick<TestGateway, 'url' | 'apiKey'>, request: Call): Promise<Answer> {
   const { path, body, method = body === undefined ? 'GET' : 'POST', signal } = request
   const headers = {
@@ -48,7 +48,7 @@ export async function call(gateway: Pick<TestGateway, 'url' | 'apiKey'>, request
   return { status: response.status, headers: response.headers, text, id: response.headers.get('x-request-id') ?? '' }
 }
 
-/** A chat request of `members` over a minimal one. */
+/** Sends a minimal chat request, with `members` merged into it. */
 export function chat(
   gateway: TestGateway,
   members: Record<string, unknown> = {},
@@ -57,7 +57,7 @@ export function chat(
   return call(gateway, { path: '/v1/chat/completions', body: { ...HELLO, ...members }, headers })
 }
 
-/** A messages request of `members` over a minimal one. */
+/** Sends a minimal messages request, with `members` merged into it. */
 export function messages(
   gateway: TestGateway,
   members: Record<string, unknown> = {},
@@ -69,17 +69,17 @@ export function messages(
 export const HELLO = { model: 'm', messages: [{ role: 'user', content: 'Hello there' }] } as const
 export const HELLO_MESSAGES = { ...HELLO, model: 'c', max_tokens: 100 } as const
 
-/** Messages that make the simulator behave so. */
+/** Messages that carry a behaviour for the simulator. */
 export function steering(behaviour: Behaviour, text = 'Hello there'): Array<{ role: 'user'; content: string }> {
   return [{ role: 'user', content: `${text} [[sim ${JSON.stringify(behaviour)}]]` }]
 }
 
-/** A text that no other request has. */
+/** A unique text that identifies a request. */
 export function uniqueMark(): string {
   return `mark-${randomUUID()}`
 }
 
-/** What reached the simulator with `mark` in its body or headers, in order. */
+/** The requests at the simulator with `mark` in their body or headers, in order. */
 export function arrivals(simulator: Simulator, mark: string): LoggedRequest[] {
   return simulator
     .requests()
@@ -95,7 +95,7 @@ export interface SseEvent {
   readonly data: string
 }
 
-/** The events of a stream. Throws when a line is none of the format, or the last event is not ended. */
+/** The events of a stream. Throws when a line does not have the format, or the last event is incomplete. */
 export function eventsOf(text: string): SseEvent[] {
   if (text !== '' && !text.endsWith('\n\n')) throw new Error(`the stream ends within an event: ${text.slice(-200)}`)
   return text
@@ -119,7 +119,7 @@ export interface ExpectedError {
   readonly message?: string | RegExp
 }
 
-/** The answer is an error of the contract, in the chat dialect's shape. */
+/** Expects an error of the contract, in the format of the chat dialect. */
 export function expectChatError(answer: Answer, expected: ExpectedError): void {
   const { status, type, code, param = null, message } = expected
   expect({ status: answer.status, body: jsonOf(answer) }).toEqual({
@@ -131,7 +131,7 @@ export function expectChatError(answer: Answer, expected: ExpectedError): void {
   expectPlainError(answer)
 }
 
-/** The answer is an error of the contract, in the messages dialect's shape. Its code stands in the log alone. */
+/** Expects an error of the contract, in the format of the messages dialect. Only the log has its code. */
 export function expectMessagesError(answer: Answer, expected: Omit<ExpectedError, 'code'>): void {
   const { status, type, param = null, message } = expected
   expect({ status: answer.status, body: jsonOf(answer) }).toEqual({
@@ -154,7 +154,7 @@ function expectPlainError(answer: Answer): void {
   if (answer.status === 405) expect(answer.headers.get('allow')).toMatch(/^[A-Z]+(?:, [A-Z]+)*$/)
 }
 
-/** No word of the upstream's address, credentials or accounts, nor of the server's software, and no stack trace. */
+/** Expects no address, credential or account of an upstream, no name of the server's software, and no stack trace. */
 export function expectNothingLeaked(answer: Pick<Answer, 'text' | 'headers'>): void {
   const all = `${answer.text}\n${JSON.stringify([...answer.headers])}`
   expect(all).not.toMatch(/127\.0\.0\.1|localhost|upstream-credential|org-simulator|uwebsockets|\bat .*\.[jt]s:\d/i)
@@ -164,7 +164,7 @@ export interface RowExpectation extends Partial<LogRow> {
   readonly status: number
 }
 
-/** The request has exactly one row in the log, and it holds what is expected. */
+/** Expects exactly one row of the request in the log, with the expected members. */
 export async function expectRow(
   gateway: TestGateway,
   answer: Pick<Answer, 'id'>,

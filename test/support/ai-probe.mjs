@@ -2,8 +2,8 @@
 import { parentPort, workerData } from 'node:worker_threads'
 
 /*
- * Asks a gateway one thing after the other, in a thread of its own: what holds up the test does not hold up the clock. Tells the
- * milliseconds of all answers, which must be good ones, after so many or when it is told to stop.
+ * Sends requests to a gateway one after the other, in a separate thread: a blocked test thread does not change the latencies. Sends
+ * the latencies in milliseconds after `most` answers, or when it is stopped. Every answer must be a success.
  */
 
 const { url, apiKey, most } = workerData

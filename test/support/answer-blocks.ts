@@ -1,7 +1,7 @@
 import type { Block } from '../../src/shared/core/content.ts'
 import type { ReadBlock } from './stream-reader.ts'
 
-/** Blocks of a whole answer as `readStream` has those of a stream; inputs of calls as values, in both. */
+/** Converts the blocks of a buffered answer, and those of `readStream`, to one form; inputs of calls become values. */
 export function comparableBlocks(blocks: readonly (Block | ReadBlock)[]): unknown[] {
   return blocks.map((block) => ('signature' in block && 'citations' in block ? ofStream(block) : ofAnswer(block)))
 }

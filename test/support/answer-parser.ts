@@ -1,4 +1,4 @@
-/** The bytes are not what RFC 9112 allows a server to send. */
+/** RFC 9112 does not allow a server to send these bytes. */
 export class FramingError extends Error {
   constructor(message: string, offset: number) {
     super(`${message} at byte ${offset} of the answer`)
@@ -8,7 +8,7 @@ export class FramingError extends Error {
 
 export interface AnswerHead {
   readonly status: number
-  /** Names in lower case. */
+  /** Names are in lower case. */
   readonly headers: ReadonlyMap<string, string>
 }
 
@@ -22,12 +22,12 @@ const NONE = Buffer.alloc(0)
 type Place = 'head' | 'length' | 'size' | 'size-lf' | 'data' | 'data-cr' | 'data-lf' | 'end-cr' | 'end-lf' | 'done'
 
 /**
- * Reads one answer piece by piece, as strictly as the RFC lets a client be: no chunk extensions, no trailers, no bare line
- * ends, nothing behind the end. Throws FramingError at the first byte that is wrong.
+ * Reads one answer piece by piece, as strictly as the RFC allows a client to be: no chunk extensions, no trailers, no bare line
+ * ends, no bytes after the end. Throws FramingError at the first wrong byte.
  */
 export class AnswerParser {
   head: AnswerHead | null = null
-  /** Chunks with data. */
+  /** Number of chunks with data. */
   chunks = 0
   bodyBytes = 0
   readonly #onBody: (piece: Buffer) => void
@@ -37,7 +37,7 @@ export class AnswerParser {
   #digits = 0
   #offset = 0
 
-  /** @param onBody is given parts of the body that are valid during the call only */
+  /** @param onBody gets parts of the body, which are valid only during the call */
   constructor(onBody: (piece: Buffer) => void) {
     this.#onBody = onBody
   }
@@ -46,7 +46,7 @@ export class AnswerParser {
     return this.#place === 'done'
   }
 
-  /** The answer asks for, or implies, the end of the connection. */
+  /** Whether the answer ends the connection. */
   get closes(): boolean {
     return this.head?.headers.get('connection')?.toLowerCase() === 'close'
   }
@@ -118,7 +118,7 @@ export class AnswerParser {
     this.#place = next
   }
 
-  /** Gives back where the body begins in `bytes`; all of it while the head is not complete. */
+  /** Returns the offset of the body in `bytes`; the length of `bytes` while the head is incomplete. */
   #takeHead(bytes: Buffer): number {
     const before = this.#headBytes.length
     const all = Buffer.concat([this.#headBytes, bytes])

@@ -14,7 +14,7 @@ interface CohereEvent {
   }
 }
 
-/** The whole answer that Cohere would have given in place of a recorded stream. */
+/** The buffered answer that Cohere would have sent in place of a recorded stream. */
 export function assembleCohere(stream: Buffer): unknown {
   const content = new Map<number, Record<string, string>>()
   const calls = new Map<number, { id?: string; type?: string; function: { name?: string; arguments: string } }>()

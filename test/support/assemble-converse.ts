@@ -17,7 +17,7 @@ interface Payload {
   usage?: unknown
 }
 
-/** The whole answer that Converse would have given in place of a recorded stream. */
+/** The buffered answer that Converse would have sent in place of a recorded stream. */
 export function assembleConverse(decoded: CloudFixture['decoded']): unknown {
   const blocks = new Map<number, { start: NonNullable<Payload['start']>; deltas: Delta[] }>()
   const answer: Record<string, unknown> = {}

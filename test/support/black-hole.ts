@@ -3,10 +3,10 @@ import { connect } from 'node:net'
 import type { Socket } from 'node:net'
 import { Worker } from 'node:worker_threads'
 
-/** Connections that fill the queue of a listener whose backlog is 1, and some more. */
+/** Number of connections: more than the queue of a listener with a backlog of 1 takes. */
 const FILLERS = 4
 
-/** Listens and never accepts: its event loop stands still, its queue is full. */
+/** A program that listens and never accepts: its event loop is blocked. */
 const SLEEPER = `
   const { createServer } = require('node:net')
   const { parentPort, workerData } = require('node:worker_threads')
@@ -17,7 +17,7 @@ const SLEEPER = `
   })
 `
 
-/** A port where connecting is never answered: neither accepted nor refused. */
+/** A port that neither accepts nor refuses a connection. */
 export class BlackHole {
   readonly origin: string
   readonly #worker: Worker

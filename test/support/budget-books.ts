@@ -8,20 +8,20 @@ const POLL_MS = 50
 
 interface Budget {
   spent: number
-  /** Held for requests under way, by journal. They end with their front, at no cost. */
+  /** Reservations of running requests, by journal. When a front crashes, its requests end at no cost. */
   readonly reserved: Map<string, number>
-  /** In the database, by journal. */
+  /** Settled cost in the database, by journal. */
   readonly settled: Map<string, number>
 }
 
-/** What requests cost, and the database, which learns of it from the journals of fronts a while later. */
+/** Simulates the cost of requests and the database, which gets the costs later from the journals of the fronts. */
 export class BudgetBooks {
-  /** Of all budgets: the most that was used and held for requests under way, together, ÷ the limit. */
+  /** Largest sum of cost and running reservations ÷ limit, over all budgets. */
   most = 0
   readonly #world: () => LeaseWorld
   readonly #random: SeededRandom
   readonly #budgets = new Map<string, Budget>()
-  /** Requests that ended and are not in the database, by journal. */
+  /** Number of ended requests that are not in the database, by journal. */
   readonly #unsettled = new Map<string, number>()
   readonly #dead = new Map<string, WorldNode>()
 
@@ -30,7 +30,7 @@ export class BudgetBooks {
     this.#random = random
   }
 
-  /** What the control process of a machine reads: everything of the journals that ended there, of others as far as it has come. */
+  /** The settled spend that the control process of a machine reads: complete for the journals that ended on this machine. */
   truthOf(node: WorldNode): SettledSpend {
     return {
       read: (allowances) =>
@@ -55,7 +55,7 @@ export class BudgetBooks {
     return this.#budget(allowance).spent
   }
 
-  /** A request that may cost `worst` and costs `actual`. Resolves to whether it was let in, as soon as that is known. */
+  /** Simulates a request with a reservation of `worst` and a cost of `actual`. Resolves to whether it was admitted. */
   async request(
     front: WorldFront,
     { allowance, limit }: { readonly allowance: string; readonly limit: number },
@@ -96,7 +96,7 @@ export class BudgetBooks {
     return true
   }
 
-  /** To be said before the front is gone; its journal is closed when all of it is in the database. */
+  /** To be called before a front crashes. Its journal is closed when all its records are in the database. */
   crashes(front: WorldFront): void {
     const writer = this.#writer(front)
     this.#dead.set(writer, front.node)
@@ -129,7 +129,7 @@ export class BudgetBooks {
     }
   }
 
-  /** As the database has it where there are several machines. */
+  /** The name of the front's journal; with several machines it includes the machine, as in the database. */
   #writer(front: WorldFront): string {
     return this.#world().isShared ? `${front.node.name}/${writerOf(front)}` : writerOf(front)
   }

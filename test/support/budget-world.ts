@@ -7,13 +7,13 @@ import type { SeededRandom } from './seeded-random.ts'
 export const BUDGET = 'budget:money:key:k:2026-11'
 const FRONTS = 3
 
-/** The fronts of one machine that use one budget, and what can befall them. */
+/** The fronts of one machine that use one budget, with the faults that can happen to them. */
 export class BudgetWorld {
   readonly leases: LeaseWorld
   readonly #books: BudgetBooks
   readonly #random: SeededRandom
 
-  /** @param lane to a Redis; without it the authority is in process */
+  /** @param lane to a Redis; without it, the authority is in process */
   constructor(random: SeededRandom, lane?: LeaseLane) {
     this.#random = random
     this.#books = new BudgetBooks(() => this.leases, random)
@@ -25,12 +25,12 @@ export class BudgetWorld {
     })
   }
 
-  /** What was used by requests that ended. */
+  /** Cost of the requests that have ended. */
   get spent(): number {
     return this.#books.spentOf(BUDGET)
   }
 
-  /** The most that was used and held for requests under way, together, ÷ the limit. */
+  /** Largest sum of cost and running reservations ÷ limit. */
   get most(): number {
     return this.#books.most
   }
@@ -39,7 +39,7 @@ export class BudgetWorld {
     return this.leases.fronts[this.#random.between(0, FRONTS - 1)] as WorldFront
   }
 
-  /** A request that may cost `worst` and costs `actual`. Resolves to whether it was let in, as soon as that is known. */
+  /** Simulates a request with a reservation of `worst` and a cost of `actual`. Resolves to whether it was admitted. */
   request(front: WorldFront, limit: number, worst: number, actual: number, durationMs: number): Promise<boolean> {
     return this.#books.request(front, { allowance: BUDGET, limit }, { worst, actual, durationMs })
   }

@@ -1,7 +1,7 @@
 import { pathToFileURL } from 'node:url'
 import { inject } from 'vitest'
 
-/** What the global setup builds for processes and threads of tests, which run plain JavaScript: paths below `src`. */
+/** Modules, as paths below `src`, that the global setup builds for processes and threads of tests, which run plain JavaScript. */
 export const BUILT_MODULES = [
   'front/workers/pool',
   'front/workers/worker',
@@ -11,7 +11,7 @@ export const BUILT_MODULES = [
   'shared/telemetry/logger',
 ] as const
 
-/** The address of a module as built. */
+/** The URL of a built module. */
 export function builtModule(name: (typeof BUILT_MODULES)[number]): URL {
   return new URL(`${name}.js`, pathToFileURL(`${inject('builtModules')}/`))
 }

@@ -8,28 +8,28 @@ export interface ChaosFate {
   readonly plan: ChaosPlan
   /** Sent as `X-Client-Request-Id`, and to the simulator as the user. */
   readonly id: string
-  /** Answered: whole and well-formed. Left: we went first. */
+  /** `answered`: the answer was whole and well-formed. `left`: the client left first. */
   readonly outcome: 'answered' | 'left' | 'broken'
   readonly status: number
-  /** The gateway's id of the request; empty where there was no answer. */
+  /** The gateway's id of the request; empty without an answer. */
   readonly requestId: string
-  /** Why we call it broken; of an error answer, its message. */
+  /** The reason for `broken`; of an error answer, its message. */
   readonly error: string | null
 }
 
 export interface ChaosTarget {
   readonly port: number
   readonly apiKey: string
-  /** An entry key with few places. */
+  /** An entry key with a low concurrency limit. */
   readonly limitedKey: string
-  /** Ids begin with it. */
+  /** Prefix of the ids. */
   readonly name: string
 }
 
 const DAWDLE_MS = 300
 const ANSWER_MS = 60_000
 
-/** Sends requests one after the other on a connection that it keeps while it may. */
+/** Sends requests one after the other, on one connection as long as the server keeps it alive. */
 export class ChaosClient {
   readonly #target: ChaosTarget
   #client: RawClient | null = null
@@ -118,7 +118,7 @@ function messageOf({ body }: RawAnswer): string {
   return (JSON.parse(body.toString('utf8')) as { error: { message: string } }).error.message
 }
 
-/** What is wrong with an answer that came to its end; null when nothing is. */
+/** The fault of a complete answer; null when it has none. */
 function faultOf({ stream, dialect }: ChaosPlan, { status, body }: RawAnswer): string | null {
   const text = body.toString('utf8')
   try {

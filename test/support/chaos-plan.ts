@@ -2,9 +2,9 @@ import type { DialectName } from '../../src/shared/core/endpoint.ts'
 import type { Behaviour, Fault } from '../../src/simulator/behaviour.ts'
 import type { SeededRandom } from './seeded-random.ts'
 
-/** How a client takes its leave before the answer is whole. */
+/** The way in which a client leaves before the answer is complete. */
 export type Leaving =
-  /** So much of the request, 0 to 1, is sent, then the connection is reset. */
+  /** The client sends this share of the request, 0 to 1, then resets the connection. */
   | { readonly at: 'within the request'; readonly share: number }
   | { readonly at: 'after a while'; readonly ms: number }
   | { readonly at: 'within the answer'; readonly bytes: number }
@@ -13,14 +13,14 @@ export type Leaving =
 export interface ChaosPlan {
   readonly n: number
   readonly dialect: Extract<DialectName, 'openai-chat' | 'anthropic-messages'>
-  /** Asks for embeddings, in the chat dialect's way. */
+  /** Requests embeddings; `dialect` is then `openai-chat`. */
   readonly embeds: boolean
   readonly stream: boolean
   readonly behaviour: Behaviour
-  /** Uses the entry key with few places. */
+  /** Uses the entry key with the low concurrency limit. */
   readonly limited: boolean
   readonly leaving: Leaving | null
-  /** RST instead of FIN. */
+  /** Leaves with RST instead of FIN. */
   readonly resets: boolean
   /** Stops reading for a while when the answer begins. */
   readonly dawdles: boolean
@@ -39,7 +39,7 @@ const HEALTHY: readonly Behaviour[] = [
   { tokens: 3_000 },
 ]
 
-/** None that makes the gateway leave a key alone for long: it would not be asked any more. */
+/** Faults after which the gateway soon uses the key again; after others the key would get no more requests. */
 const FAULTS: readonly Fault[] = [
   'accept-close',
   'reset-before-headers',
@@ -69,7 +69,7 @@ const FAULTS: readonly Fault[] = [
 const HANGS: readonly Fault[] = ['hang-before-headers', 'hang-after-headers', 'hang-mid-stream', 'slow-bytes']
 const STATUSES = [400, 404, 408, 409, 413, 422, 500, 502, 504]
 
-/** What the n-th client does, and what is done to it. */
+/** The plan of the n-th request: the actions of the client and the behaviour of the upstream. */
 export function chaosPlan(n: number, random: SeededRandom): ChaosPlan {
   const embeds = random.next() < EMBEDDING_SHARE
   return {

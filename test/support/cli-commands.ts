@@ -1,7 +1,7 @@
 import { expect } from 'vitest'
 import type { Said } from './sluice.ts'
 
-/** The command, in a directory with a database that has no admin yet. */
+/** Runs `sluice` in a directory with a database that has no admin yet. */
 export type Run = (args: readonly string[], more?: { env?: Record<string, string>; input?: string }) => Promise<Said>
 
 const PHONE = '+12025550123'
@@ -9,7 +9,7 @@ const PASSWORD = 'a-long-enough-password'
 
 export const jsonOf = (said: Said): Record<string, never> => JSON.parse(said.stdout) as Record<string, never>
 
-/** `sluice create-admin`: what it refuses, what it makes, what it replaces. */
+/** Checks refusals, creation and replacement by `sluice create-admin`. */
 export async function expectAdmin(run: Run): Promise<void> {
   const args = ['create-admin', '--phone', PHONE]
   const env = { SLUICE_ADMIN_PASSWORD: PASSWORD }
@@ -30,7 +30,7 @@ export async function expectAdmin(run: Run): Promise<void> {
   for (const said of [bad, short, made, again, replaced]) expect(said.stdout + said.stderr).not.toContain(PASSWORD)
 }
 
-/** Everything that `sluice keys` does on a database, and what it refuses. */
+/** Checks every `sluice keys` command on a database, and their refusals. */
 export async function expectKeysOnDatabase(run: Run): Promise<void> {
   expect((await run(['keys', 'list'])).stderr).toContain('there is no admin yet')
   await run(['create-admin', '--phone', PHONE], { env: { SLUICE_ADMIN_PASSWORD: PASSWORD } })
@@ -62,7 +62,7 @@ export async function expectKeysOnDatabase(run: Run): Promise<void> {
   expect((await run(['keys', 'list', '--user', '+12025550199'])).stderr).toContain('there is no user')
 }
 
-/** One key from its beginning to its end. */
+/** Creates, toggles, lists and deletes one key. */
 export async function expectOneKey(run: Run): Promise<void> {
   expect((await run(['keys', 'list'])).stderr).toContain('there is no admin yet')
   await run(['create-admin', '--phone', PHONE], { env: { SLUICE_ADMIN_PASSWORD: PASSWORD } })

@@ -1,8 +1,8 @@
 /*
- * Loaded into every process of a gateway (`NODE_OPTIONS=--import …`), this stands for the resolver and the network. The file that
- * SLUICE_TEST_NETWORK names holds `{ names, here, log }`: `names` has the answers to each question about a name, one after the
- * other, the last one for good; connections to addresses of `here` end at the same port of the loopback interface, all others
- * outside it fail. Each address that is connected to is a line of the file `log`.
+ * Replaces the resolver and the network in every process of a gateway (`NODE_OPTIONS=--import …`). The file that
+ * SLUICE_TEST_NETWORK names holds `{ names, here, log }`. `names` has the answers to successive queries for each name; the last answer
+ * repeats. Connections to addresses of `here` go to the same port of the loopback interface; connections to other addresses outside
+ * it fail. The file `log` gets a line for each address of a connection.
  */
 import dns from 'node:dns'
 import { appendFileSync, readFileSync } from 'node:fs'
@@ -27,7 +27,7 @@ dns.lookup = (host, ...rest) => {
   })
 }
 
-/** Where a connection to the address ends; null: nowhere. */
+/** The address that a connection goes to; null: it fails. */
 function reached(address, port) {
   appendFileSync(log, `${address} ${port}\n`)
   if (here.includes(address)) return '127.0.0.1'

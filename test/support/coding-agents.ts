@@ -2,10 +2,10 @@ import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { ToolAnswer } from '../../src/simulator/behaviour.ts'
 
-// Coding agents as their users install them: what starts one against a gateway, and how its shell tool is called.
+// Coding agents as users install them: the command that starts each against a gateway, and the call of its shell tool.
 
 export interface AgentSetup {
-  /** Of the gateway; no path. */
+  /** Origin of the gateway, without a path. */
   readonly url: string
   readonly apiKey: string
   readonly model: string
@@ -16,13 +16,13 @@ export interface AgentSetup {
 export interface CodingAgent {
   readonly name: string
   readonly packages: readonly string[]
-  /** The endpoint of the gateway that it asks. */
+  /** The endpoint of the gateway that the agent uses. */
   readonly endpoint: 'chat.completions' | 'messages' | 'responses'
-  /** Its terminal was seen to lose the output of a short command on a busy machine. */
+  /** On a busy machine its terminal can lose the output of a short command. */
   readonly losesOutput?: true
-  /** Calls the tool with which it runs a command. */
+  /** A call of the agent's tool that runs a command. */
   readonly shell: (command: string) => ToolAnswer
-  /** Writes what it reads at its start. @param directory where it is installed */
+  /** Writes the agent's configuration and returns its start command. @param directory of the installation */
   readonly start: (
     setup: AgentSetup,
     directory: string,
@@ -106,7 +106,7 @@ const qwenCode: CodingAgent = {
   },
 }
 
-/** Under one of the libraries by which it speaks to its provider. */
+/** opencode with one of its provider libraries. */
 function opencode(library: string, endpoint: CodingAgent['endpoint']): CodingAgent {
   return {
     name: `opencode with ${library}`,
@@ -131,7 +131,7 @@ function opencode(library: string, endpoint: CodingAgent['endpoint']): CodingAge
       }
       write(join(home, '.config/opencode'), 'opencode.json', JSON.stringify(settings))
       return {
-        // It quotes an argument that holds spaces.
+        // opencode quotes an argument that contains spaces, so each word is an argument.
         command: [join(directory, `node_modules/opencode-${PLATFORM}/bin/opencode`), 'run', ...prompt.split(' ')],
         env: {
           OPENCODE_DISABLE_MODELS_FETCH: '1',

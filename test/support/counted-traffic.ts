@@ -10,21 +10,21 @@ import { collect, decodeStream } from './translation.ts'
 
 const ROOT = fileURLToPath(new URL('../fixtures/recorded/', import.meta.url))
 
-/** A recorded exchange whose provider counted its tokens. */
+/** A recorded exchange with the provider's token counts. */
 export interface CountedCase {
   readonly id: string
   readonly model: string
   readonly provider: string
   readonly body: Buffer
-  /** Null: the request is not recorded, or not in a dialect that clients speak. */
+  /** Null: the request is not recorded, or not in a client dialect. */
   readonly prompt: { readonly conversation: Conversation; readonly tokens: number } | null
-  /** Null: only the prompt was counted. `tokens` are those of what the answer shows. */
+  /** Null: the provider counted only the prompt. `tokens` counts the visible part of the answer. */
   readonly answer: { readonly answer: Answer; readonly tokens: number } | null
 }
 
 export interface CountedTraffic {
   readonly cases: readonly CountedCase[]
-  /** Reason → how many. */
+  /** Number of cases by reason. */
   readonly leftOut: ReadonlyMap<string, number>
 }
 
@@ -50,7 +50,7 @@ const DIALECTS: Readonly<Record<string, WireDialect>> = {
   gemini: 'gemini',
 }
 
-/** Hosts that put instructions of their own, hundreds of tokens, before what they are sent. */
+/** Hosts that add instructions of hundreds of tokens before the prompt. */
 const HOSTS_WITH_INSTRUCTIONS = new Set(['venice', 'snowflake'])
 
 export function loadCountedTraffic(): CountedTraffic {
@@ -70,7 +70,7 @@ function readEntries(file: string): Entry[] {
   return (JSON.parse(readFileSync(join(ROOT, file), 'utf8')) as { cases: Entry[] }).cases
 }
 
-/** The case, or why there is none. */
+/** The case, or the reason why it is left out. */
 function readCase(entry: Entry, dialect: WireDialect): CountedCase | string {
   const { id, provider, model } = entry
   if (model === undefined) return 'no model is known'
@@ -102,7 +102,7 @@ function readCase(entry: Entry, dialect: WireDialect): CountedCase | string {
 
 function promptOf(entry: Entry, dialect: WireDialect, body: Buffer | null, tokens: number): CountedCase['prompt'] {
   if (body === null || tokens === 0 || (dialect !== 'openai-chat' && dialect !== 'anthropic-messages')) return null
-  // What was cut from the recording, or what only the provider has.
+  // The recording is truncated, or the provider added text that it does not show.
   if (entry.truncated !== undefined && entry.truncated.length > 0) return null
   const value = JSON.parse(body.toString()) as Record<string, unknown>
   if (['preset', 'models', 'mcp_servers', 'plugins', 'web_search_options'].some((name) => name in value)) return null

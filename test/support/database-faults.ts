@@ -2,7 +2,7 @@ import { readFileSync, readdirSync } from 'node:fs'
 import pg from 'pg'
 import type { TestPostgres } from './postgres.ts'
 
-/** What can be wrong with a Postgres that a gateway uses. */
+/** A fault of a Postgres that a gateway uses. */
 export interface DatabaseFault {
   readonly name: string
   begin(): Promise<unknown>
@@ -11,7 +11,7 @@ export interface DatabaseFault {
 
 const ROLE = 'gateway'
 
-/** Makes a database that belongs to a role without privileges, which limits and locks hold for. */
+/** Creates a database whose owner is a role without privileges: connection limits and locks affect it. */
 export async function createOwnedDatabase(postgres: TestPostgres): Promise<{ url: string; adminUrl: string }> {
   const adminUrl = await postgres.createDatabase()
   const name = new URL(adminUrl).pathname.slice(1)
@@ -22,7 +22,7 @@ export async function createOwnedDatabase(postgres: TestPostgres): Promise<{ url
   return { url: adminUrl.replace('//postgres@', `//${ROLE}@`), adminUrl }
 }
 
-/** All there are; `adminUrl` is that of a database that a gateway has made its tables in. */
+/** All faults. @param adminUrl of a database in which a gateway has created its tables */
 export function databaseFaults(postgres: TestPostgres, adminUrl: string): DatabaseFault[] {
   let locker: pg.Client | null = null
   return [
@@ -74,7 +74,7 @@ export function databaseFaults(postgres: TestPostgres, adminUrl: string): Databa
         const client = new pg.Client({ connectionString: adminUrl })
         await client.connect()
         try {
-          // In the order in which the settler takes them: the other way round, the two can wait for each other.
+          // The tables are locked in the order of the settler: the reverse order could deadlock.
           await client.query('BEGIN; LOCK TABLE journal_offsets, request_log IN ACCESS EXCLUSIVE MODE')
         } catch (cause) {
           await client.end()
@@ -90,7 +90,7 @@ export function databaseFaults(postgres: TestPostgres, adminUrl: string): Databa
   ]
 }
 
-/** Of the request log. */
+/** Number of rows of the request log. */
 export async function countRows(url: string): Promise<number> {
   const { rows } = await run(url, 'SELECT count(*) AS count FROM request_log')
   return Number((rows[0] as { count: string }).count)
@@ -106,7 +106,7 @@ async function run(url: string, sql: string): Promise<pg.QueryResult> {
   }
 }
 
-/** Connections are processes of their own, which go on when their parent is stopped. */
+/** Postgres has a process for each connection, which continues when its parent is stopped. */
 function signalChildren(parent: number, signal: NodeJS.Signals): void {
   for (const entry of readdirSync('/proc')) {
     const pid = Number(entry)

@@ -3,7 +3,7 @@ import type { StreamEvent } from '../../src/shared/core/stream-event.ts'
 import { AwsFrameSplitter } from '../../src/shared/wire/aws-event-stream.ts'
 import { SseSplitter } from '../../src/shared/wire/sse.ts'
 
-/** Everything that a decoder makes of a body that comes in these chunks. */
+/** All events that a decoder returns for a body in these chunks. */
 export function decodeStream(
   decoder: StreamDecoder,
   framing: 'sse' | 'aws-event-stream',
@@ -20,7 +20,7 @@ export function decodeStream(
   return out
 }
 
-/** The body in one piece, byte by byte, and cut in `count` random ways. */
+/** The body in one piece, byte by byte, and split in `count` random ways. */
 export function* cutsOf(body: Buffer, random: () => number, count: number): Generator<readonly Buffer[]> {
   yield [body]
   yield Array.from(body, (_byte, at) => body.subarray(at, at + 1))

@@ -6,18 +6,18 @@ export interface CommandBlock {
   readonly page: string
   readonly line: number
   readonly commands: string
-  /** Programs and variables without which the block cannot run. */
+  /** Programs and environment variables that the block needs. */
   readonly needs: readonly string[]
-  /** The gateway must not run meanwhile. */
+  /** The block runs while the gateway is stopped. */
   readonly isStopped: boolean
-  /** The files that run these commands in place of the test of the page. */
+  /** Files that run these commands in place of the test of the page. */
   readonly elsewhere: readonly string[]
 }
 
 const FENCE = /^```(\w*)[ \t]*([^\n]*)\n([\s\S]*?)^```$/gm
 const SHELL = new Set(['sh', 'bash', 'shell', 'console', 'zsh'])
 
-/** The pages whose commands run in a test: those in the root folder, and `docs/`. */
+/** The pages whose commands a test runs: those in the root folder and in `docs/`. */
 export function pages(root: string): string[] {
   const inRoot = readdirSync(root).filter((name) => name.endsWith('.md'))
   const inDocs = readdirSync(join(root, 'docs')).filter((name) => name.endsWith('.md'))
@@ -25,7 +25,7 @@ export function pages(root: string): string[] {
 }
 
 /**
- * The blocks of shell commands of a page. Words behind `sh` say how the block runs: `stopped`, `needs=NAME,NAME`, `elsewhere=FILE,FILE`.
+ * The blocks of shell commands of a page. Words after `sh` say how the block runs: `stopped`, `needs=NAME,NAME`, `elsewhere=FILE,FILE`.
  * Throws on any other word, and on a shell block that is not marked `sh`.
  */
 export function commandBlocks(root: string, page: string): CommandBlock[] {

@@ -1,8 +1,8 @@
 import { inject } from 'vitest'
 
 /**
- * How often a test repeats what it proves: `short` in `npm test`, `long` in `npm run test:long`; the environment variable
- * `variable` overrides both. Files that call it are listed in `DOSED` of `test/tiers.ts`.
+ * The number of repetitions in a test: `short` in `npm test`, `long` in `npm run test:long`. The environment variable
+ * `variable` overrides both. `DOSED` of `test/tiers.ts` lists the files that call it.
  */
 export function dose(variable: string, { short, long }: { readonly short: number; readonly long: number }): number {
   const asked = process.env[variable]

@@ -4,8 +4,8 @@ import type { Socket } from 'node:net'
 import type { Writable } from 'node:stream'
 
 /**
- * Reads a pipe that only this process holds: when it breaks, what was to end with this process is ended and its directories are
- * deleted. Each line begins with + or -, then a signal, a process id and, where there is one, a directory.
+ * Reads a pipe that only this process holds. When the pipe breaks, the script ends the registered processes and deletes their
+ * directories. Each line begins with + or -, then a signal, a process id and an optional directory.
  */
 const WATCHDOG = `
 all=' '
@@ -29,8 +29,8 @@ done`
 let pipe: Writable | null = null
 
 /**
- * Ends `child`, however this process ends: one that is killed can end nothing itself. A child that has ended is forgotten, its
- * directory with it.
+ * Ends `child` with this process, also when this process is killed. A child that has ended is forgotten, and so is its
+ * directory.
  *
  * @param directory deleted after the child; no spaces
  */
@@ -43,7 +43,7 @@ export function endWithThisProcess(child: ChildProcess, signal: 'KILL' | 'QUIT',
 }
 
 function startWatchdog(): Writable {
-  // Of a group of its own: what a terminal sends to this one is not for it.
+  // A separate process group: signals of the terminal to this process do not reach the watchdog.
   const watchdog = spawn('/bin/sh', ['-c', WATCHDOG], { detached: true, stdio: ['pipe', 'ignore', 'ignore'] })
   watchdog.on('error', () => undefined)
   watchdog.stdin.on('error', () => undefined)

@@ -1,7 +1,7 @@
 import { NO_LIMITS } from '../../src/shared/core/snapshot.ts'
 import type { EntryKey } from '../../src/shared/core/snapshot.ts'
 
-/** An entry key without restrictions, but for what is given. */
+/** An entry key without restrictions, with the given members. */
 export function entryKey(members: Partial<EntryKey> = {}): EntryKey {
   return {
     id: 'key',

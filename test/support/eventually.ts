@@ -1,6 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises'
 
-/** Tries until `attempt` does not throw, and gives what it returned; its last error when time is up. */
+/** Repeats `attempt` until it does not throw, and returns its result. Throws its last error at the deadline. */
 export async function eventually<T>(
   attempt: () => T | Promise<T>,
   { timeoutMs = 15_000, everyMs = 25 }: { timeoutMs?: number; everyMs?: number } = {},

@@ -1,11 +1,11 @@
-/** Compares a stream of bytes with what it must be, piece by piece, keeping neither. */
+/** Compares a stream of bytes with the expected bytes, piece by piece, and keeps neither. */
 export class ExpectedBytes {
   offset = 0
   readonly #next: () => Buffer | null
   #piece: Buffer = Buffer.alloc(0)
   #at = 0
 
-  /** @param next the next piece of what must come; null at its end */
+  /** @param next returns the next expected piece; null at the end */
   constructor(next: () => Buffer | null) {
     this.#next = next
   }
@@ -25,7 +25,7 @@ export class ExpectedBytes {
     }
   }
 
-  /** Throws unless all has come. */
+  /** Throws when expected bytes are missing. */
   end(): void {
     if (this.#at < this.#piece.length || this.#advance()) throw new Error(`bytes missing from byte ${this.offset} on`)
   }

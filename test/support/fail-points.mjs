@@ -1,9 +1,8 @@
 /*
- * Loaded into every process of a gateway (`NODE_OPTIONS=--import …`), this ends one with SIGKILL at an exact point of its
- * work: the program itself knows nothing of it. A process is armed by SIGUSR2, upon which it reads the order in the file that
- * SLUICE_FAIL_POINTS and its process id name: `{ point, skip, share, shiftDays }`. It ends when it has come to the point `skip` times before;
- * of a torn frame it writes `share`. With `shiftDays`, a front dates its records so many days ahead from then on.
- * Beside the orders it leaves the time of its end.
+ * Ends a process of a gateway with SIGKILL at an exact point of its work. It is loaded into every process (`NODE_OPTIONS=--import …`);
+ * the program has no code for it. On SIGUSR2 a process reads its order `{ point, skip, share, shiftDays }` from the file that
+ * SLUICE_FAIL_POINTS and its process id name. It passes the point `skip` times and ends at the next; of a torn frame it writes `share`.
+ * With `shiftDays`, a front dates its later records so many days ahead. The time of the end is written to a file beside the orders.
  */
 import fs, { readFileSync, writeFileSync } from 'node:fs'
 import { syncBuiltinESMExports } from 'node:module'
@@ -11,17 +10,17 @@ import { isMainThread, Worker } from 'node:worker_threads'
 
 const FRAME_HEADER_BYTES = 8
 const DAY_MS = 86_400_000
-/** Of a record, behind the array's three bytes. */
+/** The kind of a record by its byte after the three bytes of the array. */
 const KINDS = { 1: 'begin', 2: 'end' }
 
 const file = process.env.SLUICE_FAIL_POINTS
 const kind = process.env.SLUICE_PROCESS ?? ''
-/** The folder of what tests have built of `src`. */
+/** The folder of the modules of `src` that tests have built. */
 const modules = process.env.SLUICE_TEST_MODULES
 let order = null
 let shift = null
 
-/** Whether the process has come to the end of its life. */
+/** Whether the process must end at this point. */
 function isDue(point) {
   if (order?.point !== point) return false
   order.skip -= 1
@@ -41,7 +40,7 @@ async function watchFront() {
   const { FrameWriter, readFrames } = await import(`${modules}/journal/frames.js`)
   const { decodeRecord } = await import(`${modules}/journal/record.js`)
   const { openSync, writeSync, closeSync } = fs
-  /** Descriptor → what of the segment is there. */
+  /** State of each open segment, by descriptor: `created` or `begun`. */
   const segments = new Map()
 
   const framesOf = (bytes) =>
@@ -99,13 +98,13 @@ async function watchFront() {
   syncBuiltinESMExports()
 }
 
-/** What a connection, or a transaction, has done since its last beginning. */
+/** The steps of a connection, or a transaction, since its last BEGIN. */
 class Steps {
   #hasMoved = false
   #hasCopied = false
   #hasAttached = false
 
-  /** Before a statement is sent. True when the process is to end once it is answered. */
+  /** To be called before a statement is sent. Returns true when the process must end after its answer. */
   before(text) {
     if (this.#hasMoved) dieAt('offset moved')
     if (/^(UPDATE|INSERT INTO) journal_offsets/.test(text)) this.#hasMoved = true
@@ -150,7 +149,7 @@ async function watchControl() {
   }
 }
 
-/** As Postgres would be asked. */
+/** The statement that Postgres would get for this work. */
 function textOf(work) {
   switch (work?.kind) {
     case 'query':

@@ -1,7 +1,7 @@
 import { GatewayError } from '../../src/shared/core/errors.ts'
 import type { Exchange, HeaderList, IncomingRequest, Responder } from '../../src/shared/core/exchange.ts'
 
-/** The client's end of an exchange, without a socket: takes as much as it is told to, and leaves when it is told to. */
+/** The client's side of an exchange, without a socket. A test decides how much it accepts and when it leaves. */
 export class FakeResponder implements Responder {
   status: number | null = null
   headers: HeaderList = []
@@ -9,7 +9,7 @@ export class FakeResponder implements Responder {
   ended = false
   destroyed = false
   aborted = false
-  /** What `write` answers. */
+  /** The result of `write`. */
   accepts = true
   #onAbort: (() => void) | null = null
   #onDrain: (() => void) | null = null
@@ -48,7 +48,7 @@ export class FakeResponder implements Responder {
   }
 
   write(chunk: Buffer): boolean {
-    // A copy, as the socket would make: what the writer does to its buffer later must not be seen.
+    // A copy, as a socket makes: later changes of the writer's buffer must not be visible.
     if (!this.over) this.writes.push(Buffer.from(chunk))
     return this.accepts
   }
@@ -63,7 +63,7 @@ export class FakeResponder implements Responder {
     if (!this.over) this.destroyed = true
   }
 
-  /** The client has caught up. */
+  /** The client has read everything. */
   drain(): void {
     this.#onDrain?.()
   }

@@ -1,10 +1,10 @@
 import type { Server, Socket } from 'node:net'
 import { createServer } from 'node:net'
 
-/** What a server says to a script; null: nothing at all. */
+/** The server's answer to a script; null: no answer. */
 export type FakeAnswer = string | null
 
-/** A server that speaks just enough RESP to be connected to, and answers every script as it is told. */
+/** A server with just enough RESP for a client to connect. It answers every script with `answer`. */
 export class FakeRedis {
   answer: FakeAnswer = null
   connections = 0

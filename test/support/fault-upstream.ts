@@ -2,13 +2,13 @@ import { createServer } from 'node:net'
 import type { AddressInfo, Server, Socket } from 'node:net'
 import type { UpstreamDialectName } from '../../src/shared/core/endpoint.ts'
 
-/** A good answer of a provider, for plays that bend how it is sent. */
+/** A correct answer of a provider, for plays that change how it is sent. */
 export interface GoodAnswer {
   readonly contentType: string
   readonly body: string
 }
 
-/** What is done to one request, its body read; or, of a play at the door, to one connection. */
+/** A fault on one request after its body is read (`request`), or on one connection (`door`). */
 export interface RawPlay {
   readonly at: 'door' | 'request'
   readonly act: (socket: Socket, good: GoodAnswer) => void
@@ -18,11 +18,11 @@ export interface FaultUpstreamOptions {
   readonly play: RawPlay
   readonly dialect: UpstreamDialectName
   readonly stream: boolean
-  /** So many requests get the play, those after them a good answer. */
+  /** The first so many requests get the play, later ones a correct answer. */
   readonly badTurns: number
 }
 
-/** An upstream on bare sockets, for answers that no HTTP server would send. */
+/** An upstream on raw sockets, for answers that no HTTP server would send. */
 export class FaultUpstream {
   readonly #server: Server
   readonly #options: FaultUpstreamOptions
@@ -50,7 +50,7 @@ export class FaultUpstream {
     return `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}`
   }
 
-  /** Requests so far; of a play at the door, connections. */
+  /** Number of requests so far; for a play at the `door`, of connections. */
   get turns(): number {
     return this.#turns
   }
@@ -92,17 +92,17 @@ export class FaultUpstream {
   }
 }
 
-/** The answer on the wire; `headers` join the usual ones. */
+/** The bytes of the answer. @param headers are added to the usual ones */
 export function httpAnswer(good: GoodAnswer, headers: readonly string[] = []): string {
   return answerHead(good, [`content-length: ${Buffer.byteLength(good.body)}`, ...headers]) + good.body
 }
 
-/** A head for the answer, that says of its end what `headers` say. */
+/** The head of the answer. @param headers must define the end of the body */
 export function answerHead({ contentType }: GoodAnswer, headers: readonly string[]): string {
   return ['HTTP/1.1 200 OK', `content-type: ${contentType}`, ...headers, '', ''].join('\r\n')
 }
 
-/** Null while the head, or its length, has not come. */
+/** The length of the request; null while its head is incomplete. */
 function requestLength(bytes: Buffer): number | null {
   const headEnd = bytes.indexOf('\r\n\r\n')
   if (headEnd === -1) return null

@@ -3,7 +3,7 @@ import type { JwtKey } from '../../src/shared/config/secrets.ts'
 
 type Json = Readonly<Record<string, unknown>>
 
-/** Of a good token: what forgeries differ from. */
+/** A valid token and its parts, from which forgeries are made. */
 export interface GoodToken {
   readonly token: string
   readonly header: Json
@@ -13,7 +13,7 @@ export interface GoodToken {
 const encoded = (part: string | Json): string =>
   Buffer.from(typeof part === 'string' ? part : JSON.stringify(part)).toString('base64url')
 
-/** A token of these parts, signed whatever its header says. */
+/** A token of these parts, signed with `hash`, whatever its header says. */
 export function signed(header: string | Json, claims: string | Json, secret: Buffer | string, hash = 'sha256'): string {
   const text = `${encoded(header)}.${encoded(claims)}`
   return `${text}.${createHmac(hash, secret).update(text).digest('base64url')}`
@@ -25,7 +25,7 @@ export function readToken(token: string): GoodToken {
   return { token, header: part(0), claims: part(1) }
 }
 
-/** Tokens by what is wrong with them; those of `claims` are signed with the true secret. */
+/** Forged tokens by their fault; those with wrong claims are signed with the true secret. */
 export function forgedTokens(good: GoodToken, key: JwtKey, otherUserId: string): ReadonlyMap<string, string> {
   return new Map([
     ...forgedHeaders(good, key),
@@ -162,7 +162,7 @@ function duplicated(claims: Json, more: string): string {
   return `${JSON.stringify(claims).slice(0, -1)},${more}}`
 }
 
-/** Of a name of digits alone there is none: another name stands for it. */
+/** The name in another case. A name of digits has no other case: another name replaces it. */
 function inAnotherCase(kid: string): string {
   const upper = kid.toUpperCase()
   if (upper !== kid) return upper

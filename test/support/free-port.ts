@@ -1,14 +1,14 @@
 import { randomInt } from 'node:crypto'
 import { createServer } from 'node:net'
 
-/** Below what the kernel takes for connections and for port 0, together with the bus of a Redis Cluster, 10 000 above. */
+/** Ports below the range that the kernel uses for connections and port 0; so are the ports 10 000 above, for the Redis Cluster bus. */
 const FIRST = 10_240
 const LAST = 22_767
 const ATTEMPTS = 100
 
 /**
- * A port of the loopback address that nobody listens on, for programs that cannot look for one themselves. Only who asks for
- * that very number can take it before they do.
+ * A port of the loopback address without a listener, for programs that cannot choose one themselves. Another program can take it
+ * first only when it asks for the same number.
  */
 export async function freePort(): Promise<number> {
   for (let attempt = 0; attempt < ATTEMPTS; attempt++) {

@@ -16,10 +16,10 @@ import { createTestDatabase } from './test-database.ts'
 const MAIN = fileURLToPath(new URL('../../dist/main.js', import.meta.url))
 const READY = /Sluice is ready at (\S+)/
 const START_TIMEOUT_MS = 60_000
-/** Rows are booked at low priority: on a busy machine they take their time. */
+/** Settlement has low priority: on a busy machine rows appear late. */
 const ROW_PATIENCE = { timeoutMs: 40_000 }
 
-/** One upstream of a test gateway: a simulator, or anything else that listens. */
+/** One upstream of a test gateway: a simulator or another server. */
 export interface TestUpstream {
   readonly id?: string
   readonly dialect: UpstreamDialectName
@@ -32,19 +32,19 @@ export interface TestUpstream {
 
 export interface GatewayOptions {
   readonly upstreams?: readonly TestUpstream[]
-  /** Entry keys beside the one that is always there; members as in the configuration file. */
+  /** Further entry keys besides the default one; members as in the configuration file. */
   readonly keys?: ReadonlyArray<Record<string, unknown>>
-  /** Sections of the configuration file, merged over what is made of the above. */
+  /** Sections of the configuration file, merged over those made from the other options. */
   readonly config?: Record<string, unknown>
   readonly env?: Record<string, string>
   readonly fronts?: number
-  /** By default what the vitest project says. */
+  /** Default: the database of the vitest project. */
   readonly database?: 'pglite' | 'postgres' | { readonly url: string }
-  /** Uses and keeps this data directory. */
+  /** Data directory, which is not deleted; default: a new one. */
   readonly dataDir?: string
-  /** How many files and sockets each of its processes may have open. */
+  /** Limit of open files and sockets of each process. */
   readonly openFiles?: number
-  /** By default a new one. */
+  /** Default: a new key. */
   readonly apiKey?: string
 }
 
@@ -75,12 +75,12 @@ export interface LogRow {
   readonly served_model: string | null
 }
 
-/** A real gateway: all its processes, on a free port, with a data directory of its own. */
+/** A real gateway: all processes, on a free port, with a separate data directory. */
 export class TestGateway {
   readonly url: string
   readonly port: number
   readonly dataDir: string
-  /** An entry key without limits of its own. */
+  /** An entry key without limits. */
   readonly apiKey: string
   readonly databaseUrl: string | null
   readonly #child: ChildProcess
@@ -111,12 +111,12 @@ export class TestGateway {
     return this.#child.pid ?? 0
   }
 
-  /** Everything the processes wrote to their standard streams. */
+  /** Everything that the processes wrote to their standard streams. */
   get output(): string {
     return this.#output()
   }
 
-  /** The processes under the supervisor, as they are now. */
+  /** The current processes under the supervisor. */
   children(): Array<{ kind: 'control' | 'front' | 'simulator'; pid: number }> {
     return readdirSync('/proc').flatMap((entry) => {
       const pid = Number(entry)
@@ -134,7 +134,7 @@ export class TestGateway {
     this.#child.kill(signal)
   }
 
-  /** SIGTERM, and the exit code once all is over. */
+  /** Sends SIGTERM and waits for the end; resolves to the exit code. */
   async stop(): Promise<number | null> {
     const code = await this.end('SIGTERM')
     if (!this.#keepDataDir) rmSync(this.dataDir, { recursive: true, force: true })
@@ -148,7 +148,7 @@ export class TestGateway {
     return over
   }
 
-  /** Waits for the supervisor's end, with its exit code; null: a signal ended it. */
+  /** Waits for the supervisor's end. Resolves to its exit code; null: a signal ended it. */
   async over(): Promise<number | null> {
     if (this.#child.exitCode === null && this.#child.signalCode === null) await once(this.#child, 'exit')
     return this.#child.exitCode
@@ -169,7 +169,7 @@ export class TestGateway {
     return token
   }
 
-  /** Every row of the request log, newest first, as far as it has been settled. */
+  /** Every settled row of the request log, newest first. */
   async logRows(filter: Record<string, string> = {}): Promise<LogRow[]> {
     const rows: LogRow[] = []
     let cursor: string | null = null
@@ -187,7 +187,7 @@ export class TestGateway {
     return rows
   }
 
-  /** The row of one request, once it has been settled. */
+  /** Waits until a request is settled and returns its row. */
   logRow(requestId: string): Promise<LogRow> {
     return eventually(async () => {
       const [row] = await this.logRows({ request_id: requestId })
@@ -216,7 +216,7 @@ export async function startGateway(options: GatewayOptions = {}): Promise<TestGa
   }
   const { child, output } = spawnGateway(['--config', file], env, options.openFiles)
   const url = await readyUrl(child, output).catch((cause: unknown) => {
-    // Nobody else would end it.
+    // The caller gets no gateway that it could stop.
     child.kill()
     throw cause
   })
@@ -231,7 +231,7 @@ export async function startGateway(options: GatewayOptions = {}): Promise<TestGa
   })
 }
 
-/** The program itself, for tests of how it starts and fails. The environment holds nothing but what is given. */
+/** Starts the program, for tests of its start and its failures. Its environment has only the given variables. */
 export function spawnGateway(
   args: readonly string[],
   env: Record<string, string>,
@@ -245,7 +245,7 @@ export function spawnGateway(
     stdio: ['ignore', 'pipe', 'pipe'],
     cwd: tmpdir(),
   })
-  // Its own processes end with it.
+  // The other processes of the gateway end with the supervisor.
   endWithThisProcess(child, 'KILL')
   let text = ''
   const collect = (chunk: Buffer): void => {
@@ -256,7 +256,7 @@ export function spawnGateway(
   return { child, output: () => text }
 }
 
-/** The address of the ready line. */
+/** The address in the ready line. */
 export async function readyUrl(child: ChildProcess, output: () => string): Promise<string> {
   const ended = once(child, 'exit').then(() => {
     throw new Error(`the gateway ended before it was ready:\n${output()}`)
@@ -286,7 +286,7 @@ function configOf(options: GatewayOptions, apiKey: string): Record<string, unkno
   return {
     server: { fronts: options.fronts ?? 1, drain_announce_ms: 100, ...(server as object | undefined) },
     keys: [{ name: 'test', key: apiKey }, ...(options.keys ?? [])],
-    // Tests share a machine that may be held up for seconds: only those of overload are to see anything shed.
+    // The machine of the tests may stall for seconds: only tests of overload should see load shedding.
     overload: { loop_delay_ms: 10_000 },
     ...(upstreams === undefined ? {} : { upstreams }),
     ...sections,

@@ -14,18 +14,18 @@ const TEMPLATE = join(ROOT, 'dist/control/store/pglite-template.tar.gz')
 
 declare module 'vitest' {
   interface ProvidedContext {
-    /** Of a database of its own on the Postgres of this run. */
+    /** URL of the Postgres of this run. */
     postgresUrl: string
-    /** An embedded database with the schema and nothing in it, to be copied. */
+    /** Directory of an embedded database with the schema and no rows, to be copied. */
     pgliteTemplate: string
     /** The folder of `BUILT_MODULES`. */
     builtModules: string
   }
 }
 
-/** Builds `dist` where `src` has changed, and starts Postgres once per run; a run that names only unit tests needs neither and gets neither. */
+/** Builds `dist` when `src` has changed, and starts Postgres once per run. Does neither for a run that names only unit tests. */
 export default async function setup(project: TestProject): Promise<(() => Promise<void>) | undefined> {
-  // Projects inherit this setup from the root, and what the root provides.
+  // Projects inherit this setup and the values that the root provides.
   if (!project.isRootProject()) return undefined
   const named = process.argv.slice(2).filter((argument) => argument.includes('test/'))
   if (named.length > 0 && named.every((argument) => argument.includes('test/unit'))) return undefined
@@ -46,7 +46,7 @@ export default async function setup(project: TestProject): Promise<(() => Promis
   }
 }
 
-/** A copy of the one that the build has made. */
+/** Copies the template that the build has made. */
 async function makeTemplate(): Promise<string> {
   const directory = mkdtempSync(join(tmpdir(), 'sluice-template-'))
   const { openPglite } = await import('../../src/control/store/pglite-database.ts')

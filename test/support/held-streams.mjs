@@ -1,6 +1,6 @@
 /*
- * A program: an upstream whose streams stay open until its parent says otherwise. Each request is answered with one event at once;
- * the parent's message `{ texts }` sends an event for each text to every open stream, `{ end: true }` ends them all.
+ * A program: an upstream whose streams stay open until its parent ends them. It answers each request with one event at once.
+ * The parent's message `{ texts }` sends an event for each text to every open stream; `{ end: true }` ends all streams.
  */
 import { createServer } from 'node:http'
 

@@ -1,6 +1,6 @@
-/** Hosts of URLs that are, in one spelling or another, outside the public Internet. */
+/** Hosts of URLs outside the public Internet, in many spellings. */
 export const INNER_HOSTS: readonly string[] = [
-  // Loopback, as attackers write it.
+  // Loopback, in the spellings that attackers use.
   '127.0.0.1',
   '127.0.0.1.',
   '127.1',
@@ -58,7 +58,7 @@ export const INNER_HOSTS: readonly string[] = [
   '192.0.0.192',
   'metadata.google.internal',
   'metadata.google.internal.',
-  // Another notation within IPv6.
+  // IPv4 addresses inside IPv6 addresses.
   '[::ffff:127.0.0.1]',
   '[::ffff:7f00:1]',
   '[::ffff:a9fe:a9fe]',
@@ -71,7 +71,7 @@ export const INNER_HOSTS: readonly string[] = [
   '[2002:a9fe:a9fe::1]',
   '[2001:0:7f00:1::]',
   '[2001:10::1]',
-  // What is nobody's, everybody's, or for examples.
+  // Reserved, multicast and broadcast addresses, and addresses for examples.
   '192.0.2.1',
   '198.51.100.1',
   '203.0.113.1',
@@ -95,7 +95,7 @@ export const INNER_HOSTS: readonly string[] = [
   '1.0.0.127.in-addr.arpa',
 ]
 
-/** Addresses that a resolver may give for a name that looks like any other. */
+/** Addresses that a resolver may return for an ordinary name. */
 export const INNER_ADDRESSES: readonly string[] = [
   '127.0.0.1',
   '0.0.0.0',
@@ -122,5 +122,5 @@ export const INNER_ADDRESSES: readonly string[] = [
   'ff02::1',
 ]
 
-/** One that anybody may have: tests never reach it. */
+/** A public address; tests never connect to it. */
 export const PUBLIC_ADDRESS = '93.184.216.34'

@@ -9,23 +9,23 @@ import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { endWithThisProcess } from './end-with-this-process.ts'
 
-// Programs and libraries of others that tests install when they run, of exact versions, and keep for the next run.
+// Third-party programs and libraries that tests install, in exact versions, and keep for the next run.
 
 const CACHE = join(tmpdir(), 'sluice-test-clients')
 const INSTALL_TIMEOUT_MS = 240_000
 const RUN_TIMEOUT_MS = 120_000
 const run = promisify(execFile)
 
-/** Where packages were installed, or why they could not be. */
+/** The directory of installed packages, or the reason why the installation failed. */
 export type Installed = { readonly directory: string } | { readonly missing: string }
 
-/** Installs packages of npm (`name@1.2.3`) side by side; no script of theirs is run. */
+/** Installs packages of npm (`name@1.2.3`) into one directory, without running their scripts. */
 export function installFromNpm(packages: readonly string[]): Promise<Installed> {
   const quiet = ['--no-audit', '--no-fund', '--ignore-scripts', '--loglevel=error']
   return install(packages, (directory) => run('npm', ['install', '--prefix', directory, ...quiet, ...packages]))
 }
 
-/** Installs packages of PyPI (`name==1.2.3`) into a virtual environment: `bin/python` in it has them. */
+/** Installs packages of PyPI (`name==1.2.3`) into a virtual environment, for its `bin/python`. */
 export function installFromPypi(packages: readonly string[]): Promise<Installed> {
   return install(packages, async (directory) => {
     await run('python3', ['-m', 'venv', '--copies', directory])
@@ -43,7 +43,7 @@ function install(packages: readonly string[], into: (directory: string) => Promi
   return known
 }
 
-/** What another process has installed meanwhile is used. */
+/** Installs into a directory, or uses the installation that another process made meanwhile. */
 async function installOnce(directory: string, into: (directory: string) => Promise<unknown>): Promise<Installed> {
   if (existsSync(directory)) return { directory }
   mkdirSync(CACHE, { recursive: true })
@@ -74,13 +74,13 @@ export interface ClientOptions {
   readonly cwd: string
   readonly home: string
   readonly env: Readonly<Record<string, string>>
-  /** Of the gateway at 127.0.0.1: all that the client can reach. */
+  /** Port of the gateway at 127.0.0.1; the client can reach nothing else. */
   readonly port: number
 }
 
 const INSIDE = fileURLToPath(new URL('network-with-one-port.mjs', import.meta.url))
 
-/** Why no client can be run here, or null: each runs in a network of its own, so that nothing that it asks for leaves the machine. */
+/** The reason why clients cannot run here, or null. Each runs in a network namespace, so that no request leaves the machine. */
 export async function cannotRunClients(): Promise<string | null> {
   try {
     await run('unshare', ['--net', 'ip', 'link', 'set', 'lo', 'up'])
@@ -91,8 +91,8 @@ export async function cannotRunClients(): Promise<string | null> {
 }
 
 /**
- * Runs a client to its end with nothing in its environment but `env` and a home of its own, and with nothing in its network but the
- * gateway. One that takes too long is ended with all its children.
+ * Runs a client to its end. Its environment has only `env` and a new home; its network has only the gateway. A client that takes
+ * too long is ended with all its children.
  */
 export async function runClient(
   command: readonly [string, ...string[]],
@@ -125,7 +125,7 @@ export async function runClient(
   }
 }
 
-/** A Unix socket that leads to a port of 127.0.0.1: files are the same in all networks of a machine. */
+/** A Unix socket that forwards to a port of 127.0.0.1: network namespaces share the file system. */
 class Door {
   readonly path: string
   readonly #directory = mkdtempSync(join(tmpdir(), 'sluice-door-'))

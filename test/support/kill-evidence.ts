@@ -6,13 +6,13 @@ import type { Kill } from './nemesis.ts'
 import { explains } from './nemesis.ts'
 import type { StoredLog, StoredRow } from './stored-log.ts'
 
-/** Nothing broke but what the death of a process explains. */
+/** Expects that a kill explains every failed request. */
 export function expectExplained(fates: readonly Fate[], kills: readonly Kill[]): void {
   const unexplained = fates.filter((fate) => !isServed(fate) && !kills.some((kill) => explains(kill, fate)))
   expect(unexplained, `kills: ${JSON.stringify(killsAround(kills, unexplained))}`).toEqual([])
 }
 
-/** What a failure that no kill explains happened next to. */
+/** The kills around the first failures that no kill explains, for the message. */
 function killsAround(kills: readonly Kill[], fates: readonly Fate[]): unknown {
   return fates.slice(0, 5).map(({ id, startedAtMs, endedAtMs }) => ({
     id,
@@ -27,7 +27,7 @@ function killsAround(kills: readonly Kill[], fates: readonly Fate[]): unknown {
   }))
 }
 
-/** One row for each request that a client has heard of or the upstream has seen, as both know it, and no others. */
+/** Expects exactly one correct row for each request that got an answer or reached the upstream, and no other rows. */
 export function expectOneRowEach(fates: readonly Fate[], log: StoredLog, upstream: readonly RequestRecord[]): void {
   const produced = new Map(upstream.map((record) => [record.user ?? '', record]))
   const rows = new Map<string, StoredRow[]>()
@@ -39,7 +39,7 @@ export function expectOneRowEach(fates: readonly Fate[], log: StoredLog, upstrea
   const known = fates.filter(({ id, status, bytes }) => status > 0 || bytes > 0 || produced.has(id))
   expect(known.filter(({ id }) => !rows.has(id)).map(({ id }) => id)).toEqual([])
   expect([...rows].filter(([id, { length }]) => length !== 1 || !sent.has(id))).toEqual([])
-  // Nobody's answer is whole before its record is safe: what was served is recorded as served, token by token.
+  // An answer is complete only after its record is safe: each served request has a row with its exact tokens.
   const wrong = fates.filter(isServed).filter(({ id }) => {
     const [row] = rows.get(id) ?? []
     const truth = produced.get(id)
@@ -53,7 +53,7 @@ export function expectOneRowEach(fates: readonly Fate[], log: StoredLog, upstrea
   expect(wrong.map(({ id }) => ({ id, rows: rows.get(id), truth: produced.get(id) }))).toEqual([])
 }
 
-/** Nothing is left in the journal, and the rollups say what the rows say. */
+/** Expects an empty journal, and sums that agree with the rows. */
 export function expectSettled(log: StoredLog): void {
   expect(log.rollupSums).toEqual(log.rowSums)
   expect(log.dailySums).toEqual([log.rowSums, log.rowSums])

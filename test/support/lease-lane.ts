@@ -3,15 +3,15 @@ import type { RedisCall } from '../../src/control/store/redis-connection.ts'
 
 export interface LaneAnswers {
   readonly answers: readonly unknown[]
-  /** What the scripts would have published. */
+  /** Messages that the scripts would have published. */
   readonly pokes: ReadonlyArray<{ readonly allowance: string; readonly holder: string }>
 }
 
-/** Runs the scripts of the Redis authority in a real Redis at a moment of simulated time; takes what time it needs for it. */
+/** Runs the scripts of the Redis authority in a real Redis, at a given simulated time. A script takes no simulated time. */
 export class LeaseLane {
   readonly #redis: Redis
   readonly #loaded = new Set<string>()
-  /** Scripts that have run. */
+  /** Number of scripts that have run. */
   calls = 0
 
   constructor(redis: Redis) {

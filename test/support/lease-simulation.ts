@@ -12,33 +12,34 @@ import { SeededRandom } from './seeded-random.ts'
 const WINDOW_MS = 60_000
 const AMPLE = 1_000_000_000_000
 const BUDGET_EVERY_MS = 40
-/** So many refusals in a row, and nothing is left of a budget. */
+/** A budget counts as used up after so many refusals in a row. */
 const USED_UP = 200
-/** Demand, as a part of the limit, for a while at a time. */
+/** Upper bounds of the groups in `missing`, in seconds. */
 const PHASES = [2, 8, 20, 60]
+/** Demand as a factor of the limit; it changes from time to time. */
 const DEMANDS = [0.3, 0.8, 0.95, 1.2, 1.5, 2.5]
 
 export interface SimulationOptions {
   readonly seed: number
   readonly lane: LeaseLane
   readonly nodes: number
-  /** Of each machine. */
+  /** Fronts of each machine. */
   readonly fronts: number
-  /** Requests per minute, one key for each. */
+  /** Rate limits in requests per minute, one key for each. */
   readonly limits: readonly number[]
-  /** Requests at the same time, one key for each. */
+  /** Concurrency limits, one key for each. */
   readonly places: readonly number[]
-  /** Money of a month, one key for each; a month ends when all of it is used. */
+  /** Monthly budgets, one key for each; a month ends when its budget is used up. */
   readonly budgets: readonly number[]
-  /** Ends when so many requests were admitted. */
+  /** The simulation ends after so many admitted requests. */
   readonly admissions: number
   readonly faults: {
-    /** Mean milliseconds between two crashes, of fronts, whole machines and control processes. */
+    /** Mean milliseconds between two crashes of fronts, whole machines and control processes. */
     readonly crashEveryMs: number
-    /** Mean milliseconds between two outages of Redis, besides a calm minute and a half (or `calmMs`). */
+    /** Mean milliseconds between two outages of Redis, in addition to 90 s (or `calmMs`) without an outage. */
     readonly outageEveryMs: number
     readonly calmMs?: number
-    /** Of outages, milliseconds; by default 12 300. */
+    /** Longest outage in milliseconds; 12 300 by default. */
     readonly longestOutageMs?: number
     readonly lossRate: number
     readonly skewMs: number
@@ -48,30 +49,30 @@ export interface SimulationOptions {
 export interface SimulationResult {
   readonly admitted: number
   readonly simulatedMs: number
-  /** Of all keys: the fullest 60 seconds ÷ the limit. */
+  /** Requests in the fullest 60 seconds ÷ the limit, largest over all keys. */
   readonly worstWindow: number
-  /** Of all keys together, ÷ what a limiter that knows everything at once would have admitted. */
+  /** Admitted requests of all keys ÷ those that an ideal limiter, with immediate global knowledge, would have admitted. */
   readonly share: number
-  /** By key, the same. */
+  /** The same for each key. */
   readonly shares: readonly number[]
-  /** Of all keys together, in the same way, what one admits that knows everything but for outages, in which each front has a part. */
+  /** The same ratio for `PartedLimiter`, which is ideal except in outages, when each front has a part of the limit. */
   readonly possible: number
-  /** How much less was admitted than `share` compares it with, ÷ all of that, by seconds since Redis went away or was there again. */
+  /** Shortfall against the ideal limiter ÷ its total, by seconds since Redis went away or came back. */
   readonly missing: Readonly<Record<string, number>>
-  /** Of all keys with places: the most at the same time ÷ the limit. */
+  /** Largest concurrency ÷ the concurrency limit, over all keys with one. */
   readonly mostAtOnce: number
-  /** Of all budgets: the most that was used and held for requests under way ÷ the limit. */
+  /** Largest sum of cost and running reservations ÷ limit, over all budgets. */
   readonly mostSpent: number
-  /** Budgets that were used up. */
+  /** Number of budgets that were used up. */
   readonly months: number
-  /** Of those, the least that was used ÷ the limit. */
+  /** Smallest use of these budgets ÷ the limit. */
   readonly leastSpent: number
-  /** Of all keys, the least that could be had when all was quiet ÷ the limit. */
+  /** Smallest part of the limit that one front can have after all load has ended, over all keys. */
   readonly back: number
   readonly scripts: number
 }
 
-/** Times in order; grows by itself. */
+/** A growing list of ascending times. */
 class Times {
   #values = new Float64Array(1024)
   #size = 0
@@ -82,7 +83,7 @@ class Times {
     return this.#size
   }
 
-  /** How many there were in the 60 seconds before `atMs`. */
+  /** Number of times in the 60 seconds before `atMs`. */
   recent(atMs: number): number {
     while (this.#first < this.#size && (this.#values[this.#first] ?? 0) <= atMs - WINDOW_MS) this.#first += 1
     return this.#size - this.#first
@@ -100,7 +101,10 @@ class Times {
   }
 }
 
-/** Admits by what all have used while Redis is there; while it is away each front has what it used, and by its demand a part of the rest. */
+/**
+ * Admits by the use of all fronts while Redis answers. While it is away, each front has its own use and a part of the rest,
+ * in proportion to its demand.
+ */
 class PartedLimiter {
   readonly #limit: number
   readonly #all = new Times()
@@ -143,7 +147,7 @@ class PartedLimiter {
   }
 }
 
-/** Many machines under changing load and faults, in simulated time, on a real Redis. */
+/** Simulates many machines under changing load and faults, in simulated time, on a real Redis. */
 export async function simulateLeases(options: SimulationOptions): Promise<SimulationResult> {
   const { seed, lane, nodes, fronts, faults } = options
   const random = new SeededRandom(seed)
@@ -175,7 +179,7 @@ export async function simulateLeases(options: SimulationOptions): Promise<Simula
     if (limiter === undefined) limiters.set(book, (limiter = new Admissions(book)))
     return limiter
   }
-  /** A front serves nobody before it has heard of a control process for the first time. */
+  /** A front serves no request before its first connection to a control process. */
   const started = new WeakSet<LeaseBook>()
   const anyFront = (favourite: number | null): WorldFront | undefined => {
     const front = world.fronts[favourite ?? random.between(0, nodes * fronts - 1)]
@@ -240,7 +244,7 @@ export async function simulateLeases(options: SimulationOptions): Promise<Simula
   const slots = options.places.map((limit, index) => {
     const caller = principal(`places-${index}`, { concurrency: limit })
     const usage = { limit, caller, most: 0, admitted: 0 }
-    /** By front and incarnation: what ran there ends with it. */
+    /** Running requests by front and incarnation; they end with it. */
     const running = new Map<string, number>()
     const one = (): void => {
       if (isOver) return
@@ -339,7 +343,7 @@ export async function simulateLeases(options: SimulationOptions): Promise<Simula
   const simulatedMs = world.nowMs - startMs
   const worstWindow = Math.max(...windows.map(({ admitted, limit }) => admitted.most / limit))
 
-  // Machines come back and leases expire; then one front alone can have the whole of each limit.
+  // After machines have come back and leases have expired, one front alone can have the whole of each limit.
   await world.run(140_000)
   let back = 1
   const [front] = world.fronts

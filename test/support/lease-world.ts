@@ -13,65 +13,65 @@ interface Event {
 }
 
 const TICK_MS = 50
-/** Ticks while nothing but time passes, and for how long they come at the closer distance. */
+/** Tick intervals of `rest`: `first` for `FIRST_REST_MS`, then `later`. */
 const REST_TICK_MS = { first: 1_000, later: 60_000 } as const
 const FIRST_REST_MS = 300_000
-/** Microtasks between two events: a request that passes a dozen limits at once needs some for each. */
+/** Microtask turns between two events: a request under a dozen limits needs some for each limit. */
 const TURNS = 40
 const NO_BUDGETS: SettledSpend = { read: () => Promise.resolve(new Map()) }
 const LEASE_KEEP_MS = 20_000
 
-/** One front of the world, with its line to the authority. */
+/** One front of the world. */
 export interface WorldFront {
   readonly name: string
   readonly node: WorldNode
   book: LeaseBook
-  /** Raised with every crash: what was under way is gone. */
+  /** Number of crashes; running requests end with a crash. */
   incarnation: number
-  /** Its event loop is held up until then. */
+  /** Its event loop is blocked until this time. */
   stalledUntilMs: number
 }
 
-/** One machine: its fronts and the authority they talk to. */
+/** One machine: its fronts and their authority. */
 export interface WorldNode {
   readonly name: string
   readonly fronts: WorldFront[]
   /** Null while the control process is away. */
   authority: Authority | null
-  /** Raised with every end of the control process. */
+  /** Number of ends of the control process. */
   restarts: number
-  /** How far its clock is ahead, milliseconds. */
+  /** Milliseconds by which its clock is ahead. */
   skewMs: number
 }
 
 export interface LeaseWorldOptions {
-  /** Of each machine. */
+  /** Fronts of each machine. */
   readonly fronts: number
   readonly nodes?: number
   readonly random: () => number
   readonly startMs?: number
   readonly delayMs?: () => number
-  /** How long a front may take to find a new control process, milliseconds; by default half a second. */
+  /** Longest time, in milliseconds, until a front finds a new control process; 500 by default. */
   readonly greetMs?: number
-  /** The lane to a Redis that all machines share; without it there is one machine with an authority of its own. */
+  /** The lane to a Redis that all machines share. Without it there is one machine with an in-process authority. */
   readonly lane?: LeaseLane
-  /** How far the clocks of machines are apart, at most. */
+  /** Largest difference between the clocks of machines. */
   readonly skewMs?: number
-  /** Which part of the scripts that are sent to Redis is lost, or whose answer is. */
+  /** Share of the Redis scripts whose request or answer is lost. */
   readonly lossRate?: number
-  /** What the control process of a machine reads of budgets. */
+  /** The settled spend that the control process of a machine reads. */
   readonly budgets?: (node: WorldNode) => SettledSpend
 }
 
 /**
- * Fronts and their authorities in simulated time: messages take time, stay in order, and are lost with a connection. Nothing here
- * waits for real time, but for a Redis that runs the scripts.
+ * Fronts and their authorities in simulated time. Messages take time, stay in order, and are lost with a connection. Only a Redis
+ * that runs scripts takes real time.
  */
 export class LeaseWorld {
   readonly nodes: WorldNode[] = []
   readonly fronts: WorldFront[] = []
   nowMs: number
-  /** No script gets through. */
+  /** Every script fails. */
   redisAway = false
   readonly faults: unknown[] = []
   readonly #options: LeaseWorldOptions
@@ -80,7 +80,7 @@ export class LeaseWorld {
   readonly #events: Event[] = []
   readonly #lineFreeMs = new Map<string, number>()
   readonly #size: number
-  /** Scripts that Redis is running. */
+  /** Scripts that run in Redis now. */
   readonly #running = new Set<Promise<void>>()
   readonly #prefix: string
   #order = 0
@@ -96,7 +96,7 @@ export class LeaseWorld {
     for (let i = 0; i < (options.nodes ?? 1); i++) this.#makeNode(`node-${i}`)
   }
 
-  /** The machines share a Redis. */
+  /** Whether the machines share a Redis. */
   get isShared(): boolean {
     return this.#options.lane !== undefined
   }
@@ -117,21 +117,21 @@ export class LeaseWorld {
     this.#events.splice(low, 0, event)
   }
 
-  /** Runs events until `untilMs` of simulated time have passed. */
+  /** Runs events until `forMs` of simulated time have passed. */
   async run(forMs: number): Promise<void> {
     const endMs = this.nowMs + forMs
     for (let event = this.#events.at(-1); event !== undefined && event.atMs <= endMs; event = this.#events.at(-1)) {
       this.#events.pop()
       this.nowMs = event.atMs
       event.run()
-      // Promises resolved by the event go on before the next one.
+      // Promises that the event resolved continue before the next event.
       for (let i = 0; i < TURNS; i++) await Promise.resolve()
       while (this.#running.size > 0) await Promise.all(this.#running)
     }
     this.nowMs = endMs
   }
 
-  /** As `run`, with fewer ticks, so that days pass quickly; the last second is as any other. */
+  /** Like `run`, with fewer ticks, so that days pass quickly; the last second has the usual ticks. */
   async rest(forMs: number): Promise<void> {
     const lastMs = Math.min(forMs, REST_TICK_MS.first)
     const firstMs = Math.min(forMs - lastMs, FIRST_REST_MS)
@@ -144,12 +144,12 @@ export class LeaseWorld {
     await this.run(forMs - firstMs - laterMs)
   }
 
-  /** All authorities are there and serve. */
+  /** Waits until all authorities serve. */
   async settle(): Promise<void> {
     await this.run(this.#options.lane === undefined ? 100 : 4_000)
   }
 
-  /** The control process of a machine ends, and another begins a while later. */
+  /** Ends the control process of a machine; another starts after `awayMs`. */
   restartAuthority(awayMs: number, node: WorldNode = this.#first()): void {
     node.restarts += 1
     node.authority = null
@@ -175,7 +175,7 @@ export class LeaseWorld {
     })
   }
 
-  /** A front does nothing for a while: its ticks and what it is sent come late. */
+  /** Blocks a front for a time: its ticks and its messages are late. */
   stall(front: WorldFront, forMs: number): void {
     front.stalledUntilMs = Math.max(front.stalledUntilMs, this.nowMs + forMs)
   }
@@ -189,13 +189,13 @@ export class LeaseWorld {
     }
   }
 
-  /** A front ends with all that it holds; an empty one takes its place. */
+  /** Ends a front with all its leases; an empty one replaces it. */
   crash(front: WorldFront): void {
     front.node.authority?.gone(this.#lineOf(front))
     this.#replace(front)
   }
 
-  /** A machine ends with all that it holds, and is back, empty, a while later. */
+  /** Ends a machine with all its leases; it comes back empty after `awayMs`. */
   crashNode(node: WorldNode, awayMs: number): void {
     node.restarts += 1
     node.authority = null
@@ -406,7 +406,7 @@ export class LeaseWorld {
     if (epoch !== null) front.book.greeted({ type: 'lease-epoch', epoch })
   }
 
-  /** Messages of one line arrive in the order in which they left. */
+  /** Delivers messages of one line in the order in which they were sent. */
   #carry(line: string, deliver: () => void): void {
     const atMs = Math.max(this.nowMs + this.#delayMs(), this.#lineFreeMs.get(line) ?? 0)
     this.#lineFreeMs.set(line, atMs)
@@ -414,7 +414,7 @@ export class LeaseWorld {
   }
 }
 
-/** The journal of a front, a new one with each incarnation. */
+/** The name of a front's journal; each incarnation has a new one. */
 export function writerOf({ name, incarnation }: WorldFront): string {
   return `${name}-${incarnation}`
 }

@@ -12,7 +12,7 @@ import { steeredRequest } from './steered-request.ts'
 export const DIALECTS = ['openai-chat', 'anthropic-messages'] as const
 type DialectName = (typeof DIALECTS)[number]
 
-/** How a client left, and what upstream and log know of it. */
+/** The record of the upstream and the row of the log for a client that left. */
 export interface Left {
   readonly record: RequestRecord
   readonly row: LogRow
@@ -44,7 +44,7 @@ export class LeavingClients {
     const gateway = await startGateway({
       upstreams: DIALECTS.map((dialect) => ({ id: dialect, dialect, baseUrl, models: [dialect], more })),
     })
-    // Tests that run at the same time share it.
+    // Concurrent tests share the token.
     await gateway.adminToken()
     return new LeavingClients(simulator, gateway)
   }
@@ -54,7 +54,7 @@ export class LeavingClients {
     await this.#simulator.close()
   }
 
-  /** Asks, leaves, and waits until upstream and log know how it ended. */
+  /** Sends a request, leaves, and waits until the upstream and the log have its end. */
   async leave(dialect: DialectName, manner: Manner): Promise<Left> {
     const user = `client-${this.#clients++}`
     const client = await RawClient.connect(this.#gateway.port, { readBytes: 1_024 })
@@ -81,7 +81,7 @@ export class LeavingClients {
       },
       { timeoutMs: 60_000 },
     )
-    // The process that books yields to the others on a busy machine.
+    // Settlement has low priority: on a busy machine the row appears late.
     const row = await eventually(
       async () => {
         const [found] = (await this.#gateway.logRows()).filter((one) => one.client_request_id === user)

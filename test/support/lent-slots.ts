@@ -1,13 +1,13 @@
 import type { SlotSupply } from '../../src/front/scheduling/slot-supply.ts'
 
-/** Slots that come and go as a test says, like those that processes lend each other. */
+/** Slots whose number a test sets, like leased slots of other processes. */
 export class LentSlots implements SlotSupply {
   readonly wanted = new Set<string>()
   readonly #held = new Map<string, number>()
   readonly #used = new Map<string, number>()
   #listener: (keyId: string) => void = () => undefined
 
-  /** More for this process, or fewer; those in use stay. */
+  /** Sets the slots of this process; slots in use stay. */
   hold(keyId: string, slots: number): void {
     const before = this.held(keyId)
     this.#held.set(keyId, slots)
@@ -15,7 +15,7 @@ export class LentSlots implements SlotSupply {
   }
 
   declare(): void {
-    // What is held is for the test to say.
+    // The test sets the slots with `hold`.
   }
 
   free(keyId: string): number {

@@ -5,24 +5,24 @@ export interface LimitedLoadOptions {
   readonly url: string
   readonly apiKey: string
   readonly clients: number
-  /** Longest wait after a refusal, whatever it says: the next window is not to be missed. */
+  /** Longest wait after a refusal, whatever its `Retry-After`, so that clients do not miss the next window. */
   readonly maxWaitMs: number
   readonly body: Record<string, unknown>
 }
 
-/** Ids of the requests that were admitted, and how many were refused. */
+/** The results of a limited load: `admitted` has the ids of admitted requests. */
 export interface LimitedOutcome {
   readonly admitted: string[]
-  /** What the answers to them said that they used. */
+  /** Tokens that the answers to admitted requests report. */
   usedTokens: number
   refused: number
-  /** Answers that are neither. */
+  /** Answers that are neither a success nor a refusal. */
   readonly others: string[]
 }
 
-/** Clients that ask again and again until they are stopped, waiting as long as a refusal tells them but for the bound. */
+/** Starts clients that send requests until they are stopped. After a refusal each waits for `Retry-After`, at most `maxWaitMs`. */
 export function startLimitedLoad(options: LimitedLoadOptions): {
-  /** So far. */
+  /** The results so far. */
   readonly outcome: LimitedOutcome
   readonly stop: () => Promise<LimitedOutcome>
 } {
@@ -62,7 +62,7 @@ export function startLimitedLoad(options: LimitedLoadOptions): {
   }
 }
 
-/** As a client would wait; ends at once when the load is stopped. */
+/** Waits; ends at once when the load is stopped. */
 function pause(ms: number, signal: AbortSignal): Promise<void> {
   return new Promise((resolve) => {
     const end = (): void => {

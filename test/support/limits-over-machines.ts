@@ -10,7 +10,7 @@ import { startMachines } from './machines.ts'
 import type { RedisKind, SharedRedis } from './redis-kinds.ts'
 
 const REQUESTS_PER_MINUTE = 400
-/** Of them, so many are admitted however busy the machine is: what is leased where nobody asks any more is lost to the window. */
+/** At least so many are admitted on any machine: the part that a front without requests has leased is lost for the window. */
 const LEAST_ADMITTED = 0.99 * REQUESTS_PER_MINUTE
 const SLOTS = 10
 const CLIENTS = 80
@@ -57,7 +57,7 @@ export class LimitedMachines {
     await this.#simulator.close()
   }
 
-  /** Uses the window up from both machines, and goes on until each has refused so many; never more than the limit is admitted. */
+  /** Uses up the window from both machines, until each has refused `refusals` requests. Expects no more than the limit. */
   async expectLimit({ refusals }: { readonly refusals: number }): Promise<void> {
     const loads = this.#machines.gateways.map(({ url }) =>
       startLimitedLoad({
@@ -69,7 +69,7 @@ export class LimitedMachines {
       }),
     )
     const admitted = (): number => loads.reduce((sum, { outcome }) => sum + outcome.admitted.length, 0)
-    // The window has not passed by then.
+    // This ends within the window.
     await eventually(
       () => {
         expect(admitted()).toBeGreaterThanOrEqual(LEAST_ADMITTED)
@@ -84,7 +84,7 @@ export class LimitedMachines {
     expect(Math.min(...shares)).toBeGreaterThan(0)
   }
 
-  /** So many requests through the slots of one upstream key: all slots are used from both machines, and never one more. */
+  /** Sends requests through the slots of one upstream key from both machines. Expects that all slots are used, and no more. */
   async expectSlots({ requests }: { readonly requests: number }): Promise<void> {
     const loads = this.#machines.gateways.map(
       ({ url }, index) =>

@@ -14,15 +14,15 @@ const REQUESTS_PER_MINUTE = 500
 const TOKENS_PER_MINUTE = 20_000
 /** Tokens that one request reserves at most. */
 const RESERVATION = 150
-/** Refused after a limit was reached: whoever lets one too many in has had the chance. */
+/** The load goes on for so many refusals after a limit was reached, so that an excess admission would show. */
 const REFUSALS = 200
-/** Two windows of 61 seconds begin in it: the second has the time to be used that a busy machine took to use the first. */
+/** Two windows of 61 seconds begin in this time; even on a busy machine the rest is enough to use up the second. */
 const TWO_WINDOWS_MS = 80_000
 
-/** One gateway of four fronts, and keys with one limit each. */
+/** One gateway with four fronts, and keys with one limit each. */
 export class LimitsWorld {
   readonly gateway: TestGateway
-  /** Of a key with 1 000 requests per minute. */
+  /** A key with a limit of 1 000 requests per minute. */
   readonly headerKey: string
   readonly #simulator: Simulator
   readonly #requestKey: string
@@ -54,7 +54,7 @@ export class LimitsWorld {
     await this.#simulator.close()
   }
 
-  /** 200 clients of one key use up what one window has; every window of 60 s that saw them holds to the limits. */
+  /** 200 clients of one key use up one window. Expects that no window of 60 s exceeds the limits. */
   async expectOneWindow(): Promise<void> {
     const { byRequests, byTokens } = await this.#loadUntil(500, async (requests, tokens) => {
       await eventually(
@@ -71,7 +71,7 @@ export class LimitsWorld {
     expectWithin(charges)
   }
 
-  /** The same for two windows, each of which is used up and not more than that. */
+  /** The same for two windows. Expects that each is used up and not exceeded. */
   async expectTwoWindows(): Promise<void> {
     const { byRequests, byTokens } = await this.#loadUntil(2_000, async () => {
       const startedMs = Date.now()
@@ -131,7 +131,7 @@ export class LimitsWorld {
   }
 }
 
-/** A request is charged between its beginning and its end. */
+/** The charge of a request, at an unknown time between its begin and its end. */
 interface Charge {
   readonly fromMs: number
   readonly toMs: number
@@ -156,7 +156,7 @@ function chargesOf(
     .sort((a, b) => a.fromMs - b.fromMs)
 }
 
-/** No window holds more than the limits, and one holds all of each. */
+/** Expects that no window exceeds a limit, and that one window uses up each limit. */
 function expectWithin({ requests, tokens }: Charges): void {
   const asTheyCame = (charges: readonly Charge[]) => charges.map(({ fromMs, amount }) => [fromMs, amount] as const)
   expect(mostSurelyInAWindow(requests)).toBeLessThanOrEqual(REQUESTS_PER_MINUTE)

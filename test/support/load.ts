@@ -2,18 +2,18 @@ import { Agent, request } from 'node:http'
 import type { ClientRequest, IncomingMessage } from 'node:http'
 import type { Socket } from 'node:net'
 
-/** How a request ended for its client. `broken` with no bytes: it may never have reached anybody. */
+/** The end of a request as its client saw it. `broken` without bytes: the request may not have reached the gateway. */
 export type Outcome = 'answered' | 'broken' | 'timeout'
 
-/** One connection of a client, as its own side knows it. */
+/** One connection of a client, as the client sees it. */
 export interface Connection {
   readonly localPort: number
   readonly openedAtMs: number
-  /** When its first answer was whole; null before. */
+  /** When its first answer was complete; null before. */
   firstAnswerAtMs: number | null
 }
 
-/** What became of one request. */
+/** The result of one request. */
 export interface Fate {
   /** Sent as `X-Client-Request-Id` and as `user` of the body. */
   readonly id: string
@@ -21,33 +21,33 @@ export interface Fate {
   readonly startedAtMs: number
   endedAtMs: number
   outcome: Outcome
-  /** 0 when no head came. */
+  /** 0 without a head. */
   status: number
   bytes: number
   body: string
   error: string | null
-  /** Null when there was never one. */
+  /** Null when the client never connected. */
   connection: Connection | null
 }
 
 export interface LoadOptions {
   readonly url: string
   readonly apiKey: string
-  /** Each sends one request after the other on a connection that it keeps. */
+  /** Number of clients; each sends one request after the other on a kept-alive connection. */
   readonly clients: number
-  /** Ids begin with it. */
+  /** Prefix of the ids. */
   readonly name: string
-  /** The text of the n-th request's message, where the simulator's behaviour may stand. */
+  /** The message of the n-th request; it may hold a behaviour for the simulator. */
   readonly message: (n: number) => string
   readonly model?: string
   readonly isStream?: (n: number) => boolean
   readonly timeoutMs?: number
 }
 
-/** Pause after a connection was refused, lest the clients do nothing but be refused. */
+/** Pause after a refused connection, so that clients do not spin. */
 const REFUSED_PAUSE_MS = 100
 
-/** Clients that ask a gateway without end and note the fate of every request. */
+/** Clients that send requests to a gateway until stopped, and record the result of every request. */
 export class Load {
   readonly fates: Fate[] = []
   readonly #options: LoadOptions
@@ -67,12 +67,12 @@ export class Load {
     return this.#inFlight
   }
 
-  /** Requests that have had a whole answer with a 200. */
+  /** Number of requests with a complete answer with 200. */
   get served(): number {
     return this.#served
   }
 
-  /** Sends nothing new; resolves with every fate once all requests under way have ended. */
+  /** Sends no new requests. Resolves to all results when the running requests have ended. */
   async stop(): Promise<readonly Fate[]> {
     this.#stopping = true
     await Promise.all(this.#clients)
@@ -158,7 +158,7 @@ export class Load {
   }
 }
 
-/** A whole answer with status 200: JSON for a buffered request, a stream with its last event for a streamed one. */
+/** Whether the answer is complete with status 200: valid JSON for a buffered request, a last event for a stream. */
 export function isServed(fate: Fate): boolean {
   if (fate.outcome !== 'answered' || fate.status !== 200) return false
   return fate.stream ? fate.body.trimEnd().endsWith('data: [DONE]') : isWholeJson(fate.body)

@@ -5,7 +5,7 @@ interface KeySlots {
   used: number
 }
 
-/** Each process holds an equal share of every key's slots, at least one, whatever the others need. */
+/** Gives each process an equal, fixed share of every key's slots, at least one. */
 export class LocalSlots implements SlotSupply {
   readonly #processes: number
   readonly #keys = new Map<string, KeySlots>()
@@ -52,11 +52,11 @@ export class LocalSlots implements SlotSupply {
   }
 
   want(): void {
-    // There is no more to come than what is given back here.
+    // The share is fixed: slots come back only by `give`.
   }
 
   unwant(): void {
-    // As above.
+    // See `want`.
   }
 
   onSupply(listener: (keyId: string) => void): void {

@@ -7,7 +7,7 @@ import { createTestDatabase } from './test-database.ts'
 
 export interface Machines {
   readonly gateways: readonly TestGateway[]
-  /** An entry key without limits of its own, known to all. */
+  /** An entry key without limits that all machines know. */
   readonly apiKey: string
   stop(): Promise<void>
 }
@@ -16,11 +16,11 @@ export interface MachinesOptions extends Omit<GatewayOptions, 'database' | 'data
   readonly count: number
   /** The `redis` section of the configuration file. */
   readonly redis: Record<string, unknown>
-  /** Of the Postgres; by default an empty database. */
+  /** URL of the Postgres; by default an empty database. */
   readonly databaseUrl?: string
 }
 
-/** Gateways that share one Postgres, one Redis, their keys and their secrets, as they would on several machines. */
+/** Starts gateways that share one Postgres, one Redis, their keys and their secrets, like gateways on several machines. */
 export async function startMachines({ count, redis, databaseUrl, ...options }: MachinesOptions): Promise<Machines> {
   const url = databaseUrl ?? (await createTestDatabase(inject('postgresUrl')))
   const apiKey = generateApiKey()

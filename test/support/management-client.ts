@@ -10,7 +10,7 @@ import { witness } from './management-witness.ts'
 export interface ManagementAnswer {
   readonly status: number
   readonly headers: Headers
-  /** Null where the answer is no JSON. */
+  /** The body as JSON; null when it is not JSON. */
   readonly json: Record<string, unknown>
   readonly text: string
 }
@@ -19,12 +19,12 @@ export interface Sent {
   readonly params?: Readonly<Record<string, string>>
   readonly query?: Readonly<Record<string, string>>
   readonly body?: unknown
-  /** In place of the one that is logged in; null: none. */
+  /** Replaces the token of the session; null: no token. */
   readonly token?: string | null
   readonly headers?: Readonly<Record<string, string>>
 }
 
-/** Calls operations as a client would, and holds each answer to what the document of the gateway says. */
+/** Calls operations like a client, and checks each answer against the OpenAPI document of the gateway. */
 export class ManagementClient {
   readonly #url: string
   token: string | null
@@ -34,7 +34,7 @@ export class ManagementClient {
     this.token = token
   }
 
-  /** As the first admin. */
+  /** A client that is logged in as the first admin. */
   static async ofAdmin(gateway: TestGateway): Promise<ManagementClient> {
     const { admin } = JSON.parse(readFileSync(join(gateway.dataDir, 'first-run.json'), 'utf8')) as {
       admin: { phone: string; password: string }
@@ -49,7 +49,7 @@ export class ManagementClient {
     this.token = String(json['token'])
   }
 
-  /** The body of an answer that must have this status. */
+  /** Calls an operation, and expects the status of the answer. */
   async expect(name: OperationName, status: number, sent: Sent = {}): Promise<ManagementAnswer> {
     const answer = await this.call(name, sent)
     expect(answer.status, `${name}: ${answer.text}`).toBe(status)

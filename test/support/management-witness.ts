@@ -7,7 +7,7 @@ import type { OperationSpec } from '../../src/shared/api/operation.ts'
 
 interface Response {
   readonly content?: Readonly<Record<string, unknown>>
-  /** In place of all else: where it is. */
+  /** A reference, in place of the other members. */
   readonly $ref?: string
 }
 
@@ -22,7 +22,7 @@ interface OpenApi {
 
 const ADDRESS = 'https://sluice.test/openapi.json'
 
-/** The document that a gateway serves, as what its answers are held to. */
+/** Checks answers against the OpenAPI document that a gateway serves. */
 class Witness {
   readonly #document: OpenApi
   readonly #ajv: Ajv2020
@@ -30,12 +30,12 @@ class Witness {
 
   constructor(document: OpenApi) {
     this.#document = document
-    // Of a whole document most keywords are none of JSON Schema's.
+    // Most keywords of an OpenAPI document are not keywords of JSON Schema.
     this.#ajv = new Ajv2020({ strict: false, formats: { 'date-time': /Z$/ } })
     this.#ajv.addSchema(document, ADDRESS)
   }
 
-  /** Fails when the document does not tell of the status, of the type of the body, or of the body itself. */
+  /** Throws when the document does not declare the status, the content type, or a body like this. */
   check(
     name: string,
     { method, path }: OperationSpec,
@@ -62,7 +62,7 @@ class Witness {
     ).toBe(true)
   }
 
-  /** @param response where it is in the document */
+  /** @param response path of the response in the document */
   #validator(response: readonly string[]): ValidateFunction {
     const pointer = [...response, 'content', 'application/json', 'schema'].map((part) =>
       encodeURIComponent(part.replaceAll('~', '~0').replaceAll('/', '~1')),
@@ -77,7 +77,7 @@ class Witness {
 const witnesses = new Map<string, Promise<Witness>>()
 const told = new Set<string>()
 
-/** Holds an answer to the document of its gateway, and notes down that the operation has been seen to do or to refuse something. */
+/** Checks an answer against the document of its gateway, and records the success or the failure of the operation. */
 export async function witness(
   gatewayUrl: string,
   name: string,

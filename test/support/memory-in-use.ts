@@ -1,7 +1,7 @@
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 
-/** Bytes that this thread keeps alive: its heap and its buffers after a full collection. */
+/** Bytes that this thread uses: its heap and its buffers after a full garbage collection. */
 export function memoryInUse(): number {
   setFlagsFromString('--expose_gc')
   const collect = runInNewContext('gc') as () => void

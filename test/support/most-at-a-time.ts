@@ -1,10 +1,10 @@
 import type { RequestRecord } from '../../src/simulator/ledger.ts'
 
 /**
- * The requests of the moment at which most of them were under way. The other side may have known of an end `latenessMs` before it
- * was seen: of a connection that was lost, and of an answer whose last bytes were taken while this side was held up.
+ * The largest set of requests that ran at the same time. A request may have ended up to `latenessMs` before the simulator recorded
+ * its end: when its connection was lost, or when the peer read the last bytes while the simulator was blocked.
  *
- * @param leavers users who left on their own: a whole answer may have been written to one who had gone already
+ * @param leavers users that left by themselves: a complete answer may have been written after they had left
  */
 export function mostAtATime(
   records: readonly RequestRecord[],
@@ -20,7 +20,7 @@ export function mostAtATime(
   let most: readonly RequestRecord[] = []
   let current: RequestRecord[] = []
   for (const record of [...records].sort((a, b) => a.startedAt - b.startedAt)) {
-    // Its peer may have gone before it was even read.
+    // The peer may have left before the simulator read the request.
     if (!wasThere(record) && endOf(record) === record.startedAt) continue
     current = [...current.filter((other) => endOf(other) > record.startedAt), record]
     if (current.length > most.length) most = current

@@ -1,6 +1,6 @@
 const WINDOW_MS = 60_000
 
-/** The most that was charged in any 60 seconds; `charges` in order of time. */
+/** The largest sum of charges in any 60 seconds. @param charges in order of time */
 export function mostInAWindow(charges: ReadonlyArray<readonly [atMs: number, amount: number]>): number {
   let most = 0
   let sum = 0
@@ -16,7 +16,7 @@ export function mostInAWindow(charges: ReadonlyArray<readonly [atMs: number, amo
   return most
 }
 
-/** The least that can have been charged in the fullest 60 seconds, of charges that each came at some time between two. */
+/** A lower bound for the fullest 60 seconds: counts only charges that lie in the window for any time from `fromMs` to `toMs`. */
 export function mostSurelyInAWindow(
   charges: ReadonlyArray<{ readonly fromMs: number; readonly toMs: number; readonly amount: number }>,
 ): number {

@@ -6,15 +6,15 @@ import type { Fate } from './load.ts'
 /** The death of a process that may have held connections of clients. */
 export interface Kill {
   readonly victim: 'front' | 'control' | 'supervisor'
-  /** Just before the signal. */
+  /** Time just before the signal. */
   readonly atMs: number
-  /** When the process and its listening socket were seen to be gone. */
+  /** Time when the process and its listening socket were gone. */
   readonly goneAtMs: number
-  /** Ports, on the clients' side, of the connections it had accepted just before; null: any may have been its own. */
+  /** Client ports of the connections that the process had accepted just before; null: not known, it may be any. */
   readonly clientPorts: ReadonlySet<number> | null
 }
 
-/** Numbers in [0, 1) that are the same for the same seed. */
+/** Pseudo-random numbers in [0, 1), determined by the seed. */
 export function seededRandom(seed: number): () => number {
   let state = seed >>> 0
   return () => {
@@ -38,10 +38,10 @@ export async function killChild(gateway: TestGateway, victim: 'front' | 'control
 }
 
 /**
- * Has a process under the supervisor end itself, and waits for its end.
+ * Makes a process under the supervisor end itself, and waits for its end.
  *
- * @param arm makes it do so, sooner or later
- * @param diedAtMs asked once it is gone
+ * @param arm tells the process to end itself; it may end later
+ * @param diedAtMs called after its end
  */
 export async function awaitSuicide(
   gateway: TestGateway,
@@ -66,14 +66,14 @@ export async function awaitSuicide(
 
 function expectGone(gateway: TestGateway, pid: number, listeners: ReadonlySet<string>): void {
   if (gateway.children().some((child) => child.pid === pid)) throw new Error(`process ${pid} is still there`)
-  // Its sockets go with the last of its threads, which may be after the first: until then it is given connections.
+  // The kernel closes its sockets with its last thread, which may be later; until then it still gets connections.
   if (hasSocket(LISTEN, gateway.port, listeners)) throw new Error(`the sockets of process ${pid} are still there`)
 }
 
 /**
- * Whether the death of a process explains the failure of a request: it was on a connection that the process had accepted
- * (a client may send before it reads that the connection is gone), or on one that nobody had answered on yet, made before
- * the process was gone. Time-outs and whole answers are explained by no death.
+ * Whether a kill explains the failure of a request. It does for a connection that the process had accepted (a client may
+ * send before it reads the end of the connection), and for a connection without an answer yet that was made before the process
+ * was gone. No kill explains a timeout or a complete answer.
  */
 export function explains(kill: Kill, fate: Fate): boolean {
   if (kill.victim === 'control' || fate.outcome !== 'broken' || fate.endedAtMs < kill.atMs) return false
@@ -84,7 +84,7 @@ export function explains(kill: Kill, fate: Fate): boolean {
   return kill.clientPorts.has(connection.localPort) || (isUnanswered && fate.startedAtMs <= kill.goneAtMs)
 }
 
-/** Resolves when as many fronts as there should be listen, and a control process answers behind them. */
+/** Waits until `fronts` fronts listen and a control process answers. */
 export async function recovered(gateway: TestGateway, fronts: number): Promise<void> {
   await eventually(
     async () => {
@@ -98,10 +98,10 @@ export async function recovered(gateway: TestGateway, fronts: number): Promise<v
   )
 }
 
-/** The kernel gives the table out page by page, and what moves meanwhile may be missing: several looks see it all. */
+/** The kernel returns the socket table page by page and may skip entries that move meanwhile: several reads find all. */
 const LOOKS = 4
 
-/** Ports, on the clients' side, of the connections that a process has accepted. */
+/** Client ports of the connections that a process has accepted. */
 export function connectionsOf(pid: number, port: number): number[] {
   const inodes = socketInodes(pid)
   return Array.from({ length: LOOKS }, tcpTable)
@@ -143,7 +143,7 @@ function socketInodes(pid: number): Set<string> {
       if (inode !== undefined) inodes.add(inode)
     }
   } catch {
-    // It has just ended.
+    // The process has just ended.
   }
   return inodes
 }

@@ -1,5 +1,5 @@
-// Runs inside a network of its own: `node network-with-one-port.mjs SOCKET PORT COMMAND…` makes the server behind a Unix socket
-// reachable at a port of 127.0.0.1 there, and ends as the command does. Nothing else can be reached.
+// Runs inside a network namespace: `node network-with-one-port.mjs SOCKET PORT COMMAND…` makes the server behind a Unix socket
+// reachable at a port of 127.0.0.1, and ends with the command's exit code. Nothing else is reachable.
 import { spawn } from 'node:child_process'
 import { createServer, connect } from 'node:net'
 

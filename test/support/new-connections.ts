@@ -8,17 +8,17 @@ export interface NewConnectionsOptions {
   readonly apiKey: string
   /** New connections a second. */
   readonly rate: number
-  /** Ids of requests begin with it. */
+  /** Prefix of the ids of requests. */
   readonly name: string
 }
 
-/** One in so many asks a model, the others for the list of models. */
+/** One connection in so many sends a chat request; the others request the list of models. */
 const EVERY_CHAT = 10
 const TICK_MS = 5
 const MAX_TICK_MS = 4 * TICK_MS
 const PATIENCE_MS = 60_000
 
-/** The time since the last answer, and the longest there was. */
+/** The time since the last answer, and the longest such time. */
 class Pause {
   longestMs = 0
   #ms = 0
@@ -33,11 +33,11 @@ class Pause {
   }
 }
 
-/** Clients that connect, ask once and leave, at an even pace: what became of each. */
+/** Clients that connect, send one request and leave, at a constant rate. Records the result of each. */
 export class NewConnections {
-  /** Of requests that were not answered whole with a 200: what became of them. */
+  /** The results of requests without a complete answer with 200. */
   readonly failures: string[] = []
-  /** Ids of the requests that were. */
+  /** Ids of the requests with a complete answer with 200. */
   readonly answered: string[] = []
   readonly #options: NewConnectionsOptions
   readonly #timer: NodeJS.Timeout
@@ -52,7 +52,7 @@ export class NewConnections {
     this.#timer = setInterval(() => {
       const nowMs = performance.now()
       const due = ((nowMs - this.#startMs) / 1000) * options.rate
-      // While this process was held up nobody could see an answer.
+      // While this process was blocked, it could not see an answer.
       const awakeMs = Math.min(nowMs - this.#tickedMs, MAX_TICK_MS)
       this.#tickedMs = nowMs
       for (const pause of Object.values(this.#pauses)) pause.lasts(awakeMs)
@@ -60,18 +60,18 @@ export class NewConnections {
     }, TICK_MS)
   }
 
-  /** Connections that have come to their end, good or bad. */
+  /** Number of connections that have ended, with or without an answer. */
   get over(): number {
     return this.#over
   }
 
-  /** The longest times in which no answer came: to anything, and to those that ask a model. */
+  /** The longest times without an answer: to any request, and to chat requests. */
   get longestPausesMs(): { readonly all: number; readonly chats: number } {
     const { all, chats } = this.#pauses
     return { all: Math.round(all.longestMs), chats: Math.round(chats.longestMs) }
   }
 
-  /** Begins no more; resolves when all have come to their end. */
+  /** Opens no new connections; resolves when all have ended. */
   async stop(): Promise<void> {
     clearInterval(this.#timer)
     await eventually(

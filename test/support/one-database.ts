@@ -2,8 +2,8 @@ import { afterAll, beforeAll } from 'vitest'
 import type { Database } from '../../src/control/store/database.ts'
 
 /**
- * One database for all suites of a file, empty for each: making one takes seconds. To be called outside of tests; what it
- * returns gives the database to one suite after the other, whose `close` does nothing.
+ * One database for all suites of a file, emptied for each: creating one takes seconds. To be called outside of tests. The returned
+ * function gives the database to one suite after the other; its `close` does nothing.
  */
 export function oneDatabase(open: () => Promise<Database>): () => Promise<Database> {
   let database: Database

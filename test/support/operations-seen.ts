@@ -7,14 +7,14 @@ import { OPERATIONS } from '../../src/shared/api/operations/index.ts'
 
 declare module 'vitest' {
   interface ProvidedContext {
-    /** A directory where tests note down which operations they have seen do or refuse something. */
+    /** A directory in which tests record the successes and failures of operations that they have seen. */
     operationsSeen: string
   }
 }
 
 const FOLDER = fileURLToPath(new URL('../integration/management', import.meta.url))
 
-/** Lets tests note down what they see, and gives what tells, at the end, of which operations none of them has seen enough. */
+/** Provides the directory for the records of tests. The returned function reports operations without a success or a failure. */
 export function watchOperations(project: TestProject): () => void {
   const directory = mkdtempSync(join(tmpdir(), 'sluice-operations-'))
   project.provide('operationsSeen', directory)
@@ -37,7 +37,7 @@ export function watchOperations(project: TestProject): () => void {
   }
 }
 
-/** Whether every file of management tests ran, and no test of them was left out by name. */
+/** Whether every file of management tests ran, and no filter by name excluded a test. */
 function ranWhole({ vitest }: TestProject, projectName: string): boolean {
   if (vitest.config.testNamePattern !== undefined) return false
   const ran = new Set(

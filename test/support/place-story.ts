@@ -6,13 +6,13 @@ import { LeaseWorld } from './lease-world.ts'
 import { SeededRandom } from './seeded-random.ts'
 
 const PLACES = 5
-/** What is held and not used is back with the authority after this. */
+/** After this time, the authority has all unused places back. */
 const REST_MS = 14_000
 const LOAD_PATIENCE_MS = 2_000
 
 export type PlaceKind = 'places of a caller' | 'slots of an upstream key'
 
-/** Asks for one of five places at a front; resolves with whether it was had. */
+/** Asks a front for one of five places; resolves to whether it got the place. */
 type Ask = (front: number, lastsMs: number, patienceMs: number) => Promise<boolean>
 
 interface Asked {
@@ -75,13 +75,14 @@ function slots(world: LeaseWorld): Ask {
 }
 
 /**
- * One to three fronts use five places while their control process is killed at any moment, once or up to three times in a row, messages are
- * up to three seconds late, fronts are held up for as long, and requests last over the kills. Gives what could be had of what was due:
- * while the control process was away, when nobody held any (of each front its share), and of any front after all that.
+ * One to three fronts use five places of a concurrency limit. Meanwhile the control process is killed at random times, up to three times in
+ * a row; messages are up to three seconds late; fronts stall for as long; requests last over the kills. Returns pairs of the places
+ * that fronts got and those that were due: the share of each front while the control process was away and no place was in use, and all
+ * places for one front at the end.
  */
 export async function placeStory(seed: number, kind: PlaceKind): Promise<Array<readonly [had: number, due: number]>> {
   const random = new SeededRandom(seed)
-  // Of their own: what happens does not depend on how many messages there are.
+  // A second generator: the events do not depend on the number of messages.
   const delays = new SeededRandom(~seed)
   const pick = (...of: readonly number[]): number => of[random.between(0, of.length - 1)] ?? 0
   const fronts = pick(1, 2, 2, 3)
@@ -96,7 +97,7 @@ export async function placeStory(seed: number, kind: PlaceKind): Promise<Array<r
     random: () => delays.next(),
     delayMs: () => 0.05 + delays.next() * (delays.next() < slowRate ? slowestMs : Math.min(slowestMs, 5)),
   })
-  // The first kill may come before anybody was answered.
+  // The first kill may come before the first answer.
   if (random.next() < 0.7) await world.run(100)
   const ask = (kind === 'places of a caller' ? callers : slots)(world)
   const had: Array<readonly [number, number]> = []
@@ -114,7 +115,7 @@ export async function placeStory(seed: number, kind: PlaceKind): Promise<Array<r
     return Math.min(sum, due)
   }
   let isBusy = true
-  /** Nobody holds a place from then on. */
+  /** From this time on, no place is in use. */
   let freeAtMs = 0
   const load = (): void => {
     world.after(random.next() * 2 * everyMs, load)
@@ -138,7 +139,7 @@ export async function placeStory(seed: number, kind: PlaceKind): Promise<Array<r
     world.restartAuthority(awayMs)
     if (isRested) {
       await world.run(6_000)
-      // An earlier kill may have its new control process by now: its answers are as late as all messages.
+      // The new control process of an earlier kill may be there by now: its answers are as late as all messages.
       const isDue = isAlone() && world.nowMs >= freeAtMs
       const due = fronts * Math.floor(PLACES / fronts)
       const sum = await askAll([...world.fronts.keys()], 500, due)

@@ -2,7 +2,7 @@
 // eslint-disable-next-line @typescript-eslint/no-explicit-any
 export type Json = any
 
-/** Without members that are null, so that what is absent and what is null compare as equal. */
+/** Removes members that are null, so that absent and null members compare as equal. */
 export function withoutNulls(value: Json): Json {
   if (Array.isArray(value)) return value.map(withoutNulls)
   if (typeof value !== 'object' || value === null) return value

@@ -24,10 +24,10 @@ import { freePort } from './free-port.ts'
 export interface TestPostgres {
   readonly port: number
   readonly socketDirectory: string
-  /** Of the server; each connection has a child of its own. */
+  /** Process id of the server; each connection has a child process. */
   pid(): number
   url(databaseName: string): string
-  /** Makes an empty database and resolves to its URL. */
+  /** Creates an empty database and resolves to its URL. */
   createDatabase(): Promise<string>
   /** Sends a signal to the server; resolves when it has ended, unless the signal does not end it. */
   kill(signal: NodeJS.Signals): Promise<void>
@@ -46,7 +46,7 @@ interface Installation {
 const OWNER = process.getuid?.() === 0 ? { uid: 65534, gid: 65534 } : {}
 const START_TIMEOUT_MS = 20_000
 
-/** A Postgres of its own on a Unix socket and a free port of 127.0.0.1, without fsync: a crash of the machine may break it. */
+/** Starts a Postgres on a Unix socket and a free port of 127.0.0.1, without fsync: a crash of the machine may damage it. */
 export async function startPostgres(): Promise<TestPostgres> {
   const installation = findInstallation()
   const root = mkdtempSync(join(tmpdir(), 'sluice-pg-'))
@@ -170,13 +170,13 @@ async function runStatement(url: string, sql: string): Promise<void> {
   }
 }
 
-/** initdb takes two seconds: its result is kept in the temporary directory and copied. */
+/** Copies the result of initdb, which is kept in the temporary directory because initdb takes two seconds. */
 function copyTemplate(installation: Installation, directory: string): void {
   const user = process.getuid?.() ?? 0
   const template = join(tmpdir(), `sluice-pg-template-${installation.version}-${user}`)
   if (!existsSync(template)) makeTemplate(installation, template)
   cpSync(template, directory, { recursive: true })
-  // Node 22 does not copy it.
+  // Node 22 does not copy the mode.
   chmodSync(directory, 0o700)
   own(directory)
 }
@@ -206,7 +206,7 @@ function own(path: string): void {
   if (OWNER.uid !== undefined) run('chown', ['-R', `${OWNER.uid}:${OWNER.gid}`, path], {})
 }
 
-/** Debian's packages first, then the binaries of the npm package, which `TEST_POSTGRES=npm` asks for. */
+/** Finds Debian's packages, then the binaries of the npm package. `TEST_POSTGRES=npm` skips Debian's. */
 function findInstallation(): Installation {
   const debian = '/usr/lib/postgresql'
   const isWanted = process.env.TEST_POSTGRES !== 'npm' && existsSync(debian)
@@ -223,7 +223,7 @@ function findInstallation(): Installation {
   return { bin: join(root, 'native/bin'), version: `npm-${version}` }
 }
 
-/** The package lists its shared library links and makes them in an install script, which is not run everywhere. */
+/** Creates the links of shared libraries that the package lists: its install script may not have run. */
 function hydrateSymlinks(packageDirectory: string): void {
   const list = join(packageDirectory, 'native/pg-symlinks.json')
   if (!existsSync(list)) return

@@ -5,7 +5,7 @@ export function residentBytes(pid: number): number {
   return statusBytes(pid, 'VmRSS')
 }
 
-/** The most that it ever was, in bytes. */
+/** Peak resident memory of a process, in bytes. */
 export function peakResidentBytes(pid: number): number {
   return statusBytes(pid, 'VmHWM')
 }
@@ -16,7 +16,7 @@ function statusBytes(pid: number, field: 'VmRSS' | 'VmHWM'): number {
   return Number(kilobytes) * 1024
 }
 
-/** Most that the kernel keeps for one TCP connection: what was written and not read, on both sides. */
+/** Largest number of unread bytes that the kernel keeps for one TCP connection, on both sides together. */
 export function largestSocketBuffers(): number {
   return ['tcp_wmem', 'tcp_rmem']
     .map((name) => Number(readFileSync(`/proc/sys/net/ipv4/${name}`, 'utf8').trim().split(/\s+/)[2]))

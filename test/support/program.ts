@@ -10,7 +10,7 @@ import { createTestDatabase } from './test-database.ts'
 const MAIN = fileURLToPath(new URL('../../dist/main.js', import.meta.url))
 const READY = /^Sluice is ready at (\S+)/m
 
-/** The gateway as its operator sees it: arguments, environment, working directory, what it says and how it ends. */
+/** The gateway as its operator sees it: arguments, environment, working directory, output and exit code. */
 export interface Program {
   readonly pid: number
   /** Standard output so far. */
@@ -18,11 +18,11 @@ export interface Program {
   /** Standard error so far. */
   stderr(): string
   signal(signal: NodeJS.Signals): void
-  /** The address of the ready line. Rejects with all output when the program ends before it. */
+  /** Waits for the ready line and returns its address. Rejects with all output when the program ends before. */
   ready(): Promise<string>
-  /** Exit code, or null after a signal that ended it. */
+  /** The exit code; null when a signal ended the program. */
   readonly ended: Promise<number | null>
-  /** SIGTERM, unless it has ended. */
+  /** Sends SIGTERM, unless the program has ended. */
   stop(): Promise<number | null>
 }
 
@@ -32,12 +32,12 @@ process.once('exit', () => {
   for (const program of running) program.signal('SIGTERM')
 })
 
-/** Ends whatever a test left running; for `afterEach`. */
+/** Ends all programs that a test left running; for `afterEach`. */
 export async function stopPrograms(): Promise<void> {
   await Promise.all([...running].map((program) => program.stop()))
 }
 
-/** Starts the program in `cwd`; its environment holds nothing but `env` and a PATH. */
+/** Starts the program in `cwd`; its environment has only `env` and a PATH. */
 export function runProgram(cwd: string, env: Record<string, string>, args: readonly string[] = []): Program {
   const { PATH = '' } = process.env
   const child = spawn(process.execPath, [...QUICK_START, MAIN, ...args], {
@@ -49,7 +49,7 @@ export function runProgram(cwd: string, env: Record<string, string>, args: reado
   let stderr = ''
   child.stdout.on('data', (chunk: Buffer) => (stdout += chunk.toString()))
   child.stderr.on('data', (chunk: Buffer) => (stderr += chunk.toString()))
-  // `close`, not `exit`: everything it said has been read.
+  // `close`, not `exit`: all output has been read then.
   const ended = once(child, 'close').then(([code]) => code as number | null)
   const early = ended.then((code) => {
     throw new Error(`the program ended with ${code} before it was ready:\n${stdout}\n${stderr}`)
@@ -73,18 +73,18 @@ export function runProgram(cwd: string, env: Record<string, string>, args: reado
   return program
 }
 
-/** A data directory with an embedded database that is made already, which saves seconds. */
+/** Copies an embedded database that is already created, which saves seconds. */
 export function copyMadeDatabase(dataDir: string): void {
   mkdirSync(dataDir, { recursive: true })
   if (inject('database') === 'pglite') cpSync(inject('pgliteTemplate'), dataDir, { recursive: true })
 }
 
-/** What the environment says about the database, by the vitest project: nothing, or an empty database on Postgres. */
+/** Environment variables for the database of the vitest project: none, or `DATABASE_URL` of an empty Postgres database. */
 export async function databaseEnv(): Promise<Record<string, string>> {
   return inject('database') === 'pglite' ? {} : { DATABASE_URL: await createTestDatabase(inject('postgresUrl')) }
 }
 
-/** Asks for a chat completion. */
+/** Requests a chat completion. */
 export function askChat(url: string, apiKey: string, model: string, content = 'hi'): Promise<Response> {
   return fetch(`${url}/v1/chat/completions`, {
     method: 'POST',

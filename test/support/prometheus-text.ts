@@ -17,8 +17,8 @@ const LABEL = /([a-zA-Z_][a-zA-Z0-9_]*)="((?:[^"\\\n]|\\[\\n"])*)"(,|$)/y
 const SUFFIXES: Readonly<Record<string, readonly string[]>> = { histogram: ['_bucket', '_sum', '_count'] }
 
 /**
- * Reads the Prometheus text format 0.0.4, strictly: HELP and TYPE once and before the family's lines, no line twice, whole
- * histograms. Throws on what is not so.
+ * Reads the Prometheus text format 0.0.4 strictly: HELP and TYPE once and before the lines of the family, no line twice, complete
+ * histograms. Throws on any violation.
  */
 export function parsePrometheusText(text: string): Map<string, ParsedFamily> {
   if (!text.endsWith('\n')) throw new Error('the last line has no end')
@@ -51,7 +51,7 @@ export function parsePrometheusText(text: string): Map<string, ParsedFamily> {
   return families
 }
 
-/** The sum of a family's samples whose labels are `labels`, others being whatever they are; 0 without one. */
+/** The sum of a family's samples that have all of `labels`; 0 without one. Other labels do not matter. */
 export function sumOf(
   families: ReadonlyMap<string, ParsedFamily>,
   name: string,

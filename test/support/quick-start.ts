@@ -1,5 +1,5 @@
 /**
- * Options of Node for programs that tests start: V8 else spends a second of the processor on better code for the embedded database,
- * which no test lives long enough to gain from.
+ * Options of Node for programs that tests start. Without them V8 spends a second of CPU on optimising the WebAssembly of the embedded
+ * database; no test runs long enough to gain from that.
  */
 export const QUICK_START = ['--liftoff-only']

@@ -5,10 +5,10 @@ import type { AnswerHead } from './answer-parser.ts'
 import { AnswerParser } from './answer-parser.ts'
 
 export interface RawAnswer extends AnswerHead {
-  /** Empty where a listener took it. */
+  /** Empty when a listener read the body. */
   readonly body: Buffer
   readonly chunks: number
-  /** Of the request, as the gateway calls it. */
+  /** The gateway's id of the request. */
   readonly requestId: string
 }
 
@@ -19,13 +19,13 @@ export interface RawPost {
 }
 
 export interface RawClientOptions {
-  /** Bytes taken from the kernel at a time; 64 KiB by default. */
+  /** Bytes read from the kernel at a time; 64 KiB by default. */
   readonly readBytes?: number
 }
 
 const READ_BYTES = 65_536
 
-/** The connection ended before the answer did. */
+/** The connection ended before the answer was complete. */
 export class BrokenOffError extends Error {
   readonly head: AnswerHead | null
   readonly bodyBytes: number
@@ -39,14 +39,14 @@ export class BrokenOffError extends Error {
 }
 
 /**
- * An HTTP client on a bare socket: one request at a time, reading as fast and in as small pieces as it is told to, leaving
- * when it likes. What it does not read stays in the kernel. Every answer is parsed strictly.
+ * An HTTP client on a raw socket, with one request at a time. A test sets how fast and in how small pieces it reads, and when it
+ * leaves. Unread bytes stay in the kernel. Every answer is parsed strictly.
  */
 export class RawClient {
   readonly socket: Socket
-  /** Bytes taken off the wire, heads and framing included. */
+  /** Bytes read, including heads and framing. */
   bytesRead = 0
-  /** No more requests on this connection. */
+  /** The connection takes no more requests. */
   ended = false
   #parser: AnswerParser | null = null
   #settle: ((failure: Error | null) => void) | null = null
@@ -87,7 +87,7 @@ export class RawClient {
     this.socket.write(bytes)
   }
 
-  /** The next answer, without sending anything. */
+  /** Reads the next answer without sending a request. */
   answer(onBody?: (piece: Buffer) => void): Promise<RawAnswer> {
     const pieces: Buffer[] = []
     const parser = new AnswerParser(onBody ?? ((piece) => pieces.push(Buffer.from(piece))))
@@ -107,17 +107,17 @@ export class RawClient {
     })
   }
 
-  /** Of the answer under way; null before its head has come. */
+  /** Head of the current answer; null before it is complete. */
   get head(): AnswerHead | null {
     return this.#parser?.head ?? null
   }
 
-  /** Of the answer under way. */
+  /** Body bytes of the current answer so far. */
   get bodyBytes(): number {
     return this.#parser?.bodyBytes ?? 0
   }
 
-  /** Called after every read, when what was read has been parsed. */
+  /** The listener is called after every read, when the bytes have been parsed. */
   onRead(listener: () => void): void {
     this.#onRead = listener
   }
@@ -130,7 +130,7 @@ export class RawClient {
     this.socket.resume()
   }
 
-  /** Leaves; the kernel sends FIN, or RST where something was left unread. */
+  /** Closes the connection; the kernel sends FIN, or RST when bytes are unread. */
   close(): void {
     this.ended = true
     this.socket.destroy()
@@ -169,7 +169,7 @@ export function postBytes({ path, headers, body }: RawPost): Buffer {
   return Buffer.concat([Buffer.from(head), bytes])
 }
 
-/** Runs `work` for every item, `lanes` of them at a time, in order. */
+/** Runs `work` for every item in order, `lanes` at a time. */
 export async function inLanes<Item>(
   items: readonly Item[],
   lanes: number,

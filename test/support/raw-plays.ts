@@ -2,9 +2,9 @@ import { gzipSync } from 'node:zlib'
 import type { GoodAnswer, RawPlay } from './fault-upstream.ts'
 import { answerHead, httpAnswer } from './fault-upstream.ts'
 
-/** Ways to answer that a server's own HTTP would not let through. */
+/** Answers that an HTTP library of a server would not send. */
 
-/** Beyond `limits.max_answer_bytes` of the table's gateway, and what one event may be. */
+/** Larger than `limits.max_answer_bytes` of the table's gateway, and than the largest event. */
 export const OVERSIZE_BYTES = 9 * 1024 * 1024
 
 const CHUNKED = ['transfer-encoding: chunked']
@@ -14,17 +14,17 @@ export const resetsUnread: RawPlay = { at: 'door', act: (socket) => socket.reset
 export const resets: RawPlay = { at: 'request', act: (socket) => socket.resetAndDestroy() }
 export const closes: RawPlay = { at: 'request', act: (socket) => socket.end() }
 
-/** Writes this, and keeps the connection. */
+/** Writes the text and keeps the connection. */
 export function says(text: (good: GoodAnswer) => string | Buffer): RawPlay {
   return { at: 'request', act: (socket, good) => socket.write(text(good)) }
 }
 
-/** Writes this, and closes. */
+/** Writes the text and closes the connection. */
 export function saysAndCloses(text: (good: GoodAnswer) => string | Buffer): RawPlay {
   return { at: 'request', act: (socket, good) => socket.end(text(good)) }
 }
 
-/** Another interim answer every 200 ms, and never a final one. */
+/** Sends an interim answer every 200 ms, and never a final one. */
 export const interimForEver: RawPlay = {
   at: 'request',
   act: (socket) => {
@@ -35,7 +35,7 @@ export const interimForEver: RawPlay = {
   },
 }
 
-/** The answer, a byte every 300 ms. */
+/** Sends the answer, one byte every 300 ms. */
 export const drips: RawPlay = {
   at: 'request',
   act: (socket, good) => {
@@ -48,7 +48,7 @@ export const drips: RawPlay = {
   },
 }
 
-/** What shows that an upstream is alive, every 300 ms for three seconds, then the answer. */
+/** Sends a heartbeat every 300 ms for three seconds, then the answer. */
 export const heartbeats: RawPlay = {
   at: 'request',
   act: (socket, good) => {
@@ -71,7 +71,7 @@ function heartbeatOf({ contentType, body }: GoodAnswer): string {
   return body.startsWith('event:') ? 'event: ping\ndata: {"type":"ping"}\n\n' : ': PROCESSING\n\n'
 }
 
-/** A comment every 200 ms, and never an event. */
+/** Sends a comment every 200 ms, and never an event. */
 export const commentsForEver: RawPlay = {
   at: 'request',
   act: (socket, good) => {
@@ -91,7 +91,7 @@ export function chunkedHead(good: GoodAnswer): string {
   return answerHead(good, CHUNKED)
 }
 
-/** The first half of the body, where a client would have seen something of a stream. */
+/** The first half of the body; of a stream, it contains events that a client can see. */
 export function half({ body }: GoodAnswer): string {
   return body.slice(0, body.length >> 1)
 }
@@ -102,13 +102,13 @@ export function compressed(good: GoodAnswer): Buffer {
   return Buffer.concat([Buffer.from(head), body])
 }
 
-/** A whole text that is too large, in one event where it is a stream. */
+/** A complete text that is too large; of a stream, in one event. */
 export function oversized(good: GoodAnswer): string {
   const text = 'x'.repeat(OVERSIZE_BYTES)
   return httpAnswer({ ...good, body: good.contentType === 'text/event-stream' ? `data: ${text}` : `"${text}"` })
 }
 
-/** A good answer, and behind it one that nobody asked for. */
+/** A correct answer, followed by an answer without a request. */
 export function withSecondAnswer(good: GoodAnswer): string {
   return httpAnswer(good) + httpAnswer({ contentType: 'application/json', body: '{"poisoned":true}' })
 }

@@ -2,12 +2,12 @@ import { createServer } from 'node:net'
 import type { AddressInfo, Server, Socket } from 'node:net'
 import { once } from 'node:events'
 
-/** A server of bytes: says what a test lets it say on each connection. */
+/** A server on raw sockets: a test writes the bytes of each connection. */
 export class RawUpstream {
   readonly origin: string
   /** Every connection so far, open or not. */
   readonly sockets: Socket[] = []
-  /** Whole requests received, in order: head, body, and the number of the connection. */
+  /** Complete requests in order: head, body, and the number of the connection. */
   readonly requests: Array<{ readonly head: string; readonly body: string; readonly connection: number }> = []
   readonly #server: Server
 
@@ -16,7 +16,7 @@ export class RawUpstream {
     this.origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
   }
 
-  /** @param answer called for every whole request */
+  /** @param answer called for every complete request */
   static async start(answer: (socket: Socket, nth: number) => void): Promise<RawUpstream> {
     const server = createServer({ noDelay: true })
     server.listen(0, '127.0.0.1')

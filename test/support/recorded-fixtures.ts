@@ -5,7 +5,7 @@ import type { CommonDialectName } from '../../src/shared/core/endpoint.ts'
 
 const ROOT = fileURLToPath(new URL('../fixtures/recorded/', import.meta.url))
 
-/** One recorded exchange; the files are read on first use and then kept. */
+/** One recorded exchange; its files are read on first use and then cached. */
 export interface RecordedFixture {
   readonly id: string
   readonly protocol: CommonDialectName
@@ -38,18 +38,18 @@ interface IndexEntry {
 
 let index: RecordedFixture[] | null = null
 
-/** The cases that `filter` keeps, all by default, in the order of the index. */
+/** The cases that pass `filter`, in the order of the index; all by default. */
 export function loadFixtures(filter: (fixture: RecordedFixture) => boolean = () => true): RecordedFixture[] {
   index ??= readIndex('index.json')
   return index.filter(filter)
 }
 
-/** The cases of an endpoint that is neither of the two protocols. */
+/** The cases of an endpoint that is not a conversation. */
 export function loadEndpointFixtures(protocol: 'embeddings' | 'rerank' | 'images' | 'video'): RecordedFixture[] {
   return readIndex('endpoints.json').filter(({ id }) => id.startsWith(`${protocol}/`))
 }
 
-/** The cases of a dialect that upstreams alone speak; `operation` tells those of other endpoints than its main one. */
+/** The cases of a dialect that only upstreams speak; `operation` marks those of its other endpoints. */
 export function loadUpstreamFixtures(protocol: 'gemini'): UpstreamFixture[] {
   return readEntries(`${protocol}.json`).map((entry) => ({
     id: entry.id,
@@ -108,7 +108,7 @@ class LazyFixture implements RecordedFixture {
   }
 }
 
-/** A case of the clouds' dialects. */
+/** A recorded exchange in a dialect of the clouds. */
 export interface CloudFixture {
   readonly id: string
   readonly protocol: 'anthropic-vertex' | 'bedrock-converse' | 'bedrock-invoke' | 'cohere-chat'

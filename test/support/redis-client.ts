@@ -2,7 +2,7 @@ import { Redis } from 'ioredis'
 import { afterAll, beforeAll } from 'vitest'
 import { TestRedis } from './redis.ts'
 
-/** One Redis for all tests of a file, and a client of it. To be called outside of tests; what it returns is called within them. */
+/** Starts one Redis for all tests of a file. To be called outside of tests; the returned function gives a client inside them. */
 export function useRedis(): () => Redis {
   let redis: TestRedis
   let client: Redis

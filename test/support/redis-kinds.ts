@@ -1,7 +1,7 @@
 import { TestRedisCluster } from './redis-cluster.ts'
 import { TestRedis } from './redis.ts'
 
-/** What gateways on several machines share their limits in. */
+/** A Redis in which gateways on several machines share their limits. */
 export interface SharedRedis {
   /** The `redis` section of the configuration file. */
   readonly settings: Record<string, unknown>

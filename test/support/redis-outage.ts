@@ -9,13 +9,13 @@ import type { Machines } from './machines.ts'
 import { startMachines } from './machines.ts'
 
 const MACHINES = 2
-/** Of each machine. */
+/** Fronts of each machine. */
 const FRONTS = 2
 const SLOTS = 10
 const REQUESTS_PER_MINUTE = 300
 const CALM_MS = 2_000
 const PATIENCE_MS = 60_000
-/** Requests served by each machine by then. */
+/** Requests that each machine must serve after an outage. */
 const SERVED_AGAIN = 20
 
 export interface Outage {
@@ -36,7 +36,7 @@ export class OutageWorld {
     this.#keys = keys
   }
 
-  /** @param redis that section of the configuration file */
+  /** @param redis the `redis` section of the configuration file */
   static async start(redis: Record<string, unknown>, outages: readonly string[]): Promise<OutageWorld> {
     const simulator = await startSimulator()
     const keys = outages.map((name) => ({ name, key: generateApiKey(), rpm: REQUESTS_PER_MINUTE }))
@@ -58,7 +58,7 @@ export class OutageWorld {
     return new OutageWorld(simulator, machines, new Map(keys.map(({ name, key }) => [name, key])))
   }
 
-  /** Under load on both machines: nothing fails, limits and slots hold, and afterwards both serve on. */
+  /** Causes an outage under load on both machines. Expects no failure, kept limits and slots, and service after it. */
   async rideOut({ name, begin, end }: Outage, outageMs: number): Promise<void> {
     const loads = this.#machines.gateways.map(
       ({ url }, index) =>
@@ -98,10 +98,10 @@ export class OutageWorld {
 
     expect(fates.filter(({ status }) => status !== 200)).toEqual([])
     expect(outcomes.flatMap(({ others }) => others)).toEqual([])
-    // All of it fits into one window.
+    // The whole outage is within one window.
     const admitted = outcomes.reduce((sum, outcome) => sum + outcome.admitted.length, 0)
     expect(admitted).toBeLessThanOrEqual(REQUESTS_PER_MINUTE)
-    // Each machine has a front with clients, and each front may take its part unasked: half of the limit is set aside for this.
+    // Each machine has a front with clients. Without Redis each front may use its part of the half that is set aside for outages.
     expect(admitted).toBeGreaterThanOrEqual(MACHINES * Math.floor(REQUESTS_PER_MINUTE / (2 * MACHINES * FRONTS)))
     expect(this.#simulator.stats().keys['shared-credential']?.maxInFlight).toBeLessThanOrEqual(SLOTS)
   }

@@ -14,7 +14,7 @@ const SENTINELS = 3
 const QUORUM = 2
 const MASTER_NAME = 'sluice-test'
 
-/** A master, its replica, and sentinels that make the replica a master within seconds of the master's end. */
+/** A master, its replica, and sentinels that promote the replica within seconds after the master's end. */
 export class TestSentinels {
   readonly master: TestRedis
   readonly replica: TestRedis
@@ -49,7 +49,7 @@ export class TestSentinels {
     return all
   }
 
-  /** Of the configuration file's `redis` section. */
+  /** The `redis` section of the configuration file. */
   get settings(): Record<string, unknown> {
     return { sentinels: this.#sentinels.map(({ port }) => `127.0.0.1:${port}`), master_name: MASTER_NAME }
   }
@@ -91,7 +91,7 @@ export class TestSentinels {
 
 async function startSentinel(directory: string, masterPort: number): Promise<{ port: number; child: ChildProcess }> {
   const port = await freePort()
-  // Sentinels write what they learn into their files.
+  // Sentinels write their state into their configuration files.
   const file = join(directory, `sentinel-${port}.conf`)
   const settings = [
     `port ${port}`,

@@ -8,7 +8,7 @@ import { endWithThisProcess } from './end-with-this-process.ts'
 import { eventually } from './eventually.ts'
 import { freePort } from './free-port.ts'
 
-/** A Redis of its own on a free port of 127.0.0.1, that keeps nothing on disk. */
+/** A Redis on a free port of 127.0.0.1, without persistence. */
 export class TestRedis {
   readonly port: number
   readonly #arguments: readonly string[]
@@ -35,7 +35,7 @@ export class TestRedis {
     return `redis://127.0.0.1:${this.port}`
   }
 
-  /** Starts it (again), empty; resolves when it answers. */
+  /** Starts the server, empty; resolves when it answers. */
   async restart(): Promise<void> {
     const child = spawn('redis-server', this.#arguments, { stdio: 'ignore' })
     let missing: Error | null = null
@@ -62,7 +62,7 @@ export class TestRedis {
     if (signal !== 'SIGSTOP' && signal !== 'SIGCONT') await this.#exited
   }
 
-  /** Does something with a connection of its own. */
+  /** Calls `run` with a new connection. */
   async command<T>(run: (redis: Redis) => Promise<T>): Promise<T> {
     const redis = new Redis(this.port, '127.0.0.1', { lazyConnect: true, retryStrategy: null, connectTimeout: 2_000 })
     redis.on('error', () => undefined)

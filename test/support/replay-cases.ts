@@ -5,27 +5,27 @@ import type { RawPost } from './raw-client.ts'
 import { loadFixtures } from './recorded-fixtures.ts'
 import type { RecordedFixture } from './recorded-fixtures.ts'
 
-/** How the upstream cuts its answer into writes: behind 1 to 64 bytes by a seed, not at all, behind every byte. */
+/** Ways in which the upstream splits its answer into writes: after 1 to 64 bytes by a seed, not at all, after every byte. */
 export const SPLITS = ['seeded', 'whole', 'bytes'] as const
 export type Split = (typeof SPLITS)[number]
 
-/** One fixture played once, at an upstream of its own: what one case does to a key never shows in another. */
+/** One replay of a fixture, at a separate upstream: the state of a key never affects another case. */
 export interface ReplayCase {
   readonly name: string
   readonly fixture: RecordedFixture
   readonly split: Split
-  /** The client's name for the model; decides the upstream. */
+  /** The client's name for the model; it selects the upstream. */
   readonly model: string
   readonly wantsUsage: boolean
-  /** What the upstream is to get: the recorded request, or a minimal one. */
+  /** The body that the upstream must get: the recorded request, or a minimal one. */
   readonly upstreamBody: Buffer
-  /** The same with the client's name for the model. */
+  /** The same body with the client's name for the model. */
   readonly clientBody: Buffer
   readonly credentials: readonly string[]
   readonly answer: RecordedAnswer
 }
 
-/** Recorded requests that never get as far as the recorded answer, and why; a minimal one stands for them. */
+/** Recorded requests that the gateway or the simulator refuses, with the reason; a minimal request replaces each. */
 export const REPLACED_REQUESTS: Readonly<Record<string, string>> = {
   'anthropic-messages/anthropic-opus-4-8-messages-preserve-system-role-after-server-tool-result-2':
     'begins with an assistant message, which the simulator refuses',
@@ -38,8 +38,8 @@ export const REPLACED_REQUESTS: Readonly<Record<string, string>> = {
 }
 
 /**
- * Every fixture with each of these splits, as its request was recorded; and every chat stream once more with a client that wants
- * usage where the recorded one did not, and the other way around.
+ * Every fixture with each of these splits, with its recorded request. Every chat stream also has a second case, in which the
+ * client's choice to get the usage is the opposite of the recorded one.
  */
 export function replayCases(seed: number, splits: readonly Split[]): ReplayCase[] {
   const cases: ReplayCase[] = []
@@ -54,7 +54,7 @@ export function replayCases(seed: number, splits: readonly Split[]): ReplayCase[
   return cases
 }
 
-/** The upstream of a case. Answers that go to another key get two. */
+/** The upstream of a case. It has two keys when the gateway retries the answer with another key. */
 export function upstreamOf({ model, fixture, upstreamBody, credentials }: ReplayCase, origin: string): TestUpstream {
   const { model: upstreamModel } = JSON.parse(upstreamBody.toString()) as { model: string }
   return {
@@ -87,7 +87,7 @@ function replayCase(n: number, fixture: RecordedFixture, split: Split, body: Buf
     model?: string
     stream_options?: { include_usage?: boolean } | null
   }
-  // Some services take the model from the path: ours must be told.
+  // Some services take the model from the path; the gateway needs it in the body.
   const upstreamBody = recordedModel === undefined ? withMember(body, '"model":"m"') : body
   return {
     name: `${fixture.id} ${split}`,
@@ -108,7 +108,7 @@ function replayCase(n: number, fixture: RecordedFixture, split: Split, body: Buf
   }
 }
 
-/** Lengths and encodings are those of the wire that it was recorded from. */
+/** The recorded headers without those for length and encoding, which belong to the original connection. */
 function answerHeaders({ kind, responseHeaders }: RecordedFixture): Record<string, string> {
   const type = kind === 'stream' ? 'text/event-stream; charset=utf-8' : 'application/json'
   const headers: Record<string, string> = { 'content-type': type }
@@ -125,7 +125,7 @@ function minimalRequest({ protocol, kind }: RecordedFixture): Buffer {
   return Buffer.from(JSON.stringify(protocol === 'openai-chat' ? request : { ...request, max_tokens: 100 }))
 }
 
-/** Replaces the value of the top-level `model`, and nothing else. */
+/** Replaces only the value of the top-level `model`. */
 function withModel(body: Buffer, model: string): Buffer {
   const text = body.toString()
   for (const match of text.matchAll(/("model"\s*:\s*)"(?:[^"\\]|\\.)*"/g)) {

@@ -4,23 +4,23 @@ import type { RecordedFixture } from './recorded-fixtures.ts'
 
 const DONE = 'data: [DONE]\n\n'
 const MESSAGE_STOP = 'event: message_stop\ndata: {"type":"message_stop"}\n\n'
-/** No family of models has more of them. */
+/** No family of models has more bytes per token. */
 const BYTES_PER_TOKEN = 5
 
-/** What a client and the log must have of a recorded answer. Computed with JSON.parse alone. */
+/** The expected answer of the client and row of the log for a recorded answer. Computed with JSON.parse alone. */
 export interface Expected {
-  /** `body`: as it is. `broken`: these bytes, then one error event. `error`: an error instead of an answer. */
+  /** `body`: the answer unchanged. `broken`: these bytes, then one error event. `error`: an error instead of the answer. */
   readonly kind: 'body' | 'broken' | 'error'
   readonly status: number
   readonly body: Buffer
-  /** Ahead of its last event the stream has one of the gateway's with the usage that it counted. */
+  /** Before its last event the stream has an event of the gateway with the usage that it counted. */
   readonly hasOwnUsage?: boolean
-  /** The provider's words that the error must tell; null where it must not. */
+  /** The provider's message that the error must contain; null when it must not. */
   readonly message: string | null
-  /** Null: nothing is known of it but that it was not exact. */
+  /** Null: the usage is unknown and not exact. */
   readonly usage: Usage | null
   readonly settlement: 'exact' | 'observed' | 'none'
-  /** Least count of completion tokens where the provider told none. */
+  /** Lower bound of the completion tokens when the provider reports none. */
   readonly observedTokens: number
 }
 
@@ -60,7 +60,7 @@ function expectedStream({ protocol, response }: RecordedFixture, wantsUsage: boo
   return { ...expectedError(failed ? 400 : 500, Buffer.from('{}')), message: null }
 }
 
-/** A last event without its blank line is no event to a client: the gateway is to close it. */
+/** The line ends that the gateway must add: a client ignores a last event without its blank line. */
 function missingLineEnds(stream: string): string {
   if (stream === '' || /(?:\r\n|\n|\r)(?:\r\n|\n|\r)$/.test(stream)) return ''
   return stream.endsWith('\n') ? '\n' : '\n\n'
@@ -83,10 +83,10 @@ function expectedBody({ protocol, operation, response }: RecordedFixture): Expec
   }
 }
 
-/** Words of providers for a model that they do not have. */
+/** Messages of providers for an unknown model. */
 const NO_MODEL = /"model_not_found"|"DeploymentNotFound"|"invalid_model"|is not a valid model ID"/
 
-/** A 400 is the client's affair and told in the provider's words, and so is a model that nobody has; anything else is ours. */
+/** A 400 keeps the provider's message. An unknown model becomes a 404, any other error a 503, without that message. */
 function expectedError(status: number, response: Buffer): Expected {
   if (status === 404 || (status === 400 && NO_MODEL.test(response.toString()))) {
     return { ...expectedError(500, response), status: 404 }
@@ -109,7 +109,7 @@ function messageOf(value: Json): string {
   return inner === undefined ? '' : messageOf(inner)
 }
 
-/** Whether `shown` is `told` with pieces taken out of it for secrecy. */
+/** Whether `shown` is `told` with redacted pieces. */
 export function isRedactionOf(shown: string, told: string): boolean {
   const pieces = shown.split('[redacted]').map((piece) => piece.replaceAll(/[\\^$.*+?()[\]{}|/-]/g, '\\$&'))
   return pieces.some((piece) => piece.trim().length > 3) && new RegExp(pieces.join('[^]*')).test(told)

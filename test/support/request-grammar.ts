@@ -1,6 +1,6 @@
 import type { Json } from './plain-json.ts'
 
-/** Throws where a messages service would refuse the order or the content of messages. */
+/** Throws when a messages service would refuse the order or the content of messages. */
 export function checkMessagesGrammar({ messages, max_tokens: maxTokens }: Json): void {
   if (!(maxTokens >= 1)) throw new Error('no max_tokens')
   if (messages[0].role !== 'user') throw new Error('the first message is not of the user')
@@ -28,7 +28,7 @@ function checkBlock(block: Json): void {
   if (block.type === 'thinking' && !block.signature) throw new Error('thinking without a signature')
 }
 
-/** Throws where a chat service would refuse the order of messages. */
+/** Throws when a chat service would refuse the order of messages. */
 export function checkChatGrammar({ messages }: Json): void {
   let open: string[] = []
   for (const message of messages) {
@@ -47,7 +47,7 @@ export function checkChatGrammar({ messages }: Json): void {
   }
 }
 
-/** All text of a request's messages in either dialect, without white space; results of tools included. */
+/** All text of a request's messages in either dialect, with tool results and without white space. */
 export function textOfRequest({ system, messages }: Json): string {
   return [...textsOf(system), ...messages.flatMap((message: Json) => textsOf(message.content))]
     .join('')

@@ -2,22 +2,22 @@ import { accumulateResponse } from 'openai/lib/responses/ResponseAccumulator'
 import { eventsOf, fieldsOf } from '../unit/wire/sse-oracle.ts'
 import type { Json } from './plain-json.ts'
 
-/** What a client of responses makes of a stream, read with none of the code under test. */
+/** A client's view of a responses stream, read without the code under test. */
 export interface ResponsesView {
   text: string
   refusal: string
   thinking: string
   calls: { id: string; name: string; input: string }[]
   status: string
-  /** The response that the last event holds. */
+  /** The response in the last event. */
   response: Json
 }
 
 const TERMINALS = new Set(['response.completed', 'response.incomplete', 'response.failed'])
 
 /**
- * One `created` first, one end last, numbers without a gap; items, parts and deltas only where they are open; each `done` holds
- * what the deltas added up to, and the last event what all items did. Throws where it is otherwise.
+ * Reads a stream and throws when it breaks one of these rules. `created` is first, one end event is last, and the sequence numbers
+ * have no gap. Items, parts and deltas belong to an open parent. Each `done` has the sum of its deltas, and the last event all items.
  */
 export function readResponsesStream(stream: string): ResponsesView {
   const reader = new Reader()
@@ -33,12 +33,12 @@ export function readResponsesStream(stream: string): ResponsesView {
 class Reader {
   readonly #view: ResponsesView = { text: '', refusal: '', thinking: '', calls: [], status: '', response: null }
   #count = 0
-  /** As the official client puts the events together. */
+  /** The response as the official client assembles it from the events. */
   #snapshot: Json = undefined
   #over = false
   readonly #done: Json[] = []
   #item: Json = null
-  /** Content or summary that is open. */
+  /** The open content or summary part. */
   #part: Json = null
   #text = ''
   #parts = 0

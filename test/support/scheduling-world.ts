@@ -32,12 +32,12 @@ export function target(providerId: string, members: Partial<ModelTarget> = {}): 
   return { providerId, upstreamModel: 'upstream-m', weight: 1, ...members }
 }
 
-/** One model, `m` by default. */
+/** A snapshot with one model, `m` by default. */
 export function snapshotOf(providers: readonly Provider[], targets: readonly ModelTarget[], modelId = 'm'): Snapshot {
   return { version: 1, keys: [], providers, models: [{ id: modelId, created: 0, ownedBy: 'test', targets }] }
 }
 
-/** Keys of one provider that all serve the model `m`. */
+/** A snapshot with keys of one provider that all serve the model `m`. */
 export function keysOf(...keys: readonly UpstreamKey[]): Snapshot {
   return snapshotOf([provider('p', keys)], [target('p')])
 }
@@ -48,7 +48,7 @@ export interface WorldOptions {
   readonly maxWaiting?: number
 }
 
-/** A scheduler whose time passes when it is told to. */
+/** A scheduler in simulated time. */
 export class SchedulingWorld {
   nowMs = 1_700_000_000_000
   readonly news: KeyHealthEvent[] = []
@@ -70,7 +70,7 @@ export class SchedulingWorld {
     this.scheduler.update(snapshot)
   }
 
-  /** Nothing happens on the way: what is due is done at the end. */
+  /** Lets time pass. Due work runs only at the end. */
   pass(ms: number): void {
     this.nowMs += ms
     this.deadlines.tick()
@@ -82,33 +82,33 @@ export class SchedulingWorld {
     return { route, tried: new Set(), tenant: 't', affinity: null, maxWaitMs: 10_000, ...members }
   }
 
-  /** A slot that is there at once. */
+  /** Acquires a slot that must be free now. */
   slot(members: Partial<SlotRequest> = {}): Slot {
     const got = this.scheduler.acquire(this.request(members))
     if (got instanceof WaitingSlot) throw new Error('there is none at once')
     return got
   }
 
-  /** A place in the queue, and what has become of it. */
+  /** Joins the queue; the result shows the state of the wait. */
   wait(members: Partial<SlotRequest> = {}): Waiting {
     const got = this.scheduler.acquire(this.request(members))
     if (!(got instanceof WaitingSlot)) throw new Error('there is a slot at once')
     return new Waiting(got)
   }
 
-  /** One call from beginning to end, at no time. */
+  /** Makes one call that takes no time. */
   call(outcome: AttemptOutcome, members: Partial<SlotRequest> = {}): string {
     const slot = this.slot(members)
     slot.release(outcome)
     return slot.deployment.key.id
   }
 
-  /** Calls under way with a key. */
+  /** Number of running calls with a key. */
   inFlight(keyId: string): number {
     return this.scheduler.stats(this.nowMs).keys.find((key) => key.keyId === keyId)?.used ?? 0
   }
 
-  /** Whether there is a slot at once; it goes back unused. */
+  /** Whether a slot is free now; releases it unused. */
   hasRoom(members: Partial<SlotRequest> = {}): boolean {
     try {
       this.slot({ maxWaitMs: 0, ...members }).release({ kind: 'abandoned' })
@@ -137,7 +137,7 @@ export class Waiting {
   }
 }
 
-/** Promises that are settled have told so. */
+/** Waits until the callbacks of settled promises have run. */
 export async function settled(): Promise<void> {
   for (let turn = 0; turn < 3; turn++) await Promise.resolve()
 }

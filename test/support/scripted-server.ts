@@ -8,13 +8,13 @@ export interface ReceivedRequest {
   readonly url: string
   readonly headers: IncomingHttpHeaders
   readonly body: string
-  /** The client has left before the answer was over. */
+  /** The client left before the answer was complete. */
   isAborted: boolean
 }
 
 export type Scene = (response: ServerResponse, request: ReceivedRequest) => void | Promise<void>
 
-/** An HTTP server that answers each request with the next scene, and with the last one when there is no next. */
+/** An HTTP server that answers each request with the next scene; the last scene repeats. */
 export class ScriptedServer {
   readonly received: ReceivedRequest[] = []
   #scenes: Scene[] = []
@@ -34,7 +34,7 @@ export class ScriptedServer {
     return `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}`
   }
 
-  /** Forgets what was received, and begins with these. */
+  /** Clears the received requests and sets the scenes. */
   script(...scenes: Scene[]): void {
     this.received.length = 0
     this.#scenes = scenes
@@ -72,7 +72,7 @@ export function json(status: number, body: unknown, headers: Record<string, stri
   }
 }
 
-/** Pieces of a stream of events, each written by itself; `end` false: the connection then stays as it is. */
+/** A scene that writes the pieces of an event stream one by one. @param end false: the answer stays open */
 export function events(pieces: ReadonlyArray<string | Buffer>, { end = true }: { end?: boolean } = {}): Scene {
   return async (response) => {
     response.writeHead(200, { 'content-type': 'text/event-stream', 'x-request-id': 'req_1' })

@@ -1,4 +1,4 @@
-/** The seed of every random choice in the tests: fixed, so that a run repeats the last one; `SLUICE_TEST_SEED` sets another. */
+/** The seed of every random choice in the tests. It is fixed, so that runs are reproducible; `SLUICE_TEST_SEED` sets another. */
 export const TEST_SEED = seedOf(process.env['SLUICE_TEST_SEED'] ?? '20261123')
 
 function seedOf(text: string): number {

@@ -1,8 +1,8 @@
 import { WireClient } from './wire-client.ts'
 
 /**
- * Resolves when a connection opened now, whose head never ends, has been cut: so long the server's own timer waits for anyone. Rejects
- * when that does not happen.
+ * Waits as long as the server's own timeout for a request head: opens a connection with an incomplete head and resolves when the
+ * server closes it. Rejects when the server does not.
  */
 export async function serverPatience(port: number): Promise<void> {
   const client = await WireClient.connect(port)

@@ -1,21 +1,21 @@
 import type { Simulator } from '../../src/simulator/simulator.ts'
 import type { TestUpstream } from './gateway.ts'
 
-/** A key of its own for each host: the simulator tells them apart by it. */
+/** The credential of a host; the simulator identifies the host by it. */
 export const credentialOf = (host: string): string => `${host}-credential-1234`
 
 interface Host {
-  /** Behind the simulator's origin. */
+  /** Path after the simulator's origin. */
   readonly base: string
   readonly dialect?: TestUpstream['dialect']
   readonly models: readonly string[]
-  /** 1 by default. */
+  /** Number of keys; 1 by default. */
   readonly keys?: number
-  /** Absent: known by the name that it has here. */
+  /** Further members of the upstream. Absent: `provider` is the name of the host. */
   readonly more?: Record<string, unknown>
 }
 
-/** Hosts of embeddings, ranking, images and videos, as the table of providers has them, and the simulator speaks for them. */
+/** Hosts of embeddings, ranking, images and videos, as in the table of providers; the simulator stands in for each. */
 const HOSTS: Readonly<Record<string, Host>> = {
   openai: { base: '/v1', models: ['openai-m', 'gpt-image-1', 'dall-e-3'] },
   plain: { base: '/v1', models: ['plain-m'], more: {} },

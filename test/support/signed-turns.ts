@@ -6,7 +6,7 @@ import { messageOf } from './translation.ts'
 // Three answers of a messages upstream with extended thinking: two tool turns, and the end. The first has thinking before
 // and after its text, and thinking that only the upstream can read.
 
-/** What the upstream must get back, byte for byte, of each tool turn. */
+/** The blocks of each tool turn that the upstream must get back, byte for byte. */
 export const SIGNED_TURNS: readonly Json[][] = [
   [
     { type: 'thinking', thinking: 'Where is it? "Rome", né.', signature: 'EqQB+/==first' },
@@ -25,7 +25,7 @@ export const SIGNED_SCENES: readonly Scene[] = [
   events([messageOf([inPieces({ type: 'text', text: 'Both are sunny.' })], 'end_turn')]),
 ]
 
-/** A block as its start and its deltas, its text in two pieces. */
+/** The start and the deltas of a block, with its text in two pieces. */
 function inPieces(block: Json): Json[] {
   switch (block['type']) {
     case 'thinking': {

@@ -23,25 +23,25 @@ import {
 } from './slow-streams.ts'
 
 const SEED = 20_260_502
-/** One stream in so many is longer than what the kernel takes for a reader that does not read. */
+/** One stream in so many is longer than the kernel's buffers for a client that does not read. */
 const LONG_EVERY = 10
 const LONG_MODEL = 'long'
-/** Looks at an upstream between which it writes nothing until it counts as held back. */
+/** Backpressure has reached an upstream when it writes nothing between so many checks. */
 const STILL_LOOKS = 3
 const LOOK_EVERY_MS = 100
-/** Well before the gateway cuts a reader. */
+/** Well before the gateway closes the connection of a slow reader. */
 const STILL_WITHIN_MS = 8_000
-/** A stream that nobody could read to its end. */
+/** Length of a stream that no client could read to its end. */
 const ENDLESS_TOKENS = 100_000_000
 
-/** When a reader stops reading. */
+/** The pauses of a reader. */
 interface Schedule {
   readonly readBytes: number
   readonly firstPauseAtBytes: number
-  /** Ends the first pause. */
+  /** The first pause ends when this resolves. */
   readonly firstPause: () => Promise<void>
   readonly bytesBetweenPauses: () => number
-  /** How slow the reader is afterwards; nothing waits for it. */
+  /** Length of each later pause. */
   readonly paceMs: () => number
 }
 
@@ -53,9 +53,9 @@ interface Read {
 
 export interface SlowReadersOptions {
   readonly streams: number
-  /** Readers at a time. */
+  /** Number of concurrent readers. */
   readonly lanes: number
-  /** Of each long stream; 100 are about a megabyte. */
+  /** Events of each long stream; 100 are about a megabyte. */
   readonly events: number
 }
 
@@ -86,7 +86,7 @@ export class SlowReaders {
     const text = longText(SEED, options.events)
     const simulator = await startSimulator()
     const baseUrl = `${simulator.origin}/v1`
-    // An upstream for every long stream: what it has written can be told from what the others have.
+    // Every long stream has a separate upstream, so that its written bytes are known.
     const long = Array.from({ length: options.streams / LONG_EVERY }, (_, n) => longName(n * LONG_EVERY))
     for (const name of long) simulator.configureKey(name, { text, promptTokens: LONG_PROMPT_TOKENS })
     const gateway = await startGateway({
@@ -116,7 +116,7 @@ export class SlowReaders {
     await this.#simulator.close()
   }
 
-  /** Every reader gets every byte, in well-formed chunks. */
+  /** Expects that every reader gets every byte, in well-formed chunks. */
   async expectEveryByte(): Promise<void> {
     const { streams, lanes } = this.#options
     await inLanes(
@@ -136,11 +136,11 @@ export class SlowReaders {
     expect(reads.length).toBe(streams)
     expect(reads.every(({ answer }) => answer.status === 200)).toBe(true)
     expect(this.#ids.size).toBe(streams / LONG_EVERY)
-    // Otherwise nobody was slow enough for the gateway to notice. The kernel may take all of some, by the memory that it has.
+    // Proves that some readers were slow enough to cause backpressure. For others the kernel's buffers may have been large enough.
     expect(this.#heldBack).toBeGreaterThan(0)
   }
 
-  /** The log has every one of those answers as whole. */
+  /** Expects a row of a complete answer for each of those streams. */
   async expectRows(): Promise<void> {
     const completion_tokens = this.#tokens.length
     await eventually(
@@ -157,8 +157,8 @@ export class SlowReaders {
   }
 
   /**
-   * Readers of answers of these sizes stop at the first bytes, until the server has lost patience with a client that began to
-   * wait when they did. They get every byte all the same.
+   * Readers of answers of these sizes stop at the first bytes for as long as the server's own timeout. Expects that they still get
+   * every byte.
    */
   async expectPatience(sizes: {
     readonly streams: readonly number[]
@@ -191,7 +191,7 @@ export class SlowReaders {
     )
   }
 
-  /** A reader that never reads on is cut, later than the server would, and is billed what it was sent. */
+  /** Expects that the gateway cuts a reader that stops for good, later than the server's own timeout, and bills the sent tokens. */
   async expectCut(): Promise<void> {
     const user = 'never-reads-on'
     const client = await RawClient.connect(this.#gateway.port, { readBytes: 1_024 })
@@ -213,7 +213,7 @@ export class SlowReaders {
     await eventually(() => expect(cut()).toBe(true), { timeoutMs: 60_000 })
     expect(this.#simulator.ledger.records().find((record) => record.user === user)?.outcome).toBe('aborted')
 
-    // Who reads on finds what the kernel kept, and then the end of the connection instead of the answer's.
+    // A client that resumes gets the bytes in the kernel's buffers, then the end of the connection before that of the answer.
     client.onRead(() => undefined)
     client.resume()
     expect(await answer).toBeInstanceOf(BrokenOffError)
@@ -304,8 +304,8 @@ export class SlowReaders {
   }
 
   /**
-   * Waits until the upstream with this credential writes nothing more, because it may not or because it has ended. False when a busy
-   * machine has kept it writing for so long that the reader must go on lest it be cut.
+   * Waits until the upstream with this credential writes nothing more, by backpressure or at its end. False when, on a busy machine,
+   * it still writes when the reader must resume so that the gateway does not cut it.
    */
   #still(credential: string): Promise<boolean> {
     let before = -1

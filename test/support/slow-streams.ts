@@ -4,7 +4,7 @@ import { TextPieces, splitTokens } from '../../src/simulator/tokens.ts'
 import { ExpectedBytes } from './expected-bytes.ts'
 import { SeededRandom } from './seeded-random.ts'
 
-/** Largest event's text; more than any buffer on the way. */
+/** Text length of the largest event; larger than any buffer on the path. */
 const LARGE = 65_536
 const ALPHABET = 'abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789éüß—了解好👍🏽'
 const CHARACTERS = Array.from(ALPHABET)
@@ -12,7 +12,7 @@ const FIRST_EVENT = /^data: \{"id":"chatcmpl-([^"]+)","object":"chat\.completion
 
 export const LONG_PROMPT_TOKENS = 7
 
-/** A text of which the simulator makes about so many events: one in twelve 64 KiB long, some 2 KiB, the rest words. */
+/** A text that the simulator sends as about `events` events: one in twelve is 64 KiB long, some are 2 KiB, the rest are words. */
 export function longText(seed: number, events: number): string {
   const random = new SeededRandom(seed)
   const words: string[] = []
@@ -25,14 +25,14 @@ export function longText(seed: number, events: number): string {
   return words.join(' ')
 }
 
-/** The text's events, for `LongStreamCheck`. */
+/** The texts of the events of a text, for `LongStreamCheck`. */
 export function longTextTokens(text: string): readonly string[] {
   return splitTokens(text)
 }
 
-/** Checks a stream of such a text, written by the simulator, against the simulator's own rules. */
+/** Checks a simulator's stream of such a text against the simulator's own rules. */
 export class LongStreamCheck {
-  /** Of the answer; null until its first event has come. */
+  /** Id of the answer; null before its first event. */
   id: string | null = null
   readonly completionTokens: number
   readonly #pieces: TextPieces
@@ -46,7 +46,7 @@ export class LongStreamCheck {
     this.#model = model
   }
 
-  /** Throws at the first byte that is not as it should be. */
+  /** Throws at the first wrong byte. */
   take(bytes: Buffer): void {
     if (this.#expected !== null) {
       this.#expected.take(bytes)
@@ -92,7 +92,7 @@ const FINISH =
 
 export const WOVEN_USAGE = { prompt_tokens: 11, completion_tokens: 13 }
 
-/** An answer of its own for every seed: 200 to 800 events of all sizes, cut into writes without regard to them. */
+/** A different answer for every seed: 200 to 800 events of all sizes, split into writes at any byte. */
 export function wovenAnswer(id: string, seed: number): RecordedAnswer {
   const random = new SeededRandom(seed)
   const filling = Array.from({ length: 512 }, () => random.pick(CHARACTERS)).join('')
@@ -116,13 +116,13 @@ export function wovenAnswer(id: string, seed: number): RecordedAnswer {
   return { id, status: 200, headers: { 'content-type': 'text/event-stream' }, body, splits }
 }
 
-/** A stream of about so many bytes. */
+/** A stream of about `bytes` bytes. */
 export function plainStream(bytes: number): Buffer {
   const event = `data: {"choices":[{"index":0,"delta":{"content":"${'words '.repeat(100)}"}}]}\n\n`
   return Buffer.from(event.repeat(Math.ceil(bytes / event.length)) + FINISH)
 }
 
-/** A whole answer of about so many bytes. */
+/** A buffered answer of about `bytes` bytes. */
 export function plainBody(bytes: number): Buffer {
   const message = { role: 'assistant', content: 'words '.repeat(Math.ceil(bytes / 6)) }
   const usage = { ...WOVEN_USAGE, total_tokens: 24 }

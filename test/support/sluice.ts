@@ -15,13 +15,13 @@ export interface Said {
 export interface SluiceOptions {
   readonly env?: Readonly<Record<string, string>>
   readonly cwd: string
-  /** On standard input; nothing by default. */
+  /** Text for standard input; empty by default. */
   readonly input?: string
-  /** In place of that of `dist`. */
+  /** Path of the program; default: that of `dist`. */
   readonly program?: string
 }
 
-/** A command as an operator runs it; its environment holds nothing but what is given. Ended after a minute. */
+/** Runs a command like an operator. Its environment has only the given variables. It is ended after a minute. */
 export async function sluice(
   args: readonly string[],
   { env = {}, cwd, input = '', program = SLUICE }: SluiceOptions,
@@ -32,7 +32,7 @@ export async function sluice(
   let stderr = ''
   child.stdout.on('data', (chunk: Buffer) => (stdout += chunk.toString()))
   child.stderr.on('data', (chunk: Buffer) => (stderr += chunk.toString()))
-  // A command that does not want it has ended before.
+  // A command that reads no input may have ended already.
   child.stdin.on('error', () => undefined)
   child.stdin.end(input)
   const late = setTimeout(() => child.kill('SIGKILL'), DEADLINE_MS)

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 
 const { writeSync, statfsSync, fdatasync } = fs
 
-/** Makes the disk of one directory as small as is said, and its syncs fail: for this process alone, until `restore`. */
+/** Limits the disk space of one directory, and makes so many syncs fail, in this process only, until `restore`. */
 export class SmallDisk {
   readonly #directory: string
   capacityBytes = Infinity

@@ -1,11 +1,11 @@
 import { requestText } from './wire-client.ts'
 
-/** A request that must be refused, with what a second parser might take for a request behind it. */
+/** A request that must be refused. Another parser might take a part of its bytes for a second request. */
 export interface Vector {
   readonly name: string
   /** Everything before the hidden request. */
   readonly bytes: string
-  /** To our server its head has not ended: it is cut off in the end, without an answer. */
+  /** The server waits for the end of its head, and closes the connection at the timeout without an answer. */
   readonly endless?: true
 }
 
@@ -14,7 +14,7 @@ const POST = 'POST /v1/chat/completions HTTP/1.1'
 const HOST = 'Host: gateway'
 const CHUNKED = 'Transfer-Encoding: chunked'
 
-/** RFC 9112 §2.2, §3.2, §5.1, §5.2: heads that must not be taken, whatever the route. */
+/** RFC 9112 §2.2, §3.2, §5.1, §5.2: heads that every route must refuse. */
 export function headVectors(): Vector[] {
   const get = (...headers: string[]): string => requestText(GET, headers)
   return [
@@ -89,7 +89,7 @@ export function headVectors(): Vector[] {
   ]
 }
 
-/** RFC 9112 §6.1-6.3, §11.2: bodies whose end two parsers may see at different places. */
+/** RFC 9112 §6.1-6.3, §11.2: bodies for which two parsers may find different ends. */
 export function framingVectors(headers: readonly string[], body: string): Vector[] {
   const length = `Content-Length: ${body.length}`
   const chunks = `${body.length.toString(16)}\r\n${body}\r\n0\r\n\r\n`
@@ -180,7 +180,7 @@ export function framingVectors(headers: readonly string[], body: string): Vector
   ]
 }
 
-/** RFC 9112 §7.1: chunks that are no chunks, on a route that reads the body and on one that does not. */
+/** RFC 9112 §7.1: malformed chunks, on a route that reads the body and on one that does not. */
 export function chunkVectors(headers: readonly string[], body: string): Vector[] {
   const size = body.length.toString(16)
   const sizes = [

@@ -7,13 +7,13 @@ import { generateApiKey } from '../../src/shared/core/api-key.ts'
 import type { Program } from './program.ts'
 import { copyMadeDatabase, runProgram, stopPrograms } from './program.ts'
 
-/** Programs in directories of their own, with one entry key and the built-in simulator. */
+/** Programs in separate directories, with one entry key and the built-in simulator. */
 export class Starts {
   readonly key = generateApiKey()
   readonly #root = mkdtempSync(join(tmpdir(), 'sluice-startup-'))
   #directories = 0
 
-  /** A new working directory; its data directory has an embedded database where the vitest project has one. */
+  /** A new working directory. If the vitest project uses the embedded database, its data directory has one. */
   directory(): string {
     const directory = join(this.#root, String(this.#directories++))
     copyMadeDatabase(join(directory, 'data'))
@@ -26,19 +26,19 @@ export class Starts {
     return runProgram(directory, { HOST: '127.0.0.1', PORT: '0', LOG_LEVEL: 'silent', ...env })
   }
 
-  /** Ends what runs, and removes all directories. */
+  /** Ends all running programs and removes all directories. */
   async remove(): Promise<void> {
     await stopPrograms()
     rmSync(this.#root, { recursive: true, force: true })
   }
 }
 
-/** Files that keep other processes out of a data directory. */
+/** The lock files of a data directory. */
 export function locksIn(directory: string): string[] {
   return readdirSync(join(directory, 'data')).filter((name) => name.startsWith('lock-'))
 }
 
-/** A server on a free port. */
+/** Starts a server on a free port. */
 export function listen(): Promise<Server> {
   return new Promise((resolve) => {
     const server = createServer()

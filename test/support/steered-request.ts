@@ -6,15 +6,15 @@ export interface SteeredRequest {
   readonly apiKey: string
   readonly dialect: UpstreamDialectName
   readonly model: string
-  /** Told to the simulator as the user, to the gateway as the client's request id. */
+  /** Sent to the simulator as the user, and to the gateway as the client's request id. */
   readonly user: string
   readonly stream: boolean
   readonly wantsUsage?: boolean
-  /** What the simulator is to do with it. */
+  /** The simulator's behaviour for the request. */
   readonly behaviour: Behaviour
 }
 
-/** A request that says how it is to be answered. */
+/** A request that carries the simulator's behaviour. */
 export function steeredRequest(request: SteeredRequest): RawPost {
   const { apiKey, dialect, model, user, stream, behaviour } = request
   const messages = [{ role: 'user', content: `[[sim ${JSON.stringify(behaviour)}]]` }]

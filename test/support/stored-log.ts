@@ -14,15 +14,15 @@ export interface StoredRow {
   readonly completion_tokens: number
 }
 
-/** What a gateway left behind, read from its stores. */
+/** The log of a stopped gateway, read from its stores. */
 export interface StoredLog {
   readonly rows: readonly StoredRow[]
-  /** Requests and tokens, summed over the rows and over the hourly rollups. */
+  /** Sums of requests and tokens over the rows, and over the hourly rollups. */
   readonly rowSums: Sums
   readonly rollupSums: Sums
-  /** Of the days of all enterprises together, and of each. */
+  /** Sums over the daily rollups: of all enterprises together, and of the single enterprises. */
   readonly dailySums: readonly [all: Sums, each: Sums]
-  /** Requests that have begun and neither ended nor been called interrupted. */
+  /** Number of requests with a begin record that have neither ended nor been marked as interrupted. */
   readonly open: number
   readonly deadLetters: number
   readonly segments: readonly string[]
@@ -39,7 +39,7 @@ const DAILY_SUMS = `SELECT coalesce(sum(requests), 0)::int8 AS requests, coalesc
     coalesce(sum(prompt_tokens), 0)::int8 AS prompt_tokens,
     coalesce(sum(completion_tokens), 0)::int8 AS completion_tokens FROM request_rollup_daily`
 
-/** Reads the stores of a gateway that has ended: nobody else may have the embedded database open. */
+/** Reads the stores of a stopped gateway: no other process may have the embedded database open. */
 export async function readStoredLog(dataDir: string, databaseUrl: string | null): Promise<StoredLog> {
   const database =
     databaseUrl === null

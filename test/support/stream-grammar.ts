@@ -1,9 +1,9 @@
 import { eventsOf, fieldsOf } from '../unit/wire/sse-oracle.ts'
 import type { Json } from './plain-json.ts'
 
-/** What a client makes of a stream, read with none of the code under test; throws where the dialect's grammar is broken. */
+/** A client's view of a stream, read without the code under test. The readers throw when the stream breaks the dialect's grammar. */
 export interface ClientView {
-  /** Pieces in the order they began; pieces of one kind that follow each other are one, as for chat clients. */
+  /** Pieces in the order of their start. Consecutive pieces of one kind are joined, as chat clients do. */
   text: string
   thinking: string
   signatures: string[]
@@ -26,7 +26,7 @@ function note(view: ClientView, kind: ClientView['order'][number]): void {
   if (view.order.at(-1) !== kind || kind === 'call') view.order.push(kind)
 }
 
-/** Chat: one role first, one finish, one usage, `[DONE]` last; calls by rising index. */
+/** Reads a chat stream: one role first, one finish, one usage, `[DONE]` last; calls by ascending index. */
 export function readChatStream(stream: string): ClientView {
   const view = emptyView()
   let state: 'begin' | 'body' | 'finished' | 'counted' | 'done' = 'begin'
@@ -96,7 +96,7 @@ function readChatDelta(view: ClientView, delta: Json, event: string): void {
   }
 }
 
-/** Messages: the grammar of the protocol notes. */
+/** Reads a messages stream by the grammar of the protocol notes. */
 export function readMessagesStream(stream: string): ClientView {
   const view = emptyView()
   let state: 'begin' | 'body' | 'ending' | 'done' = 'begin'

@@ -4,7 +4,7 @@ import type { EndEvent, StreamEvent } from '../../src/shared/core/stream-event.t
 
 export interface ReadBlock {
   readonly type: 'text' | 'thinking' | 'redacted' | 'tool' | 'native'
-  /** Text, thinking, data, or the input of a call as text. */
+  /** Text, thinking, data, or the text of a call's input. */
   text: string
   signature: string
   readonly id: string
@@ -18,7 +18,7 @@ export interface ReadStream {
   readonly failure: UpstreamFailure | null
 }
 
-/** Holds events to the grammar of `stream-event.ts` and puts their blocks together. Throws for what breaks it. */
+/** Checks events by the grammar of `stream-event.ts` and assembles their blocks. Throws when an event breaks the grammar. */
 export function readStream(events: readonly StreamEvent[]): ReadStream {
   const blocks: ReadBlock[] = []
   let open: ReadBlock | null = null

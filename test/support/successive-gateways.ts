@@ -6,14 +6,14 @@ import { startGateway } from './gateway.ts'
 import { NewConnections } from './new-connections.ts'
 import { readStoredLog } from './stored-log.ts'
 
-/** Until the next one has begun; on a busy machine that takes its time. */
+/** Time for the next gateway to start; long enough for a busy machine. */
 export const ANNOUNCE_MS = 30_000
 const DRAIN_MS = 120_000
 
-/** Linux then gives connections that nobody has accepted yet to the next listener: docs/operation.md, "Restart". */
+/** With this setting Linux gives connections that are not accepted yet to the next listener: docs/operation.md, "Restart". */
 const MIGRATE_REQUESTS = '/proc/sys/net/ipv4/tcp_migrate_req'
 
-/** Has Linux do so where it can be told; returns how to set it back. */
+/** Turns the setting on, if it is allowed; returns a function that restores it. */
 export function migrateRequests(): () => void {
   try {
     const before = readFileSync(MIGRATE_REQUESTS, 'utf8')
@@ -28,13 +28,13 @@ export function migrateRequests(): () => void {
 }
 
 export interface SuccessiveOptions extends GatewayOptions {
-  /** How long the first one waits for the next; long unless given. */
+  /** Time for which the first gateway waits for the next; default: `ANNOUNCE_MS`. */
   readonly announceMs?: number
 }
 
 export interface RestartsUnderLoad {
   readonly connections: number
-  /** Of them a second. */
+  /** New connections a second. */
   readonly rate: number
   readonly restarts: number
 }
@@ -42,7 +42,7 @@ export interface RestartsUnderLoad {
 /** Gateways that replace each other on one port and data directory. */
 export class SuccessiveGateways {
   readonly #options: GatewayOptions
-  /** The one that serves. */
+  /** The gateway that serves. */
   current: TestGateway
 
   private constructor(options: GatewayOptions, first: TestGateway) {
@@ -54,7 +54,7 @@ export class SuccessiveGateways {
     return new SuccessiveGateways(options, await startGateway(withTimes(options, announceMs)))
   }
 
-  /** Tells the one that serves to end, starts the next in its place at once, and returns the one before. */
+  /** Ends the serving gateway, starts the next one at once, and returns the previous one. */
   async replace({ isLast = false } = {}): Promise<TestGateway> {
     const leaving = this.current
     leaving.signal('SIGTERM')
@@ -73,13 +73,13 @@ export class SuccessiveGateways {
     })
   }
 
-  /** Ends the one that serves, and starts the next when it is gone. */
+  /** Ends the serving gateway, and starts the next one after its end. */
   async restart(): Promise<void> {
     expect(await this.current.end('SIGTERM')).toBe(0)
     await this.#startNext(this.current, true)
   }
 
-  /** New connections all the while: each is answered, and has its row in the log. */
+  /** Opens new connections during restarts. Expects an answer and a row in the log for each. */
   async expectNoneLost({ connections, rate, restarts }: RestartsUnderLoad): Promise<void> {
     const { url, apiKey } = this.current
     const load = new NewConnections({ url, apiKey, rate, name: 'connection' })

@@ -18,13 +18,13 @@ import { createTestDatabase } from './test-database.ts'
 
 const SLUICE = fileURLToPath(new URL('../../dist/cli/sluice.js', import.meta.url))
 
-/** Makes an entry key, and gives its secret. */
+/** Creates an entry key and returns its secret. */
 export type IssueKey = (members: Partial<EntryKey>) => Promise<string>
 
-/** A store of the vitest project's kind that is filled before a gateway begins with it, and looked at when it has ended. */
+/** A store of the vitest project's kind, which a test fills before a gateway starts and reads after its end. */
 export class TenantStore {
   readonly #dataDir: string
-  /** Null where the database is embedded. */
+  /** Null with the embedded database. */
   readonly url: string | null
 
   private constructor(dataDir: string, url: string | null) {
@@ -54,7 +54,7 @@ export class TenantStore {
     return { dataDir: this.#dataDir, ...(this.url === null ? {} : { database: { url: this.url } }) }
   }
 
-  /** Only while no gateway runs, where the database is embedded. */
+  /** Opens the database for `work`. With the embedded database, no gateway may run. */
   async use<T>(work: (database: Database) => Promise<T>): Promise<T> {
     const database = await this.#open()
     try {
@@ -64,7 +64,7 @@ export class TenantStore {
     }
   }
 
-  /** The command, as an operator runs it. */
+  /** Runs `sluice reconcile` like an operator. */
   reconcile(): { code: number | null; output: string } {
     const { PATH = '', HOME = '' } = process.env
     const { status, stdout, stderr } = spawnSync(process.execPath, [SLUICE, 'reconcile'], {

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import pg from 'pg'
 
-/** Makes an empty database on the server of `url`, and gives its URL. */
+/** Creates an empty database on the server of `url` and returns its URL. */
 export async function createTestDatabase(url: string): Promise<string> {
   const name = `test_${randomBytes(6).toString('hex')}`
   const client = new pg.Client({ connectionString: url })

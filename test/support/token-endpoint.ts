@@ -8,10 +8,10 @@ import { jwtVerify } from 'jose'
 const GRANT = 'urn:ietf:params:oauth:grant-type:jwt-bearer'
 const SCOPE = 'https://www.googleapis.com/auth/cloud-platform'
 
-/** Gives access tokens to one service account, as strictly as Google does: "token-1", "token-2", … */
+/** Issues access tokens to one service account, as strictly as Google: "token-1", "token-2", … */
 export class TokenEndpoint {
   readonly url: string
-  /** What is next answered in the place of a token. */
+  /** Statuses of the next answers, in place of a token. */
   refusals: number[] = []
   given = 0
   readonly #server: Server

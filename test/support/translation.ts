@@ -20,7 +20,7 @@ export const OPTIONS: EncoderOptions = {
   wantsUsage: true,
 }
 
-/** The events of the form that an upstream's stream means. */
+/** Decodes an upstream's stream into neutral stream events. */
 export function decodeStream(dialect: WireDialect, chunks: readonly Buffer[]): StreamEvent[] {
   const decoder = upstreamCodec(dialect).createDecoder()
   const splitter = new SseSplitter()
@@ -32,7 +32,7 @@ export function decodeStream(dialect: WireDialect, chunks: readonly Buffer[]): S
   return events
 }
 
-/** What a client of `dialect` is sent for events of the form. */
+/** Encodes neutral stream events for a client of `dialect`. */
 export function encodeStream(
   dialect: WireDialect,
   events: readonly StreamEvent[],
@@ -50,7 +50,7 @@ export function collect(events: readonly StreamEvent[]): Answer | UpstreamFailur
   return result
 }
 
-/** The answer; throws when it is a failure. */
+/** Returns the answer; throws when it is a failure. */
 export function answerOf(read: Answer | UpstreamFailure): Answer {
   if (isFailure(read)) throw new Error(`No answer: ${JSON.stringify(read)}`)
   return read
@@ -60,7 +60,7 @@ export function readBody(dialect: WireDialect, body: unknown): Answer {
   return answerOf(upstreamCodec(dialect).parseAnswer(body))
 }
 
-/** A body of the one dialect as an upstream of the other gets it. */
+/** Translates a request body from one dialect to that of the upstream. */
 export function translateRequest(
   from: WireDialect,
   to: WireDialect,
@@ -82,7 +82,7 @@ export function messagesToChat(request: Json, target: Partial<Target> = {}): Jso
   return JSON.parse(JSON.stringify(body))
 }
 
-/** Deltas of one choice, then what else is given, as a chat upstream streams them. */
+/** A chat upstream's stream: the deltas of one choice, then the chunks of `rest`. */
 export function chatStream(deltas: readonly Json[], ...rest: readonly Json[]): Buffer {
   const chunks = deltas.map((delta) => ({ id: 'chatcmpl-1', created: 1, model: 'm', choices: [{ index: 0, delta }] }))
   const payloads = [...chunks, ...rest].map((chunk) => `data: ${JSON.stringify(chunk)}\n\n`)
@@ -97,7 +97,7 @@ export function messagesStream(...events: readonly Json[]): Buffer {
   return Buffer.from(events.map((event) => `event: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`).join(''))
 }
 
-/** The events of a message that holds `blocks`, each given as its start and its deltas. */
+/** The events of a message with `blocks`; each block is its start and its deltas. */
 export function messageOf(blocks: readonly Json[][], stopReason: string, usage: Json = {}): Buffer {
   const events: Json[] = []
   blocks.forEach(([start, ...deltas], index) => {
@@ -116,7 +116,7 @@ export function messageOf(blocks: readonly Json[][], stopReason: string, usage: 
   )
 }
 
-/** What a client of the other dialect sees of a chat upstream's stream. */
+/** A messages client's view of a chat upstream's stream. */
 export function seenByMessagesClient(stream: Buffer, options: Partial<EncoderOptions> = {}): ClientView {
   return readMessagesStream(encodeStream('anthropic-messages', decodeStream('openai-chat', [stream]), options))
 }

@@ -29,7 +29,7 @@ Made of \`src/front/gateway/failure-rules.ts\`. \`UPSTREAM_AUTH\`: the key is ta
 that begins \`prompt is too long\`.
 `
 
-/** The table as a page, not yet formatted. */
+/** Renders the table as a page, without formatting. */
 export function renderFaultPage(groups: readonly FaultGroup[]): string {
   return `${INTRODUCTION}\n${groups.map(section).join('\n')}\n${rules()}`
 }

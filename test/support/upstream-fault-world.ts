@@ -13,31 +13,31 @@ import { FaultUpstream } from './fault-upstream.ts'
 import { asksAnother, expectationOf } from './upstream-fault.ts'
 import type { Expectation, FaultGroup, UpstreamFault } from './upstream-fault.ts'
 
-/** One fault, asked for in one way. */
+/** One fault in one dialect and mode. */
 export interface FaultCase {
   readonly id: string
   readonly fault: UpstreamFault
   readonly dialect: UpstreamDialectName
   readonly stream: boolean
-  /** There is a second key, at which all is well. */
+  /** The upstream has a second, healthy key. */
   readonly spare: boolean
   readonly expected: Expectation
 }
 
 export interface FaultOutcome {
   readonly answer: Answer
-  /** Requests that reached the upstream; null where it cannot know. */
+  /** Number of requests that reached the upstream; null when it cannot know. */
   readonly turns: number | null
 }
 
-/** Every answer is whole by then. */
+/** Every answer is complete within this time. */
 const ANSWER_MS = 30_000
 const SHORT_WAITS = { connect_ms: 1_000, first_byte_ms: 1_500, idle_ms: 1_500, total_ms: 4_000 }
 const SHORT_IDLE = { ...SHORT_WAITS, total_ms: 2 * ANSWER_MS }
-/** Retries have a budget of three at least. */
+/** The retry budget is at least three. */
 const RETRIES_AT_A_TIME = 3
 const LANES = 12
-/** The spare of an upstream that no request reaches is an upstream of its own, and next to never the first choice. */
+/** When no request can reach an upstream, its spare is a separate upstream, which these weights make almost never the first choice. */
 const FIRST_WEIGHT = 1_000
 const SPARE_WEIGHT = 1e-9
 
@@ -63,7 +63,7 @@ export function casesOf(groups: readonly FaultGroup[]): FaultCase[] {
     )
 }
 
-/** Whether another key is to be asked. */
+/** Whether the gateway must try another key. */
 export function goesOn({ spare, expected }: FaultCase): boolean {
   return spare && expected.kind === 'refused' && asksAnother(expected)
 }
@@ -72,17 +72,17 @@ function leavesAlone({ spare, expected }: FaultCase): boolean {
   return !spare && expected.kind === 'refused' && (expected.key === 'out' || expected.key === 'rests as told')
 }
 
-/** Nobody is ever given this port, as one that was just closed soon is. */
+/** The kernel never assigns port 1; it may soon reuse a port that was just closed. */
 const CLOSED_ORIGIN = 'http://127.0.0.1:1'
 
-/** One gateway with an upstream for every case, so that what a key has done concerns no other. */
+/** One gateway with an upstream for every case, so that the state of a key affects no other case. */
 export class FaultWorld {
   readonly gateway: TestGateway
   readonly simulator: Simulator
   readonly #raw: ReadonlyMap<string, FaultUpstream>
   readonly #blackHole: BlackHole
   readonly outcomes = new Map<string, FaultOutcome | Error>()
-  /** For how long the key of a case was left alone, when all those without a second key had been asked for. */
+  /** Cooldown of the key of each case, after all cases without a second key have run. */
   readonly coolingSeconds = new Map<string, number>()
 
   private constructor(
@@ -121,7 +121,7 @@ export class FaultWorld {
     return new FaultWorld(gateway, simulator, raw, blackHole)
   }
 
-  /** Asks for every case, the slow ones first. */
+  /** Runs every case, the slow ones first. */
   async run(cases: readonly FaultCase[]): Promise<void> {
     const slowFirst = [...cases].sort(
       (a, b) => Number(b.fault.hangs !== undefined) - Number(a.fault.hangs !== undefined),
@@ -162,7 +162,7 @@ export class FaultWorld {
     }
   }
 
-  /** Notes for how long keys are left alone; the gateway tells with some delay. */
+  /** Records the cooldown of keys; the gateway reports it with some delay. */
   async #lookAtKeys(resting: readonly FaultCase[]): Promise<void> {
     const headers = { authorization: `Bearer ${await this.gateway.adminToken()}` }
     const look = async (): Promise<void> => {
@@ -174,7 +174,7 @@ export class FaultWorld {
       const unknown = resting.filter(({ id }) => (this.coolingSeconds.get(id) ?? 0) === 0)
       if (unknown.length > 0) throw new Error(`in use: ${unknown.map(({ id }) => id).join(', ')}`)
     }
-    // A key that should rest and does not is for its own test to tell.
+    // The test of the case reports a key that should be in cooldown and is not.
     await eventually(look, { timeoutMs: 10_000, everyMs: 250 }).catch(() => undefined)
   }
 }
@@ -183,7 +183,7 @@ function credentialOf(id: string): string {
   return `upstream-credential-${id}`
 }
 
-/** Two keys with one credential: whichever is asked first, the fault is its own, and the other one is well. */
+/** With a spare, both keys have one credential: the key that is used first has the fault, the other one is healthy. */
 function upstreamsOf(test: FaultCase, origin: string, spareOrigin: string): TestUpstream[] {
   const { id, dialect, fault, spare } = test
   const more = fault.hangs === undefined ? {} : { timeouts: fault.hangs === 'idle' ? SHORT_IDLE : SHORT_WAITS }

@@ -5,39 +5,39 @@ import type { Settlement } from '../../src/shared/core/usage.ts'
 import type { Behaviour } from '../../src/simulator/behaviour.ts'
 import type { RawPlay } from './fault-upstream.ts'
 
-/** What becomes of the upstream key that did it. */
+/** The state of the upstream key after the fault. */
 export type KeyAfter =
-  /** One such answer changes nothing; five in a row do. */
+  /** One such answer changes nothing; five in a row open the circuit breaker. */
   | 'in use'
-  /** Left alone for a second or so. */
+  /** Cooldown of about a second. */
   | 'rests'
-  /** Left alone for as long as the upstream said. */
+  /** Cooldown for the time that the upstream named. */
   | 'rests as told'
-  /** Left alone for a minute at least. */
+  /** Cooldown of at least a minute. */
   | 'out'
 
-/** What the client gets, and what is booked. */
+/** The client's answer and the settlement. */
 export type Expectation =
-  /** An error answer; nothing had gone downstream. Nothing is booked. */
+  /** The client gets an error answer, and nothing before it. No tokens are settled. */
   | {
       readonly kind: 'refused'
       readonly code: ErrorCode
       readonly key: KeyAfter
       readonly retryAfter?: number
-      /** What chat clients read as the code. */ readonly clientCode?: string
-      /** It has taken all the time that a request has: no other key is asked. */ readonly isLast?: boolean
+      /** The code for chat clients. */ readonly clientCode?: string
+      /** The attempt used all the time of the request: the gateway tries no other key. */ readonly isLast?: boolean
     }
-  /** 200, what came until then, and an error event as the last one. What passed is booked as observed. */
+  /** The client gets 200, the events before the fault, and an error event at the end. The sent tokens are settled as observed. */
   | { readonly kind: 'broken'; readonly code: ErrorCode }
-  /** A good answer. */
+  /** The client gets a complete answer. */
   | { readonly kind: 'whole'; readonly settlement: Settlement; readonly tokens?: readonly [number, number] }
 
-/** What the client reads when all upstreams that were asked say so. */
+/** The error code for the client when all tried upstreams fail in this way. */
 export function toldCode({ code }: Extract<Expectation, { kind: 'refused' }>): ErrorCode {
   return code === 'UPSTREAM_NOT_FOUND' ? 'MODEL_NOT_FOUND' : code
 }
 
-/** Whether another key is asked after it. */
+/** Whether the gateway tries another key after the fault. */
 export function asksAnother({ code, isLast }: Extract<Expectation, { kind: 'refused' }>): boolean {
   return ERROR_CODES[code].retryable && isLast !== true
 }
@@ -49,19 +49,19 @@ export type FaultSource =
   | { readonly kind: 'black hole' }
 
 export interface Outcomes {
-  /** Null: the fault is none of such an answer. */
+  /** Null: the fault does not exist for buffered answers. */
   readonly buffered: Expectation | null
   readonly streamed: Expectation | null
 }
 
 export interface UpstreamFault extends Outcomes {
   readonly name: string
-  /** What the upstream does, in words. */
+  /** Describes the action of the upstream. */
   readonly upstream: string
   readonly source: FaultSource
-  /** Where a dialect differs. */
+  /** Outcomes of dialects that differ. */
   readonly only?: Partial<Record<UpstreamDialectName, Partial<Outcomes>>>
-  /** The waits of this upstream are short: it is their end that is looked at. `idle`: but for the total one. */
+  /** This upstream has short timeouts, because the test waits for one. `idle`: all but the total timeout. */
   readonly hangs?: boolean | 'idle'
 }
 
@@ -70,7 +70,7 @@ export interface FaultGroup {
   readonly faults: readonly UpstreamFault[]
 }
 
-/** What is expected of a fault in one dialect and mode. */
+/** The expectation for a fault in one dialect and mode; null: the fault does not exist there. */
 export function expectationOf(fault: UpstreamFault, dialect: UpstreamDialectName, stream: boolean): Expectation | null {
   const outcomes: Outcomes = { ...fault, ...fault.only?.[dialect] }
   return stream ? outcomes.streamed : outcomes.buffered

@@ -3,12 +3,12 @@ import type { TestUpstream } from './gateway.ts'
 
 interface UpstreamForm {
   readonly dialect: UpstreamDialectName
-  /** Behind the origin of the simulator. */
+  /** Path after the origin of the simulator. */
   readonly path: string
   readonly more?: Record<string, unknown>
 }
 
-/** Every form in which upstreams are spoken to, by the name of the model that is served in it. */
+/** Every upstream protocol, by the name of the model that is served with it. */
 export const UPSTREAM_FORMS = {
   'openai-chat': { dialect: 'openai-chat', path: '/v1' },
   'azure-deployment': { dialect: 'openai-chat', path: '', more: { api_version: '2024-10-21', auth: 'api-key' } },
@@ -23,7 +23,7 @@ export const UPSTREAM_FORMS = {
 
 export const FORM_NAMES = Object.keys(UPSTREAM_FORMS) as readonly (keyof typeof UPSTREAM_FORMS)[]
 
-/** An upstream for each form, at one simulator. */
+/** An upstream for each protocol, at one simulator. */
 export function upstreamsOfAllForms(origin: string): TestUpstream[] {
   return Object.entries<UpstreamForm>(UPSTREAM_FORMS).map(([id, { dialect, path, more }]) => ({
     id,

@@ -7,11 +7,11 @@ import { eventually } from './eventually.ts'
 import type { TestGateway } from './gateway.ts'
 import type { TenantStore } from './tenant-store.ts'
 
-/** Requests that come at the same time. */
+/** Number of concurrent requests. */
 const RUSH = 1_000
-/** How many of them a wallet pays for. */
+/** Number of requests that a wallet pays for. */
 const AFFORDABLE = 100
-/** Of each answer: one micro-unit each. */
+/** Tokens of each answer; each costs one micro-unit. */
 const TOKENS = 20
 const REFUSAL =
   '429 quota_exhausted BUDGET_EXHAUSTED ' +
@@ -23,7 +23,7 @@ export interface Prepaid {
   readonly key: string
 }
 
-/** Sections of the configuration file under which a request costs what `fillWallets` counts with. */
+/** Sections of the configuration file with the price that `fillWallets` assumes. */
 export const RUSH_CONFIG = {
   models: [{ id: 'm', prices: { input: 0, output: 1_000_000 } }],
   limits: { max_requests_in_flight: 5_000 },
@@ -38,7 +38,7 @@ export function rushKeys(enterprises: readonly Prepaid[]): ReadonlyArray<Record<
   return enterprises.map(({ id, key }) => ({ name: id, key, enterprise: id, max_concurrency: 2 * RUSH }))
 }
 
-/** Puts what `AFFORDABLE` requests cost into the wallet of each. */
+/** Puts the cost of `AFFORDABLE` requests into the wallet of each enterprise. */
 export async function fillWallets(database: Database, enterprises: readonly Prepaid[]): Promise<void> {
   for (const { id } of enterprises) {
     await database.query('INSERT INTO enterprises (id, name, is_prepaid) VALUES ($1, $1, true)', [id])
@@ -54,8 +54,8 @@ export async function fillWallets(database: Database, enterprises: readonly Prep
 }
 
 /**
- * Every wallet is rushed, one after the other, over all gateways: exactly what it pays for is admitted. Then they end, all wallets
- * are empty, and the books agree.
+ * Sends a rush of requests for each wallet in turn, over all gateways. Expects that exactly the paid requests are admitted. Then ends
+ * the gateways and expects that all wallets are empty and the books agree.
  */
 export async function expectExactWallets(
   gateways: readonly TestGateway[],
@@ -84,7 +84,7 @@ export async function expectExactWallets(
   expect(code).toBe(0)
 }
 
-/** Sends `RUSH` requests at once, to each gateway in turn; what became of them, but for those that the wallet refused. */
+/** Sends `RUSH` requests at once, to the gateways in turn. Counts admitted and refused ones; `others` has all other answers. */
 async function rush(
   urls: readonly string[],
   { key }: Prepaid,

@@ -52,7 +52,7 @@ export class WalletMachines {
     return new WalletMachines({ simulator, redis, machines, store, enterprises })
   }
 
-  /** Ends the machines. */
+  /** See `expectExactWallets`; also ends the machines. */
   expectExactWallets(): Promise<void> {
     return expectExactWallets(this.#machines.gateways, this.#store, this.#enterprises)
   }

@@ -3,22 +3,22 @@ import { connect } from 'node:net'
 import type { Socket } from 'node:net'
 import { eventually } from './eventually.ts'
 
-/** One answer as it stood on the wire. */
+/** One answer as it was received. */
 export interface WireAnswer {
   readonly status: number
-  /** Names in lower case; values of repeated fields in order. */
+  /** Names are in lower case; values of repeated fields are in order. */
   readonly headers: ReadonlyMap<string, readonly string[]>
   readonly body: Buffer
 }
 
 export interface WireOptions {
-  /** The answers are to HEAD: none has a body. */
+  /** The requests are HEAD: no answer has a body. */
   readonly head?: boolean
 }
 
 /**
- * A connection for requests that no HTTP client would send: writes any bytes, keeps every byte that comes back. Node's own
- * errors (RST) end the connection like a FIN.
+ * A connection for requests that no HTTP client would send. It writes any bytes and keeps every received byte. Socket errors
+ * (RST) end the connection like a FIN.
  */
 export class WireClient {
   readonly socket: Socket
@@ -47,13 +47,13 @@ export class WireClient {
     return client
   }
 
-  /** Characters are bytes: up to U+00FF. */
+  /** Sends each character as one byte; the largest is U+00FF. */
   send(bytes: string | Buffer): this {
     this.socket.write(typeof bytes === 'string' ? Buffer.from(bytes, 'latin1') : bytes)
     return this
   }
 
-  /** The other side has ended the connection. */
+  /** Whether the server has ended the connection. */
   get closed(): boolean {
     return this.#closed
   }
@@ -62,12 +62,12 @@ export class WireClient {
     return this.#received.toString('latin1')
   }
 
-  /** The whole answers so far. */
+  /** The complete answers so far. */
   get answers(): readonly WireAnswer[] {
     return readAnswers(this.#received, this.#options.head ?? false)
   }
 
-  /** Waits until so many answers are whole, interim ones included. */
+  /** Waits until `count` answers are complete, including interim ones. */
   waitFor(count: number, timeoutMs = 20_000): Promise<readonly WireAnswer[]> {
     return eventually(
       () => {
@@ -80,7 +80,7 @@ export class WireClient {
     )
   }
 
-  /** Waits for the end of the connection, and gives the answers before it. */
+  /** Waits for the end of the connection and returns the answers before it. */
   waitForClose(timeoutMs = 40_000): Promise<readonly WireAnswer[]> {
     return eventually(
       () => {
@@ -91,7 +91,7 @@ export class WireClient {
     )
   }
 
-  /** Drops what has come so far: what comes next is read anew. */
+  /** Drops the bytes received so far. */
   forget(): void {
     this.#received = Buffer.alloc(0)
   }
@@ -101,7 +101,7 @@ export class WireClient {
   }
 }
 
-/** Sends the bytes on a connection of their own and reads until the other side ends it. */
+/** Sends the bytes on a new connection and reads until the server ends it. */
 export async function untilClosed(port: number, bytes: string | Buffer): Promise<readonly WireAnswer[]> {
   const client = await WireClient.connect(port)
   try {
@@ -111,7 +111,7 @@ export async function untilClosed(port: number, bytes: string | Buffer): Promise
   }
 }
 
-/** A head with CRLF line ends, its blank line, and what stands behind it. */
+/** A head with CRLF line ends, its blank line, and the body. */
 export function requestText(requestLine: string, headers: readonly string[], body = ''): string {
   return [requestLine, ...headers, '', body].join('\r\n')
 }
@@ -144,7 +144,7 @@ function readBody(
 ): { body: Buffer; rest: Buffer } | null {
   if (bodyless) return { body: Buffer.alloc(0), rest: bytes }
   if (headers.get('transfer-encoding')?.[0] === 'chunked') return readChunks(bytes)
-  // The pages of the server's own parser have no length: they end with the connection.
+  // Error pages of uWebSockets.js have no length: they end with the connection.
   const length = Number(headers.get('content-length')?.[0] ?? bytes.length)
   return bytes.length < length ? null : { body: bytes.subarray(0, length), rest: bytes.subarray(length) }
 }
@@ -158,7 +158,7 @@ function readChunks(bytes: Buffer): { body: Buffer; rest: Buffer } | null {
     if (Number.isNaN(size)) throw new Error(`not a chunk size: ${JSON.stringify(bytes.toString('latin1', at, end))}`)
     const next = end + 2 + size + 2
     if (size === 0) {
-      // The line end behind the size begins the blank line, or there are trailers before that.
+      // The line end after the size begins the blank line, or trailers come before the blank line.
       const blank = bytes.indexOf('\r\n\r\n', end)
       return blank === -1 ? null : { body: Buffer.concat(pieces), rest: bytes.subarray(blank + 4) }
     }

@@ -1,4 +1,4 @@
-"""Names the class of what LangChain raises. Arguments: protocol, base URL, key, model, stream or whole."""
+"""Prints the class of the exception that LangChain raises. Arguments: protocol, base URL, key, model, stream or whole."""
 
 import sys
 

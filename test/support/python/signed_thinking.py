@@ -1,4 +1,4 @@
-"""Two turns of a tool and the answer, with the accumulator of the official SDK. Arguments: base URL, key, stream or whole."""
+"""Runs two tool turns and the answer, with the accumulator of the official SDK. Arguments: base URL, key, stream or whole."""
 
 import sys
 

@@ -130,6 +130,7 @@ export const ROUTES = {
   },
   getWallet: { group: 'wallet', method: 'GET', path: '/v1/enterprise/{id}/wallet', answer: 'json' },
   topUpWallet: { group: 'wallet', method: 'POST', path: '/v1/enterprise/{id}/wallet/topup', answer: 'json' },
+  receivePayment: { group: 'wallet', method: 'POST', path: '/api/payments', answer: 'json' },
   listTransactions: { group: 'wallet', method: 'GET', path: '/v1/enterprise/{id}/wallet/transactions', answer: 'json' },
   adminAdjustWallet: {
     group: 'platform',

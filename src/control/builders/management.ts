@@ -63,6 +63,7 @@ export async function buildManagement(base: ControlBase, needs: ManagementNeeds)
       relayState: () => needs.relayStatistics.state(),
       book,
       seal,
+      money: config.money,
       tryUpstream: (deployment, signal) => probes.run(deployment, signal),
     }),
     guard: new Guard({ database: managed, tokens, scraperSecret: config.metrics.token }),

@@ -29,8 +29,8 @@ export interface Wallet {
 
 export type MovementResult =
   | { readonly outcome: 'done' | 'repeated'; readonly wallet: Wallet }
-  /** `conflict`: the id stands for another movement. */
-  | { readonly outcome: 'insufficient' | 'conflict' | 'unknown-enterprise' }
+  /** `conflict`: the id stands for another movement. `too-much`: JSON numbers could not tell the sum exactly. */
+  | { readonly outcome: 'insufficient' | 'too-much' | 'conflict' | 'unknown-enterprise' }
 
 export interface WalletTransaction {
   readonly id: string
@@ -43,10 +43,12 @@ export interface WalletTransaction {
 }
 
 const UNIQUE_VIOLATION = '23505'
+/** Every sum of money stays a number that JSON and JavaScript tell exactly, micro-units. */
+const MAX_CREDITED = Number.MAX_SAFE_INTEGER
 
 /**
  * Looks and moves in one statement: the wallet's row is locked by it, so that of two that would both fit only one does. The
- * wallet is never moved below what is in it.
+ * wallet is never moved below what is in it, nor above `MAX_CREDITED`.
  */
 const MOVE = `
   WITH wallet AS (
@@ -54,7 +56,7 @@ const MOVE = `
     SELECT e.id, greatest($3::int8, 0) FROM enterprises e
     WHERE e.id = $2 AND ($3::int8 > 0 OR EXISTS (SELECT FROM wallets o WHERE o.enterprise_id = e.id))
     ON CONFLICT (enterprise_id) DO UPDATE SET credited_micro = w.credited_micro + $3::int8
-      WHERE $3::int8 > 0 OR w.credited_micro - w.charged_micro + $3::int8 >= 0
+      WHERE w.credited_micro + $3::int8 <= ${MAX_CREDITED} AND ($3::int8 > 0 OR w.credited_micro - w.charged_micro + $3::int8 >= 0)
     RETURNING enterprise_id
   )
   INSERT INTO ledger_transactions (id, enterprise_id, kind, from_account, to_account, amount_micro, reference, actor)
@@ -83,7 +85,7 @@ export async function moveWallet(database: Database, movement: Movement): Promis
     const wallet = await findWallet(database, enterpriseId)
     if (wallet === null) return { outcome: 'unknown-enterprise' }
     if (moved.length > 0) return { outcome: 'done', wallet }
-    return await repeated(database, movement, wallet, 'insufficient')
+    return await repeated(database, movement, wallet, amountMicro > 0n ? 'too-much' : 'insufficient')
   } catch (cause) {
     if (!(cause instanceof DatabaseError) || cause.sqlState !== UNIQUE_VIOLATION) throw cause
     const wallet = await findWallet(database, enterpriseId)
@@ -95,7 +97,7 @@ async function repeated(
   queryable: Queryable,
   movement: Movement,
   wallet: Wallet,
-  otherwise: 'insufficient' | 'conflict',
+  otherwise: 'insufficient' | 'too-much' | 'conflict',
 ): Promise<MovementResult> {
   const known = await transactionOf(queryable, movement.id)
   if (known === null) return { outcome: otherwise }

@@ -22,6 +22,8 @@ export interface Call<Spec extends OperationSpec> {
   readonly idempotencyKey: string | null
   /** The client's. */
   readonly address: string
+  /** As it came, for what is signed. Header names are in small letters. */
+  readonly message: { readonly headers: Readonly<Partial<Record<string, string>>>; readonly body: Buffer }
   /** Has `work` done once all that the operation changes is committed; never, when it fails. */
   readonly afterCommit: (work: () => void) => void
   /** Aborted when the client leaves. */

@@ -23,7 +23,10 @@ import { normalisePhone } from './phone.ts'
 import { mapConstraintErrors } from './constraint-errors.ts'
 
 /** Enterprises, and who asks to belong to them. */
-export function enterpriseHandlers(database: Database): Handlers<keyof typeof ENTERPRISES> {
+export function enterpriseHandlers(
+  database: Database,
+  installed: { readonly currency: string },
+): Handlers<keyof typeof ENTERPRISES> {
   const joinRequest = async (enterpriseId: string, id: string): Promise<ReturnType<typeof renderedRequest>> =>
     renderedRequest(orNotFound(await findJoinRequest(database, enterpriseId, id)))
   return {
@@ -37,7 +40,14 @@ export function enterpriseHandlers(database: Database): Handlers<keyof typeof EN
     },
 
     adminCreateEnterprise: async ({ body }) => {
-      const { name, owner_phone: ownerPhone, currency = 'USD', time_zone: timeZone = 'UTC', is_prepaid = false } = body
+      const { name, owner_phone: ownerPhone, time_zone: timeZone = 'UTC', is_prepaid = false } = body
+      const { currency } = installed
+      if (body.currency !== undefined && body.currency !== currency) {
+        throw new GatewayError('INVALID_FIELD', {
+          message: `This installation counts money in ${currency} (money.currency), not in ${body.currency}.`,
+          param: '/currency',
+        })
+      }
       checkTimeZone(timeZone)
       const id = `ent_${randomUUID()}`
       await database.transaction(async (tx) => {
@@ -49,6 +59,7 @@ export function enterpriseHandlers(database: Database): Handlers<keyof typeof EN
           maxConcurrency: body.max_concurrency ?? null,
           monthlyBudget: body.monthly_budget ?? null,
           monthlyTokens: body.monthly_tokens ?? null,
+          platformMonthlyBudget: body.platform_monthly_budget ?? null,
         })
         if (ownerPhone === undefined) return
         const owner = await findUserByPhone(tx, normalisePhone(ownerPhone))
@@ -79,6 +90,7 @@ export function enterpriseHandlers(database: Database): Handlers<keyof typeof EN
             maxConcurrency: body.max_concurrency,
             monthlyBudget: body.monthly_budget,
             monthlyTokens: body.monthly_tokens,
+            platformMonthlyBudget: body.platform_monthly_budget,
           }),
         ),
       )
@@ -168,6 +180,7 @@ export function renderedEnterprise(enterprise: Enterprise): Static<typeof ShownE
     max_concurrency: enterprise.maxConcurrency,
     monthly_budget: enterprise.monthlyBudget,
     monthly_tokens: enterprise.monthlyTokens,
+    platform_monthly_budget: enterprise.platformMonthlyBudget,
     created_at: enterprise.createdAt.toISOString(),
   }
 }

@@ -1,4 +1,5 @@
 import type { JournalHealth } from '../../shared/core/health.ts'
+import type { MoneyConfig } from '../../shared/config/shape.ts'
 import type { RelayState } from '../../shared/core/relay-state.ts'
 import { auditHandlers } from './audit-handlers.ts'
 import type { Handlers } from './call.ts'
@@ -34,6 +35,7 @@ export interface HandlerParts extends SessionParts, UpstreamParts {
   /** Null: nothing is mailed. */
   readonly mailer: Mailer | null
   readonly relayState: () => RelayState
+  readonly money: MoneyConfig
 }
 
 export function createHandlers(parts: HandlerParts): Handlers {
@@ -45,10 +47,10 @@ export function createHandlers(parts: HandlerParts): Handlers {
     ...statsHandlers(database, parts.renderMetrics),
     ...platformStatsHandlers(database, parts.relayState),
     ...userHandlers(database),
-    ...enterpriseHandlers(database),
+    ...enterpriseHandlers(database, parts.money),
     ...memberHandlers(database, parts.mailer),
     ...departmentHandlers(database),
-    ...walletHandlers(database),
+    ...walletHandlers(database, parts.money),
     ...enterpriseKeyHandlers(database, parts.keyHash),
     ...upstreamHandlers(parts),
     ...upstreamKeyHandlers(parts),

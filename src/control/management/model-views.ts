@@ -8,6 +8,9 @@ import { ModelCatalogue, targetQuirks } from '../../shared/core/model-facts.ts'
 import type { ModelPrices, TokenPrices } from '../../shared/core/model-facts.ts'
 import type { ModelTarget, Provider } from '../../shared/core/snapshot.ts'
 
+/** Millionths of the currency per million tokens. */
+const PRACTICALLY_FREE = 1_000
+
 type Shown = Static<typeof CatalogueModel>
 type Source = Shown['source']
 
@@ -68,6 +71,7 @@ export class ModelViews {
       })),
       settings: stored === null ? null : { ...stored.entry },
       problem: this.#merged.models.find((one) => one.stored.id === id)?.problem ?? null,
+      warnings: priceWarnings(stored?.entry['prices']),
       created_at: stored?.createdAt.toISOString() ?? null,
       updated_at: stored?.updatedAt.toISOString() ?? null,
     }
@@ -106,6 +110,16 @@ export class ModelViews {
     if (this.#book.configured.some(isThis)) return 'file'
     return this.#book.simulated.some(isThis) ? 'built-in' : 'stored'
   }
+}
+
+/** A price below a tenth of a cent for a million tokens was probably meant in dollars, or in cents. */
+function priceWarnings(prices: unknown): string[] {
+  if (prices === null || typeof prices !== 'object') return []
+  return Object.entries(prices).flatMap(([name, price]) => {
+    if (typeof price !== 'number' || price <= 0 || price >= PRACTICALLY_FREE) return []
+    const dollars = (price / 1_000_000).toFixed(6)
+    return `prices.${name} is ${price} millionths per million tokens, which is ${dollars} and practically free; 1000000 is 1.00`
+  })
 }
 
 function renderedPrices(prices: ModelPrices | null): Shown['prices'] {

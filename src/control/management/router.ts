@@ -180,6 +180,7 @@ function callOf(attempt: Attempt, request: ManagementRequest, afterCommit: (() =
     caller: caller as Caller,
     idempotencyKey: request.headers['idempotency-key'] ?? null,
     address: request.address,
+    message: { headers: request.headers, body: request.body },
     afterCommit: (work) => {
       afterCommit.push(work)
     },

@@ -1,6 +1,8 @@
 import { createHash } from 'node:crypto'
 import type { Static } from 'typebox'
 import type { Wallet as ShownWallet, WALLET } from '../../shared/api/operations/wallet.ts'
+import type { MoneyConfig } from '../../shared/config/shape.ts'
+import { isSignedWebhook } from '../../shared/core/standard-webhooks.ts'
 import { GatewayError } from '../../shared/core/errors.ts'
 import { countWalletTransactions, findWallet, listWalletTransactions, moveWallet } from '../ledger/wallet.ts'
 import type { Movement, Wallet, WalletTransaction } from '../ledger/wallet.ts'
@@ -10,7 +12,10 @@ import { orNotFound } from './or-not-found.ts'
 import { longPageOf } from './pages.ts'
 
 /** The money of an enterprise. */
-export function walletHandlers(database: Database): Handlers<keyof typeof WALLET> {
+export function walletHandlers(
+  database: Database,
+  { tenantTopup, paymentSecret }: MoneyConfig,
+): Handlers<keyof typeof WALLET> {
   const move = async (movement: Omit<Movement, 'id'>, once: string): Promise<Static<typeof ShownWallet>> => {
     const { enterpriseId, kind } = movement
     // Names are the client's: within an enterprise and a kind they mean what they mean, elsewhere something else.
@@ -24,6 +29,11 @@ export function walletHandlers(database: Database): Handlers<keyof typeof WALLET
         return rendered(result.wallet)
       case 'insufficient':
         throw new GatewayError('CONFLICT', { message: 'There is less than that in the wallet.', param: '/amount' })
+      case 'too-much':
+        throw new GatewayError('CONFLICT', {
+          message: `A wallet takes ${Number.MAX_SAFE_INTEGER} micro-units in all.`,
+          param: '/amount',
+        })
       case 'conflict':
         throw new GatewayError('CONFLICT', {
           message: 'This reference stands for another movement.',
@@ -33,17 +43,40 @@ export function walletHandlers(database: Database): Handlers<keyof typeof WALLET
         throw new GatewayError('NOT_FOUND')
     }
   }
+  const credit = async (
+    enterpriseId: string,
+    { amount, currency, reference }: { readonly amount: number; readonly currency: string; readonly reference: string },
+    actor: string | null,
+    idempotencyKey: string | null,
+  ): Promise<Static<typeof ShownWallet>> => {
+    const wallet = orNotFound(await findWallet(database, enterpriseId))
+    if (currency !== wallet.currency) {
+      throw new GatewayError('INVALID_FIELD', {
+        message: `The wallet is kept in ${wallet.currency}.`,
+        param: '/currency',
+      })
+    }
+    const movement = { enterpriseId, kind: 'topup', amountMicro: BigInt(amount), reference, actor } as const
+    return move(movement, idempotencyKey ?? reference)
+  }
   return {
     getWallet: async ({ params }) => rendered(orNotFound(await findWallet(database, params.id))),
 
     topUpWallet: async ({ params, body, caller, idempotencyKey }) => {
-      const { currency } = orNotFound(await findWallet(database, params.id))
-      if (body.currency !== currency) {
-        throw new GatewayError('INVALID_FIELD', { message: `The wallet is kept in ${currency}.`, param: '/currency' })
+      if (!tenantTopup && caller.role !== 'admin') {
+        throw new GatewayError('ROLE_DENIED', {
+          message: 'Only the platform credits wallets here: ask its admin, who may also set wallet.tenant_topup.',
+        })
       }
-      const { amount, reference } = body
-      const movement = { enterpriseId: params.id, kind: 'topup', amountMicro: BigInt(amount), reference } as const
-      return move({ ...movement, actor: caller.userId }, idempotencyKey ?? reference)
+      return credit(params.id, body, caller.userId, idempotencyKey)
+    },
+
+    receivePayment: async ({ body, message }) => {
+      if (paymentSecret === null) throw new GatewayError('ROUTE_NOT_FOUND')
+      if (!isSignedWebhook(paymentSecret, message.headers, message.body.toString('utf8'), Date.now())) {
+        throw new GatewayError('SIGNATURE_INVALID')
+      }
+      return credit(body.enterprise_id, body, null, null)
     },
 
     listTransactions: ({ params, query }) =>

@@ -14,6 +14,8 @@ export interface Enterprise {
   readonly maxConcurrency: number | null
   readonly monthlyBudget: number | null
   readonly monthlyTokens: number | null
+  /** Micro-units. Set by the platform: it holds beside the enterprise's own `monthlyBudget`. */
+  readonly platformMonthlyBudget: number | null
   readonly createdAt: Date
 }
 
@@ -24,7 +26,7 @@ export type EnterpriseChange = {
 
 const FIELDS = `id, name, status, currency, time_zone AS "timeZone", is_prepaid AS "isPrepaid", rpm, tpm,
   max_concurrency AS "maxConcurrency", monthly_budget AS "monthlyBudget", monthly_tokens AS "monthlyTokens",
-  created_at AS "createdAt"`
+  platform_monthly_budget AS "platformMonthlyBudget",  created_at AS "createdAt"`
 
 const MATCHING = 'WHERE ($1::text IS NULL OR lower(name) LIKE lower($1))'
 
@@ -53,8 +55,8 @@ export async function findEnterprise(queryable: Queryable, id: string): Promise<
 export async function insertEnterprise(queryable: Queryable, enterprise: Omit<Enterprise, 'createdAt'>): Promise<void> {
   await queryable.query(
     `INSERT INTO enterprises (id, name, status, currency, time_zone, is_prepaid, rpm, tpm, max_concurrency,
-        monthly_budget, monthly_tokens)
-      VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)`,
+        monthly_budget, monthly_tokens, platform_monthly_budget)
+      VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)`,
     [
       enterprise.id,
       storableText(enterprise.name),
@@ -67,6 +69,7 @@ export async function insertEnterprise(queryable: Queryable, enterprise: Omit<En
       enterprise.maxConcurrency,
       enterprise.monthlyBudget,
       enterprise.monthlyTokens,
+      enterprise.platformMonthlyBudget,
     ],
   )
 }
@@ -78,8 +81,10 @@ export async function changeEnterprise(
   change: EnterpriseChange,
 ): Promise<Enterprise | null> {
   const given = Object.entries(change).flatMap(([field, value]) => (value === undefined ? [] : [field]))
-  const { name, status, timeZone, isPrepaid, rpm, tpm, maxConcurrency, monthlyBudget, monthlyTokens } = change
-  const values = [name, status, timeZone, isPrepaid, rpm, tpm, maxConcurrency, monthlyBudget, monthlyTokens]
+  const { name, status, timeZone, isPrepaid, rpm, tpm, maxConcurrency } = change
+  const { monthlyBudget, monthlyTokens, platformMonthlyBudget } = change
+  const budgets = [monthlyBudget, monthlyTokens, platformMonthlyBudget]
+  const values = [name, status, timeZone, isPrepaid, rpm, tpm, maxConcurrency, ...budgets]
   const [row] = await queryable.query<Enterprise>(
     `UPDATE enterprises SET name = coalesce($3, name), status = coalesce($4, status),
         time_zone = coalesce($5, time_zone), is_prepaid = coalesce($6, is_prepaid),
@@ -87,7 +92,9 @@ export async function changeEnterprise(
         tpm = CASE WHEN 'tpm' = ANY ($2) THEN $8::int8 ELSE tpm END,
         max_concurrency = CASE WHEN 'maxConcurrency' = ANY ($2) THEN $9::int4 ELSE max_concurrency END,
         monthly_budget = CASE WHEN 'monthlyBudget' = ANY ($2) THEN $10::int8 ELSE monthly_budget END,
-        monthly_tokens = CASE WHEN 'monthlyTokens' = ANY ($2) THEN $11::int8 ELSE monthly_tokens END
+        monthly_tokens = CASE WHEN 'monthlyTokens' = ANY ($2) THEN $11::int8 ELSE monthly_tokens END,
+        platform_monthly_budget =
+          CASE WHEN 'platformMonthlyBudget' = ANY ($2) THEN $12::int8 ELSE platform_monthly_budget END
       WHERE id = $1 RETURNING ${FIELDS}`,
     [id, given, ...values.map((value) => value ?? null)],
   )

@@ -13,6 +13,7 @@ import { upstreams } from './migrations/0011-upstreams.ts'
 import { audit } from './migrations/0012-audit.ts'
 import { statistics } from './migrations/0013-statistics.ts'
 import { narrowLogIndexes } from './migrations/0014-narrow-log-indexes.ts'
+import { platformBudget } from './migrations/0015-platform-budget.ts'
 
 /** In the order they are applied. */
 const MIGRATIONS: readonly Migration[] = [
@@ -29,6 +30,7 @@ const MIGRATIONS: readonly Migration[] = [
   audit,
   statistics,
   narrowLogIndexes,
+  platformBudget,
 ]
 
 // Any number will do, as long as every node takes the same one.

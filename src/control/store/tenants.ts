@@ -12,7 +12,7 @@ export async function listTenants(queryable: Queryable): Promise<Tenants> {
   const enterprises = await queryable.query<
     BudgetColumns & { time_zone: string; is_prepaid: boolean; credited_micro: number | null }
   >(
-    `SELECT e.id, e.monthly_budget, e.monthly_tokens, e.time_zone, e.is_prepaid, w.credited_micro
+    `SELECT e.id, least(e.monthly_budget, e.platform_monthly_budget) AS monthly_budget, e.monthly_tokens, e.time_zone, e.is_prepaid, w.credited_micro
       FROM enterprises e LEFT JOIN wallets w ON w.enterprise_id = e.id`,
   )
   const departments = await queryable.query<BudgetColumns & { parent_id: string | null }>(

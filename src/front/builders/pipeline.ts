@@ -74,6 +74,7 @@ export function buildPipeline(base: FrontBase, needs: PipelineNeeds): FrontPipel
     fallbacks: new Map(Object.entries(config.fallbacks)),
     maxAnswerBytes: limits.maxAnswerBytes,
     defaultOutputTokens: limits.defaultOutputTokens,
+    allowUnpriced: config.money.allowUnpriced,
     videos: needs.videos.videos,
     tokenCounts: new TokenCounts({ pool, clock, routes: scheduler, onFault }),
     metrics: requestMetrics,

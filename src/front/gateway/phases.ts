@@ -18,6 +18,7 @@ import type { ServeParts } from './serve.ts'
 import type { TokenCounts } from './token-counts.ts'
 import type { Videos } from '../videos/videos.ts'
 import { worstCost } from './worst-cost.ts'
+import type { WorstCost } from './worst-cost.ts'
 
 /** The steps of `pipeline.ts`, each with what it needs. */
 export interface Phases {
@@ -46,6 +47,8 @@ export interface PhaseParts extends ServeParts {
   /** Null until the first snapshot has come. */
   readonly isReady: () => boolean
   readonly defaultOutputTokens: number
+  /** Prepaid enterprises may use models without a price. */
+  readonly allowUnpriced: boolean
   readonly prices: PriceBook
   readonly videos: Videos
   readonly tokenCounts: TokenCounts
@@ -134,8 +137,9 @@ export function createPhases(parts: PhaseParts): Phases {
       const { body, reservation } = ctx
       if (body === null || ctx.endpoint.countsTokens) return undefined
       const output = (body.maxOutputTokens ?? parts.defaultOutputTokens) * body.choices
-      const costMicro = reservation?.countsMoney === true ? worstCost(ctx, body, parts) : 0
-      return reservation?.reserve(body.estimatedPromptTokens + output, clock.now(), costMicro)
+      const worst = reservation?.countsMoney === true ? worstCost(ctx, body, parts) : null
+      if (worst !== null) refuseUnpriced(ctx, worst, parts)
+      return reservation?.reserve(body.estimatedPromptTokens + output, clock.now(), worst?.micro ?? 0)
     },
 
     begin: (ctx) => accountant.begin(ctx),
@@ -170,4 +174,14 @@ export function createPhases(parts: PhaseParts): Phases {
       parts.metrics.ended(ctx, nowUs)
     },
   }
+}
+
+/** A wallet cannot pay for a model without a price: the request would cost nothing. */
+function refuseUnpriced({ principal }: RequestContext, { unpriced }: WorstCost, { allowUnpriced }: PhaseParts): void {
+  if (unpriced === null || allowUnpriced) return
+  if (principal?.key.budgets?.some(({ owner }) => owner === 'wallet') !== true) return
+  throw new GatewayError('MODEL_UNPRICED', {
+    message: `The model ${unpriced} has no price, and the enterprise of this API key pays in advance: set its price, or wallet.allow_unpriced.`,
+    param: '/model',
+  })
 }

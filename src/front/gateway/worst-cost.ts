@@ -10,22 +10,32 @@ export interface WorstCostParts {
   readonly defaultOutputTokens: number
 }
 
+export interface WorstCost {
+  /** Micro-units. */
+  readonly micro: number
+  /** A model that may serve the request and has no price; null: all have one. */
+  readonly unpriced: string | null
+}
+
 /** Prompts were up to a tenth longer than they were estimated, in recorded traffic. */
 const PROMPT_MARGIN = 1.25
 
 /**
- * The most that a request may cost, in micro-units: at the dearest of those who may serve it, its longest answer, and nothing of its
+ * The most that a request may cost: at the dearest of those who may serve it, its longest answer, and nothing of its
  * prompt in a cache. Where neither the request nor the model says how long an answer may be, it is the default.
  */
-export function worstCost(ctx: RequestContext, body: RequestBody, parts: WorstCostParts): number {
+export function worstCost(ctx: RequestContext, body: RequestBody, parts: WorstCostParts): WorstCost {
   const promptTokens = Math.ceil(body.estimatedPromptTokens * PROMPT_MARGIN)
-  let worst = 0
+  let micro = 0
+  let unpriced: string | null = null
   for (const model of [body.model, ...(parts.fallbacks.get(body.model) ?? [])]) {
     for (const { deployment } of parts.scheduler.route(model, ctx.endpoint.servedBy) ?? []) {
       const answer = body.maxOutputTokens ?? deployment.target?.maxOutputTokens ?? parts.defaultOutputTokens
       const tokens = { promptTokens, completionTokens: answer * body.choices }
-      worst = Math.max(worst, parts.prices.mostOf(deployment.provider.id, deployment.upstreamModel, tokens))
+      const { provider, upstreamModel } = deployment
+      if (parts.prices.pricesOf(provider.id, upstreamModel) === null) unpriced ??= model
+      else micro = Math.max(micro, parts.prices.mostOf(provider.id, upstreamModel, tokens))
     }
   }
-  return worst
+  return { micro, unpriced }
 }

@@ -83,6 +83,15 @@ export function resolveConfig(raw: ConfigFile, { file, env, cwd, cores, fail }: 
     registrationOpen: raw.auth.registration === 'open',
     firstAdminPhone: raw.auth.first_admin_phone ?? null,
     mail: resolveMail(raw.mail, fail),
+    money: redacting(
+      {
+        currency: raw.money.currency,
+        tenantTopup: raw.wallet.tenant_topup,
+        allowUnpriced: raw.wallet.allow_unpriced,
+        paymentSecret: raw.wallet.payment_secret ?? null,
+      },
+      ['paymentSecret'],
+    ),
     journal: {
       durability: journal.durability,
       segmentMaxBytes: journal.segment_max_bytes,

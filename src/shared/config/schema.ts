@@ -525,6 +525,35 @@ const management = section('The management plane, which is served on the public 
   }),
 })
 
+const money = section('Money of enterprises.', {
+  currency: Type.String({
+    description: 'The one currency of this installation, ISO 4217. The prices of the catalogue are in it.',
+    pattern: '^[A-Z]{3}$',
+    expects: 'three capital letters, like USD',
+    default: 'USD',
+  }),
+})
+
+const wallet = section('Wallets of enterprises. The platform credits them.', {
+  tenant_topup: Type.Boolean({
+    description: 'Whether owners and finance may credit the wallet of their enterprise themselves.',
+    default: false,
+  }),
+  allow_unpriced: Type.Boolean({
+    description: 'Whether prepaid enterprises may use models that have no price. Such requests cost nothing.',
+    default: false,
+  }),
+  payment_secret: Type.Optional(
+    Type.String({
+      description:
+        'A payment service credits wallets by calls of POST /api/payments, signed with this secret as Standard Webhooks are. Default: no such calls are taken.',
+      pattern: '^whsec_[A-Za-z0-9+/]{32,}={0,2}$',
+      expects: '"whsec_" and at least 24 bytes in base64',
+      writeOnly: true,
+    }),
+  ),
+})
+
 const modelName = Type.String({ minLength: 1, maxLength: 256 })
 
 export const configSchema = Type.Object(
@@ -570,6 +599,8 @@ export const configSchema = Type.Object(
     }),
     auth,
     mail,
+    money,
+    wallet,
     management,
     overload,
     metrics,

@@ -23,6 +23,7 @@ export interface Config {
   /** E.164; null: a made-up one. */
   readonly firstAdminPhone: string | null
   readonly mail: MailConfig
+  readonly money: MoneyConfig
   readonly management: ManagementConfig
   readonly journal: JournalConfig
   /** Absolute. */
@@ -136,6 +137,17 @@ export interface DatabaseConfig {
 export interface MailConfig {
   /** Null: nothing is mailed. */
   readonly smtp: { readonly url: string; readonly from: string; readonly requireTls: boolean } | null
+}
+
+export interface MoneyConfig {
+  /** ISO 4217. */
+  readonly currency: string
+  /** Owners and finance may credit the wallet of their enterprise. */
+  readonly tenantTopup: boolean
+  /** Prepaid enterprises may use models without a price. */
+  readonly allowUnpriced: boolean
+  /** Signs the calls of a payment service; null: none are taken. */
+  readonly paymentSecret: string | null
 }
 
 export interface RedisConfig {

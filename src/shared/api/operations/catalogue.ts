@@ -99,6 +99,7 @@ export const CatalogueModel = Type.Object({
     Type.Object({}, { description: 'What management has set of it; null: nothing.', additionalProperties: true }),
   ),
   problem: nullable(Type.String({ description: 'Why what is set of it cannot be used.' })),
+  warnings: Type.Array(Type.String(), { description: 'What is set of it, and probably not meant so.' }),
   created_at: nullable(Time),
   updated_at: nullable(Time),
 })

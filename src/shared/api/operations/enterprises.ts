@@ -24,6 +24,18 @@ export const Budgets = {
   ),
 }
 
+const PlatformBudget = {
+  platform_monthly_budget: Type.Optional(
+    nullable(
+      Type.Integer({
+        description: 'Micro-units per month. The enterprise cannot change it; the lower one of both budgets holds.',
+        minimum: 0,
+        maximum: Number.MAX_SAFE_INTEGER,
+      }),
+    ),
+  ),
+}
+
 export const Enterprise = Type.Object({
   id: Id,
   name: Type.String(),
@@ -36,6 +48,7 @@ export const Enterprise = Type.Object({
   max_concurrency: nullable(Type.Integer()),
   monthly_budget: nullable(Type.Integer()),
   monthly_tokens: nullable(Type.Integer()),
+  platform_monthly_budget: nullable(Type.Integer({ description: 'Set by the platform, beside monthly_budget.' })),
   created_at: Time,
 })
 
@@ -81,11 +94,18 @@ export const ENTERPRISES = {
       owner_phone: Type.Optional(
         Type.String({ description: 'Of the user who is to own it.', minLength: 5, maxLength: 32 }),
       ),
-      currency: Type.Optional(Type.String({ pattern: '^[A-Z]{3}$', examples: ['USD'], default: 'USD' })),
+      currency: Type.Optional(
+        Type.String({
+          description: 'That of this installation, which is the default.',
+          pattern: '^[A-Z]{3}$',
+          examples: ['USD'],
+        }),
+      ),
       time_zone: Type.Optional(Type.String({ minLength: 1, maxLength: 64, default: 'UTC' })),
       is_prepaid: Type.Optional(Type.Boolean({ default: false })),
       ...Limits,
       ...Budgets,
+      ...PlatformBudget,
     }),
     answer: created(Enterprise),
   }),
@@ -110,6 +130,7 @@ export const ENTERPRISES = {
       is_prepaid: Type.Optional(Type.Boolean()),
       ...Limits,
       ...Budgets,
+      ...PlatformBudget,
     }),
     answer: ok(Enterprise),
   }),

@@ -12,6 +12,12 @@ export const Wallet = Type.Object({
   is_prepaid: Type.Boolean(),
 })
 
+const Payment = {
+  amount: Type.Integer({ description: 'Micro-units.', minimum: 1, maximum: 1_000_000_000_000_000 }),
+  currency: Type.String({ pattern: '^[A-Z]{3}$', examples: ['USD'] }),
+  reference: Type.String({ description: 'Of the payment. The same one credits once.', minLength: 1, maxLength: 200 }),
+}
+
 export const WALLET = {
   getWallet: operation({
     method: 'GET',
@@ -25,13 +31,19 @@ export const WALLET = {
     method: 'POST',
     path: '/v1/enterprise/{id}/wallet/topup',
     tag: 'Wallet',
-    summary: 'Put money in; the same reference, or Idempotency-Key, does so once',
+    summary:
+      'Credit the wallet; the same reference, or Idempotency-Key, does so once. Tenants may where wallet.tenant_topup is on',
     access: 'wallet.topup',
-    body: Type.Object({
-      amount: Type.Integer({ description: 'Micro-units.', minimum: 1, maximum: 1_000_000_000_000_000 }),
-      currency: Type.String({ pattern: '^[A-Z]{3}$', examples: ['USD'] }),
-      reference: Type.String({ description: 'Of the payment.', minLength: 1, maxLength: 200 }),
-    }),
+    body: Type.Object(Payment),
+    answer: ok(Wallet),
+  }),
+  receivePayment: operation({
+    method: 'POST',
+    path: '/api/payments',
+    tag: 'Wallet',
+    summary: 'Credit a wallet as a payment service: signed with wallet.payment_secret as Standard Webhooks are',
+    access: 'everyone',
+    body: Type.Object({ enterprise_id: Id, ...Payment }),
     answer: ok(Wallet),
   }),
   listTransactions: operation({

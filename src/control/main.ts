@@ -107,7 +107,14 @@ async function buildControl(base: ControlBase) {
     return registry.render([...processSamples.take(), ...state], clock.now())
   }
   const { journalWatch } = settlement
-  const management = await buildManagement(base, { store, snapshots, journalWatch, relayStatistics, renderMetrics })
+  const management = await buildManagement(base, {
+    store,
+    snapshots,
+    journalWatch,
+    relayStatistics,
+    renderMetrics,
+    authority: leases.authority,
+  })
   const logKeeper = new LogKeeper({
     database: store.database,
     clock,

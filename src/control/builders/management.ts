@@ -2,6 +2,7 @@ import { UpstreamProbes } from '../../front/gateway/upstream-probes.ts'
 import { createClientAddresses } from '../../front/server/client-address.ts'
 import { ownVersion } from '../../shared/config/own-version.ts'
 import { MAX_MANAGEMENT_BODY_BYTES } from '../../shared/link/messages.ts'
+import type { Authority } from '../leases/authority.ts'
 import type { RelayStatistics } from '../fronts/relay-statistics.ts'
 import type { JournalWatch } from '../lifecycle/journal-watch.ts'
 import { ManagementListener } from '../lifecycle/management-listener.ts'
@@ -24,6 +25,7 @@ export interface ManagementNeeds {
   readonly journalWatch: JournalWatch
   readonly relayStatistics: RelayStatistics
   readonly renderMetrics: () => string
+  readonly authority: Authority
 }
 
 export interface ControlManagement {
@@ -64,6 +66,7 @@ export async function buildManagement(base: ControlBase, needs: ManagementNeeds)
       book,
       seal,
       money: config.money,
+      budgetsTaken: (allowances) => needs.authority.budgetsTaken(allowances),
       tryUpstream: (deployment, signal) => probes.run(deployment, signal),
     }),
     guard: new Guard({ database: managed, tokens, scraperSecret: config.metrics.token }),

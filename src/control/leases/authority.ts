@@ -15,6 +15,11 @@ export interface Authority {
   farewell(farewell: LeaseFarewell): void
   /** A holder is gone: its places are free, what it held of windows counts as used at this moment. */
   gone(holder: string): void
+  /**
+   * How much of budgets is used or leased, by allowance. Those that the authority has not dealt with lately are left out. Resolves
+   * within a second, with nothing while the authority is away.
+   */
+  budgetsTaken(allowances: readonly string[]): Promise<ReadonlyMap<string, number>>
   /** A journal is closed: all that its writer used of budgets is in the database, and it will use no more. */
   ended(writer: string): void
 }

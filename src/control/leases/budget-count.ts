@@ -13,6 +13,11 @@ export class BudgetCount {
   #used = 0
   #isRead = false
 
+  /** The database has been asked: `used` is the truth. */
+  get isRead(): boolean {
+    return this.#isRead
+  }
+
   get used(): number {
     return this.#used
   }

@@ -183,6 +183,15 @@ export class InProcessAuthority implements Authority {
     for (const account of this.#accounts.values()) if (account.budget?.knows(writer) === true) this.#read(account)
   }
 
+  budgetsTaken(allowances: readonly string[]): Promise<ReadonlyMap<string, number>> {
+    const nowMs = this.#options.clock.now()
+    const taken = allowances.flatMap((id) => {
+      const account = this.#accounts.get(id)
+      return account?.budget?.isRead === true ? [[id, account.limit - account.left(nowMs)] as const] : []
+    })
+    return Promise.resolve(new Map(taken))
+  }
+
   /** Allowances that somebody holds, waits for or has used in the last minute. */
   get size(): number {
     return this.#accounts.size

@@ -203,6 +203,23 @@ export class RedisAuthority implements Authority {
     this.#flushSoon()
   }
 
+  async budgetsTaken(allowances: readonly string[]): Promise<ReadonlyMap<string, number>> {
+    if (!this.#presence.isHere) return new Map()
+    const { shards } = this.#presence
+    const calls = allowances.map((allowance) => ({
+      script: SCRIPTS.budget,
+      keys: shards.keysOf(allowance),
+      args: [this.#presence.nowArgument()],
+    }))
+    const answers = await this.#options.runner.run(calls)
+    return new Map(
+      allowances.flatMap((allowance, at) => {
+        const answer = answers[at]
+        return typeof answer === 'string' && answer !== '' ? [[allowance, Number(answer)] as const] : []
+      }),
+    )
+  }
+
   ended(writer: string): void {
     if (!this.#audits.ended(writer)) return
     for (const [, { kind, allowance }] of this.#holders.units()) if (kind === 'budget') this.#audit(allowance)

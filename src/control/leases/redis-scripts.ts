@@ -107,6 +107,18 @@ end
 return nodes .. ' ' .. fronts .. table.concat(present)
 `
 
+/** KEYS: account, shard. ARGV: time. Answers how much of a budget is used or held; empty where Redis does not know. */
+export const BUDGET_SCRIPT = `
+local raw, shard = redis.call('GET', KEYS[1]), redis.call('GET', KEYS[2])
+if not raw or not shard then return '' end
+local a = cmsgpack.unpack(raw)
+if a.e ~= cmsgpack.unpack(shard)[1] or a.k ~= 'budget' or not a.read then return '' end
+local sum = 0
+for _, amount in pairs(a.u) do sum = sum + amount end
+for _, x in pairs(a.h) do sum = sum + x.v end
+return string.format('%.17g', sum)
+`
+
 /**
  * KEYS: account, shard. ARGV: time, epoch of a new shard, the call as JSON, prefix of the channels on which nodes are poked.
  * Answers a list: the reply, then (when the time was given) the pokes that would have been published.

@@ -1,11 +1,12 @@
 import type { RedisCall } from '../store/redis-connection.ts'
 import { redisScript } from '../store/redis-connection.ts'
-import { BEAT_SCRIPT, EXCHANGE_SCRIPT, TOUCH_SCRIPT } from './redis-scripts.ts'
+import { BEAT_SCRIPT, BUDGET_SCRIPT, EXCHANGE_SCRIPT, TOUCH_SCRIPT } from './redis-scripts.ts'
 
 export const SCRIPTS = {
   exchange: redisScript(EXCHANGE_SCRIPT),
   touch: redisScript(TOUCH_SCRIPT),
   beat: redisScript(BEAT_SCRIPT),
+  budget: redisScript(BUDGET_SCRIPT),
 }
 
 /**

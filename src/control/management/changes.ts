@@ -105,7 +105,7 @@ export class Changes {
   async #match({ path, params, current }: Change, ifMatch: string): Promise<void> {
     if (current === null) throw new GatewayError('PRECONDITION_FAILED', { message: 'This has no ETag to match.' })
     await lockResource(this.#database, path, Object.values(params).at(-1) ?? path)
-    if (!namesTag(ifMatch, entityTagOf(JSON.stringify(await current())))) throw new GatewayError('PRECONDITION_FAILED')
+    if (!namesTag(ifMatch, entityTagOf(await current()))) throw new GatewayError('PRECONDITION_FAILED')
   }
 
   /** Under a key of ours: what was sent may hold a password, which a bare digest would give away. */

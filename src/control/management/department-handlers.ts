@@ -77,6 +77,7 @@ function rendered(department: Department): Static<typeof ShownDepartment> {
     parent_id: department.parentId,
     monthly_budget: department.monthlyBudget,
     monthly_tokens: department.monthlyTokens,
+    spend: null,
     members: department.members,
     created_at: department.createdAt.toISOString(),
   }

@@ -181,6 +181,7 @@ export function renderedEnterprise(enterprise: Enterprise): Static<typeof ShownE
     monthly_budget: enterprise.monthlyBudget,
     monthly_tokens: enterprise.monthlyTokens,
     platform_monthly_budget: enterprise.platformMonthlyBudget,
+    spend: null,
     created_at: enterprise.createdAt.toISOString(),
   }
 }

@@ -84,6 +84,7 @@ export function renderedKey(key: OwnedKey): Static<typeof Key> {
     models: key.models,
     ip_allow: key.addresses,
     client_allow: key.clients,
+    spend: null,
     expires_at: key.expiresAt?.toISOString() ?? null,
     created_at: key.createdAt.toISOString(),
     updated_at: key.updatedAt.toISOString(),

@@ -16,6 +16,8 @@ import { platformStatsHandlers } from './platform-stats-handlers.ts'
 import { modelHandlers } from './model-handlers.ts'
 import { sessionHandlers } from './session-handlers.ts'
 import type { SessionParts } from './session-handlers.ts'
+import { withSpend } from './spend.ts'
+import type { BudgetsTaken } from './spend.ts'
 import { statsHandlers } from './stats-handlers.ts'
 import { upstreamHandlers } from './upstream-handlers.ts'
 import type { UpstreamParts } from './upstream-handlers.ts'
@@ -36,11 +38,12 @@ export interface HandlerParts extends SessionParts, UpstreamParts {
   readonly mailer: Mailer | null
   readonly relayState: () => RelayState
   readonly money: MoneyConfig
+  readonly budgetsTaken: BudgetsTaken
 }
 
 export function createHandlers(parts: HandlerParts): Handlers {
   const { database } = parts
-  return {
+  const handlers: Handlers = {
     ...sessionHandlers(parts),
     ...keyHandlers(database, parts.keyHash),
     ...logHandlers(database),
@@ -59,4 +62,5 @@ export function createHandlers(parts: HandlerParts): Handlers {
     ...auditHandlers(database),
     ...journalHandlers(database, parts.journalHealth),
   }
+  return withSpend(handlers, database, parts.budgetsTaken)
 }

@@ -118,6 +118,7 @@ function renderedMember(member: Member): Static<typeof ShownMember> {
     department_id: departmentId,
     monthly_budget: monthlyBudget,
     monthly_tokens: monthlyTokens,
+    spend: null,
     created_at: createdAt.toISOString(),
   }
 }

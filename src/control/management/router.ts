@@ -115,7 +115,7 @@ export class ManagementRouter {
     if (value instanceof Download) return downloaded(spec, value, headers)
     const body = spec.answer.schema === null ? null : JSON.stringify(value)
     if (show === null || body === null) return rendered(spec.answer.status, body, headers)
-    const tag = entityTagOf(body)
+    const tag = entityTagOf(value)
     headers.set('ETag', tag)
     const known = request.headers['if-none-match']
     if (known !== undefined && namesTagWeakly(known, tag)) return new Response(null, { status: 304, headers })
@@ -138,7 +138,7 @@ export class ManagementRouter {
     if (!isReplayed) for (const work of afterCommit) this.#quietly(work)
     const headers = commonHeaders(request.requestId)
     if (isReplayed) headers.set('Idempotent-Replayed', 'true')
-    if (show !== null && body !== null) headers.set('ETag', entityTagOf(body))
+    if (show !== null && body !== null) headers.set('ETag', entityTagOf(JSON.parse(body)))
     return rendered(status, body, headers)
   }
 

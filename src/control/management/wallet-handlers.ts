@@ -118,6 +118,7 @@ function rendered({
     charged: Number(chargedMicro),
     currency,
     is_prepaid: isPrepaid,
+    spend: null,
   }
 }
 

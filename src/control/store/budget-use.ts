@@ -36,6 +36,18 @@ export function listBudgetUse(queryable: Queryable, budgets: readonly string[]):
   )
 }
 
+/** Micro-units that settled requests have cost, by budget. Budgets without use are left out. */
+export async function sumBudgetUse(
+  queryable: Queryable,
+  budgets: readonly string[],
+): Promise<ReadonlyMap<string, number>> {
+  const rows = await queryable.query<{ budget: string; cost_micro: number }>(
+    'SELECT budget, sum(cost_micro)::int8 AS cost_micro FROM budget_use WHERE budget = ANY($1::text[]) GROUP BY budget',
+    [budgets],
+  )
+  return new Map(rows.map(({ budget, cost_micro: cost }) => [budget, cost]))
+}
+
 export interface BudgetUseRow {
   readonly budget: string
   readonly writer: string

@@ -79,7 +79,8 @@ export function limitsOf(spender: Spender, own: MonthlyBudget, tenants: Tenants)
   })
 }
 
-function budgetOf(owner: BudgetOwner, id: string, own: MonthlyBudget, tenants: Tenants): MonthlyBudget {
+/** The budget of one owner. `own` is that of the key. */
+export function budgetOf(owner: BudgetOwner, id: string, own: MonthlyBudget, tenants: Tenants): MonthlyBudget {
   switch (owner) {
     case 'key':
       return own

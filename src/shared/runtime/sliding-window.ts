@@ -6,7 +6,7 @@ import { BUCKET_MS, bucketOf, WINDOW_BUCKETS } from '../core/allowance.ts'
  */
 const BUCKETS = WINDOW_BUCKETS + 1
 
-/** What was used in the last minute, in buckets of a quarter of a bucket. Amounts may be corrected later, in the bucket they were taken from. */
+/** What was used in the last minute, in buckets of a quarter of a second. Amounts may be corrected later, in the bucket they were taken from. */
 export class SlidingWindow {
   readonly #amounts = new Float64Array(BUCKETS)
   #bucket = 0

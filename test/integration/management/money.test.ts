@@ -114,7 +114,7 @@ it('takes payments that are signed as Standard Webhooks are, each once', async (
     { ...signed(new Date()), 'webhook-id': 'msg_2' },
   ]
   for (const headers of wrong) {
-    const answer = await pay(headers as Record<string, string>)
+    const answer = await pay(headers)
     expect([answer.status, errorOf(answer).code]).toEqual([401, 'SIGNATURE_INVALID'])
   }
   const { json } = await owner.expect('listTransactions', 200, { params: { id } })

@@ -1,5 +1,6 @@
 import { Type } from 'typebox'
 import { nullable } from '../nullable.ts'
+import { ShownSpend } from '../spend.ts'
 import { created, Id, NOTHING, ok, operation, Time } from '../operation.ts'
 import { Budgets } from './enterprises.ts'
 
@@ -11,6 +12,7 @@ export const Department = Type.Object({
   parent_id: nullable(Type.String()),
   monthly_budget: nullable(Type.Integer()),
   monthly_tokens: nullable(Type.Integer()),
+  spend: ShownSpend,
   members: Type.Integer({ description: 'Of the department itself.', minimum: 0 }),
   created_at: Time,
 })

@@ -1,5 +1,6 @@
 import { Type } from 'typebox'
 import { nullable } from '../nullable.ts'
+import { ShownSpend } from '../spend.ts'
 import { created, Id, listOf, NOTHING, ok, operation, PageQuery, Time } from '../operation.ts'
 
 const MAX_COUNT = 2 ** 31 - 1
@@ -49,6 +50,7 @@ export const Enterprise = Type.Object({
   monthly_budget: nullable(Type.Integer()),
   monthly_tokens: nullable(Type.Integer()),
   platform_monthly_budget: nullable(Type.Integer({ description: 'Set by the platform, beside monthly_budget.' })),
+  spend: ShownSpend,
   created_at: Time,
 })
 

@@ -1,5 +1,6 @@
 import { Type } from 'typebox'
 import { nullable } from '../nullable.ts'
+import { ShownSpend } from '../spend.ts'
 import { created, Id, listOf, NOTHING, ok, operation, PageQuery, Time } from '../operation.ts'
 
 const Name = Type.String({ minLength: 1, maxLength: 100 })
@@ -46,6 +47,7 @@ export const Key = Type.Object({
   models: nullable(Type.Array(Type.String())),
   ip_allow: nullable(Type.Array(Type.String())),
   client_allow: nullable(Type.Array(Type.String())),
+  spend: ShownSpend,
   expires_at: nullable(Time),
   created_at: Time,
   updated_at: Time,

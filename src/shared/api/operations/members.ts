@@ -1,5 +1,6 @@
 import { Type } from 'typebox'
 import { nullable } from '../nullable.ts'
+import { ShownSpend } from '../spend.ts'
 import { created, Id, listOf, NOTHING, ok, operation, PageQuery, Time } from '../operation.ts'
 import { Budgets, Enterprise } from './enterprises.ts'
 
@@ -13,6 +14,7 @@ export const Member = Type.Object({
   department_id: nullable(Type.String()),
   monthly_budget: nullable(Type.Integer()),
   monthly_tokens: nullable(Type.Integer()),
+  spend: ShownSpend,
   created_at: Time,
 })
 

@@ -1,5 +1,6 @@
 import { Type } from 'typebox'
 import { nullable } from '../nullable.ts'
+import { ShownSpend } from '../spend.ts'
 import { Id, longListOf, LongPageQuery, ok, operation, Time } from '../operation.ts'
 
 const Micro = Type.Integer({ description: 'Micro-units of the currency.' })
@@ -10,6 +11,7 @@ export const Wallet = Type.Object({
   charged: Type.Integer({ description: 'All that requests cost; micro-units.' }),
   currency: Type.String({ description: 'ISO 4217.' }),
   is_prepaid: Type.Boolean(),
+  spend: ShownSpend,
 })
 
 const Payment = {

@@ -34,6 +34,8 @@ export class AnswerParser {
   #place: Place = 'head'
   #headBytes: Buffer = NONE
   #left = 0
+  /** Of the present chunk. */
+  #chunkBytes = 0
   #digits = 0
   #offset = 0
 
@@ -49,6 +51,11 @@ export class AnswerParser {
   /** Whether the answer ends the connection. */
   get closes(): boolean {
     return this.head?.headers.get('connection')?.toLowerCase() === 'close'
+  }
+
+  /** Where the bytes stand that `onBody` has now: told of a wrong one, it tells who framed it. */
+  get place(): string {
+    return `chunk ${this.chunks} of ${this.#chunkBytes} bytes, ${this.#left} to come behind this piece`
   }
 
   feed(bytes: Buffer): void {
@@ -72,6 +79,7 @@ export class AnswerParser {
       case 'size-lf':
         this.#expect(byte, LF, this.#left === 0 ? 'end-cr' : 'data')
         if (this.#left > 0) this.chunks++
+        this.#chunkBytes = this.#left
         return 1
       case 'data-cr':
         this.#expect(byte, CR, 'data-lf')

@@ -147,6 +147,7 @@ export class RawClient {
       this.#parser?.feed(bytes)
     } catch (cause) {
       this.close()
+      if (cause instanceof Error) cause.message += ` (${this.#parser?.place ?? ''}, a read of ${bytes.length} bytes)`
       this.#settle?.(cause as Error)
       return
     }

@@ -34,7 +34,7 @@ export interface ControlLinkOptions {
 export interface ControlLinkReceiver {
   /** What a front is told when it connects. */
   readonly greet: () => readonly ControlToFront[]
-  /** Sends what the store has and the fronts have not; resolves when they were told all of it. */
+  /** Sends the changes of the store that the fronts do not have. Resolves when all are sent. */
   readonly refreshSnapshot: () => Promise<void>
   readonly serve: (request: ManagementRequest) => Promise<ManagementResponse>
   readonly onUsage: (share: CacheShare) => void
@@ -47,12 +47,12 @@ export interface ControlLinkReceiver {
     exchange(front: string, message: LeaseRequest): void
     gone(front: string): void
   }
-  /** What fronts say of jobs, and how to answer. */
+  /** The messages of fronts about jobs; `reply` answers one. */
   readonly jobs?: {
     receive(message: ClaimMessage, reply: (reply: ClaimReply) => void): void
     over(message: JobOver): void
   }
-  /** `front` is what the process calls itself, `connection` the same for all it has to say. */
+  /** `front` is the name that the process gives itself; `connection` names its connection, here and in `onGone`. */
   readonly onMetrics?: (front: string, connection: string, report: MetricReport) => void
   /** The connection is gone. */
   readonly onGone?: (connection: string) => void
@@ -60,7 +60,7 @@ export interface ControlLinkReceiver {
 
 const FRAME_BYTES = 65_536
 
-/** The control process's end of the channel: greets fronts, tells them all news, serves their management requests. */
+/** The control process's end of the channel: greets fronts, sends them changes, serves their management requests. */
 export class ControlLink {
   readonly #options: ControlLinkOptions
   readonly #fronts = new Map<string, FrontConnection>()
@@ -117,12 +117,12 @@ export class ControlLink {
     for (const front of this.#fronts.values()) front.sendFrame(frame)
   }
 
-  /** To one front, named as in the messages about leases. Nothing happens when it is gone. */
+  /** Sends to one front, named as in `leases`. Does nothing when it is gone. */
   send(front: string, message: ControlToFront): void {
     this.#fronts.get(front)?.send(message)
   }
 
-  /** Fronts read what was sent, and close the channel. */
+  /** Sends nothing more. Fronts read what was sent before, and close the channel. */
   close(): void {
     this.#server?.close()
     for (const front of this.#fronts.values()) front.close()
@@ -139,14 +139,14 @@ interface Passage {
 class FrontConnection {
   readonly #name: string
   readonly #onKeyHealthEvent: (news: KeyHealthEvent) => void
-  /** What the process calls itself; null before it has said so. */
+  /** The name that the process gives itself; null before its `hello`. */
   #front: string | null = null
   readonly #socket: Socket
   readonly #options: ControlLinkOptions & ControlLinkReceiver
   readonly #encode = createFrameEncoder()
   readonly #decoder = new FrameDecoder()
   readonly #passages = new Map<number, Passage & { readonly request: TunnelRequest }>()
-  /** Nothing more is sent. Fronts say again to the next control process what comes now, but for a last word. */
+  /** Nothing more is sent. Fronts repeat to the next control process what arrives now, except a farewell. */
   #isClosing = false
 
   constructor(

@@ -48,7 +48,7 @@ const FIRST_RETRY_MS = 20
 const LAST_RETRY_MS = 100
 const CLOSE_MS = 2_000
 
-/** A front's end of the channel to the control process. Comes back by itself, for ever; the front lives without it. */
+/** A front's end of the channel to the control process. It reconnects by itself, for ever; the front works without it. */
 export class FrontLink {
   readonly tunnel: Tunnel
   readonly inquiries: SnapshotInquiries
@@ -93,7 +93,7 @@ export class FrontLink {
         socket.destroy(cause as Error)
       }
     })
-    // 'close' follows and says all there is to say.
+    // 'close' follows and handles it.
     socket.on('error', () => undefined)
     socket.on('close', () => {
       this.#socket = null
@@ -105,22 +105,22 @@ export class FrontLink {
       this.#retry = setTimeout(() => {
         this.#connect(receiver)
       }, this.#retryMs)
-      // Before the first time the control process is about to come.
+      // Before the first connection, the control process is about to start.
       if (this.#wasConnected) this.#retryMs = Math.min(this.#retryMs * 2, LAST_RETRY_MS)
     })
   }
 
-  /** False when there is no connection; the message is gone then. */
+  /** False when there is no connection: the message is lost. */
   sendLease(message: LeaseRequest | LeaseResume | LeaseFarewell): boolean {
     return this.#send(message)
   }
 
-  /** As above. */
+  /** False when there is no connection: the message is lost. */
   sendJob(message: ClaimMessage | JobOver): boolean {
     return this.#send(message)
   }
 
-  /** Tells the other fronts. */
+  /** Sends the event to the other fronts. */
   announce(news: KeyHealthEvent): void {
     this.#send({ type: 'key-news', news })
   }
@@ -138,8 +138,8 @@ export class FrontLink {
   }
 
   /**
-   * Sends nothing more. Resolves when the control process has read all that was sent, and closed the channel; or when it has not
-   * within {@link CLOSE_MS}. Were it closed at once, the control process could find that out by a write, before it has read them.
+   * Sends nothing more. Resolves when the control process has read everything that was sent and has closed the channel, or after
+   * {@link CLOSE_MS}. If this end closed at once, a write of the control process could fail before it has read the last messages.
    */
   stop(): Promise<void> {
     this.#stopped = true

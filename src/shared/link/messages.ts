@@ -54,7 +54,7 @@ export type ControlToFront =
   | { readonly type: 'cancel'; readonly id: number }
   | { readonly type: 'credit'; readonly id: number; readonly bytes: number }
 
-/** Has the store anything that this front does not know? What it has is sent before the reply. */
+/** Asks whether the store has changes that this front does not have. The control process sends them before the reply. */
 export interface SnapshotInquiry {
   readonly type: 'snapshot-inquiry'
   readonly id: number
@@ -79,5 +79,5 @@ export interface TunnelRequest {
   readonly address: string
 }
 
-/** Body bytes that one side may have under way per request before the other has asked for more. */
+/** Body bytes that one side may send per request before the other side grants more. */
 export const CREDIT_BYTES = 262_144

@@ -4,8 +4,8 @@ import type { Snapshot } from '../core/snapshot.ts'
 import { FrameDecoder, createFrameEncoder } from '../wire/link-frames.ts'
 
 /**
- * The last snapshot of a control process, for fronts that start while it is away. Sealed: it holds credentials of upstreams. It
- * lies beside the socket of the link, so that no later start of the gateway finds it.
+ * Keeps the last snapshot for fronts that start while the control process is away. The file is sealed, because it holds
+ * credentials of upstreams. It is next to the socket of the link, so that a later start of the gateway does not find it.
  */
 export class SnapshotFile {
   readonly #path: string
@@ -20,7 +20,7 @@ export class SnapshotFile {
     this.#seal = new Seal(secret, 'snapshot file')
   }
 
-  /** Returns at once. Of snapshots that come while one is written, the last is kept. */
+  /** Returns at once. Of the snapshots that arrive during a write, only the last is written. */
   keep(snapshot: Snapshot, onFault: (cause: unknown) => void): void {
     this.#next = snapshot
     this.#writing ??= this.#write()
@@ -30,7 +30,7 @@ export class SnapshotFile {
       })
   }
 
-  /** Null when there is none, or none that this gateway has written. */
+  /** Null when there is no file, or this gateway has not written it. */
   async last(): Promise<Snapshot | null> {
     const sealed = await readFile(this.#path).catch(() => null)
     const bytes = sealed === null ? null : this.#seal.open(sealed)

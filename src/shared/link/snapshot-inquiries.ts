@@ -2,15 +2,15 @@ import type { DeadlineClock } from '../runtime/deadlines.ts'
 import { Deadline } from '../runtime/deadlines.ts'
 import type { SnapshotInquiry, SnapshotInquiryReply } from './messages.ts'
 
-/** How long the control process may take for one look into the store. */
-const PATIENCE_MS = 1_500
-/** Between two inquiries of a front: strangers with keys of their own must not keep the store busy. */
+/** Longest wait for the reply of the control process to one inquiry. */
+const REPLY_TIMEOUT_MS = 1_500
+/** Least time between two inquiries of a front: callers with unknown keys must not keep the store busy. */
 const SPACING_MS = 20
 const MAX_WAITING = 1_000
 
 type Resolve = (isCurrent: boolean) => void
 
-/** A front's questions whether its snapshot is what the store has. One is under way at a time, for all who asked before it left. */
+/** Asks the control process whether this front's snapshot is current. One inquiry at a time answers all calls made before it. */
 export class SnapshotInquiries {
   readonly #send: (message: SnapshotInquiry) => boolean
   readonly #deadlines: DeadlineClock
@@ -31,8 +31,8 @@ export class SnapshotInquiries {
   }
 
   /**
-   * Resolves to true when this front has all that was in the store at the moment of the call, to false when the control process
-   * cannot tell within {@link PATIENCE_MS} of its turn (two turns at most), or too many ask.
+   * Resolves to true when this front has everything that was in the store at the time of the call. Resolves to false when an
+   * inquiry gets no reply within {@link REPLY_TIMEOUT_MS} (a call waits for two at most), or when too many calls wait.
    */
   isCurrent(): Promise<boolean> {
     if (this.#next.length >= MAX_WAITING) return Promise.resolve(false)
@@ -46,7 +46,7 @@ export class SnapshotInquiries {
     if (id === this.#id) this.#settle(isCurrent)
   }
 
-  /** The channel is gone. */
+  /** The connection is lost. */
   lost(): void {
     this.#settle(false)
   }
@@ -62,7 +62,7 @@ export class SnapshotInquiries {
     this.#next = []
     this.#sentMs = nowMs
     this.#id += 1
-    this.#deadline.atMs = nowMs + PATIENCE_MS
+    this.#deadline.atMs = nowMs + REPLY_TIMEOUT_MS
     if (!this.#send({ type: 'snapshot-inquiry', id: this.#id })) this.#settle(false)
   }
 

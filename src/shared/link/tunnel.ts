@@ -5,16 +5,16 @@ import type { Exchange } from '../core/exchange.ts'
 import type { ControlToFront, FrontToControl } from './messages.ts'
 import { CREDIT_BYTES, MAX_MANAGEMENT_BODY_BYTES } from './messages.ts'
 
-/** Management requests that one front has under way; past it 429. */
+/** Management requests that one front may have under way; a further one gets 429. */
 const MAX_IN_FLIGHT = 256
-/** Of these, those of who is not logged in yet: a storm of them leaves room for who is. Past it 429. */
+/** Logins and registrations among them, so that a storm of logins leaves room for logged-in users; a further one gets 429. */
 const MAX_LOGINS = 128
 const LOGIN_PATHS: ReadonlySet<string> = new Set(['/api/auth/login', '/api/auth/register'])
-/** Without a word from the control process for this long a request is given up. */
+/** A request fails when the control process sends nothing for it for this long. */
 const SILENCE_MS = 60_000
 const FRAME_BYTES = 65_536
 
-/** What the control process says of one passage. */
+/** A message of the control process about one tunnelled request. */
 export type PassageReply = Extract<ControlToFront, { readonly type: 'response' | 'body' | 'credit' | 'cancel' }>
 
 interface Passage {
@@ -23,11 +23,11 @@ interface Passage {
   readonly isLogin: boolean
   readonly deadline: Deadline
   readonly refuse: (error: GatewayError) => void
-  /** Of the request's body, still to be sent. */
+  /** The part of the request's body that is not sent yet. */
   rest: Buffer
   restSent: boolean
   credit: number
-  /** Bytes of the answer that the client has not taken yet, for which no credit has been given back. */
+  /** Bytes of the answer that the client has not taken yet: no credit was granted for them. */
   owed: number
 }
 
@@ -48,7 +48,7 @@ export class Tunnel {
     return this.#passages.size
   }
 
-  /** Hands a request over. `refuse` answers it when that is not possible. */
+  /** Sends a request to the control process. Calls `refuse` when that is not possible. */
   async forward(exchange: Exchange, requestId: string, refuse: (error: GatewayError) => void): Promise<void> {
     if (this.#passages.size >= MAX_IN_FLIGHT) {
       refuse(
@@ -80,7 +80,7 @@ export class Tunnel {
       credit: CREDIT_BYTES,
       owed: 0,
     }
-    // Taken before the body is read: the bound holds for requests that are still arriving.
+    // Registered before the body is read, so that the bound counts requests that are still arriving.
     this.#passages.set(id, passage)
     if (isLogin) this.#logins += 1
     exchange.response.onAbort(() => {
@@ -96,7 +96,7 @@ export class Tunnel {
       if (this.#close(passage)) refuse(GatewayError.from(cause))
       return
     }
-    // The body has had a deadline of its own. The client may have left with it.
+    // `readBody` has a deadline of its own. The client may have left meanwhile.
     if (!this.#passages.has(id)) return
     passage.deadline.atMs = this.#deadlines.nowMs + SILENCE_MS
     this.#deadlines.watch(passage.deadline)
@@ -140,7 +140,7 @@ export class Tunnel {
     }
   }
 
-  /** The channel is gone, and every request on it. */
+  /** The connection is lost, and with it every request. */
   lost(): void {
     for (const passage of [...this.#passages.values()]) this.#giveUp(passage)
   }

@@ -6,7 +6,7 @@ export const LOG_FIELDS = {
   id: { type: 'id', begin: 1, end: 1, column: 'id', api: 'id' },
   /** Unix milliseconds at which the request arrived. */
   atMs: { type: 'time', begin: 2, end: 2, column: 'at', api: 'time' },
-  /** The gateway that served. */
+  /** The gateway that served the request. */
   node: { type: 'text', column: 'node' },
   userId: { type: 'text', nullable: true, begin: 7, end: 7, column: 'user_id', api: 'user_id' },
   enterpriseId: { type: 'text', nullable: true, begin: 8, end: 8, column: 'enterprise_id', api: 'enterprise_id' },
@@ -15,19 +15,27 @@ export const LOG_FIELDS = {
   keyId: { type: 'text', nullable: true, begin: 5, end: 5, column: 'key_id', api: 'key_id' },
   keyMasked: { type: 'text', nullable: true, begin: 6, end: 6, column: 'key_masked', api: 'key', about: 'Masked.' },
   endpoint: { type: 'text', begin: 3, end: 3, column: 'endpoint', api: 'endpoint' },
-  dialect: { type: 'text', begin: 4, end: 4, column: 'dialect', api: 'dialect', about: 'Of the client.' },
+  dialect: { type: 'text', begin: 4, end: 4, column: 'dialect', api: 'dialect', about: 'The dialect of the client.' },
   /** Cut to 256 characters. */
-  model: { type: 'text', nullable: true, begin: 11, end: 11, column: 'model', api: 'model', about: 'As asked for.' },
+  model: {
+    type: 'text',
+    nullable: true,
+    begin: 11,
+    end: 11,
+    column: 'model',
+    api: 'model',
+    about: 'The model that the client asked for.',
+  },
   /** The upstream's name of the model that served. */
   servedModel: { type: 'text', nullable: true, end: 21, column: 'served_model', api: 'served_model' },
   attempts: { type: 'attempts', end: 22, column: 'attempts', api: 'attempts' },
-  /** HTTP status sent, or 499 when the client left before one was. */
+  /** The HTTP status that was sent, or 499 when the client left before that. */
   status: {
     type: 'status',
     end: 16,
     column: 'status',
     api: 'status',
-    about: 'Null where the process ended before the answer did.',
+    about: 'Null when the process ended before the answer did.',
   },
   errorType: { type: 'text', nullable: true, end: 17, column: 'error_type', api: 'error_type' },
   errorCode: { type: 'text', nullable: true, end: 18, column: 'error_code', api: 'error_code' },
@@ -44,13 +52,13 @@ export const LOG_FIELDS = {
     end: 28,
     column: 'settlement',
     api: 'settlement',
-    about: 'How the tokens came to be known.',
+    about: 'How the tokens were determined.',
   },
   queueUs: { type: 'count', end: 30, column: 'queue_us', api: 'queue_us' },
-  /** To the first byte of the upstream's body, from the start of the request; null when there was none. */
+  /** From the start of the request to the first byte of the upstream's body; null when there was none. */
   ttftUs: { type: 'count', nullable: true, end: 31, column: 'ttft_us', api: 'ttft_us' },
   totalUs: { type: 'count', end: 32, column: 'total_us', api: 'total_us' },
-  /** Total less waiting in the queue, for upstream and client. */
+  /** Total without the waits in the queue, for the upstream and for the client. */
   overheadUs: { type: 'count', end: 33, column: 'overhead_us', api: 'overhead_us' },
   /** Cut to 512 characters. */
   userAgent: { type: 'text', begin: 13, end: 13, column: 'user_agent', api: 'user_agent' },
@@ -64,7 +72,7 @@ export const LOG_FIELDS = {
     column: 'client_request_id',
     api: 'client_request_id',
   },
-  /** Of the W3C trace the request belongs to; null when traces are off. */
+  /** The id of the request's W3C trace; null when traces are off. */
   traceId: { type: 'text', nullable: true, begin: 16, end: 34, column: 'trace_id', api: 'trace_id' },
   providerId: { type: 'text', nullable: true, end: 19, column: 'provider_id', api: 'provider_id', adminsOnly: true },
   upstreamKeyId: {
@@ -82,17 +90,17 @@ interface LogField {
   readonly type: 'id' | 'time' | 'text' | 'flag' | 'status' | 'count' | 'money' | 'attempts'
   readonly nullable?: true
   /**
-   * Its place in the end records of the journal, and `begin` in the begin records. A place belongs to its field for good. A new
-   * field takes the next place and is nullable: records from before it was there read as null. No place: the settler adds it.
+   * Its place in the end records of the journal; `begin` is its place in the begin records. A place belongs to its field for good.
+   * A new field takes the next place and is nullable: older records read as null. The settler adds a field without a place.
    */
   readonly end?: number
   readonly begin?: number
   /** The object of the end record that holds it. */
   readonly within?: 'usage'
   readonly column: string
-  /** Its name in the API and in exports; none: it is not shown. */
+  /** Its name in the API and in exports; absent: they do not show it. */
   readonly api?: string
-  /** Shown to admins of the platform alone. */
+  /** Only admins of the platform see it. */
   readonly adminsOnly?: true
   /** Its description in the documentation of the API. */
   readonly about?: string
@@ -106,14 +114,14 @@ export type LogFieldType = LogField['type']
 /** The names of the fields whose row in the table has `Part`. */
 export type LogFieldsWith<Part> = { [Name in LogFieldName]: Table[Name] extends Part ? Name : never }[LogFieldName]
 
-/** What a field holds, if a value of type T is `Types[T]`. */
+/** The type of a field's value, if a value of the log type T is `Types[T]`. */
 export type LogValue<Name extends LogFieldName, Types extends Record<LogFieldType, unknown>> = Table[Name] extends {
   readonly nullable: true
 }
   ? Types[Table[Name]['type']] | null
   : Types[Table[Name]['type']]
 
-/** A row of the table with its name. All have the same properties: what loops over them stays quick. */
+/** A row of the table with its name. All have the same properties, so that loops over them stay fast. */
 export interface NamedLogField {
   readonly name: LogFieldName
   readonly type: LogFieldType
@@ -140,7 +148,7 @@ export const LOG_FIELD_LIST: readonly NamedLogField[] = Object.entries<LogField>
   about: field.about ?? null,
 }))
 
-/** The fields of one kind of journal record, by their places: the first has place 1. */
+/** The fields of one kind of journal record, in the order of their places, which begin at 1. */
 export function fieldsInRecord(kind: 'begin' | 'end'): readonly NamedLogField[] {
   return LOG_FIELD_LIST.filter((field) => field[kind] !== null).sort((a, b) => Number(a[kind]) - Number(b[kind]))
 }

@@ -1,20 +1,19 @@
 import { residentBytes } from './resident-memory.ts'
 
-/** Smaller ones are not worth a mapping of their own. */
+/** Smaller buffers are not worth a memory mapping of their own. */
 const LARGE_BYTES = 65_536
-/** Made without V8 counting them, until the process is looked at. */
-const LOOKED_AFTER_BYTES = 256 * 1024 * 1024
-/** Of the process, past which bodies are counted. */
+/** Bytes of shared buffers after which the resident memory is checked. */
+const CHECK_EVERY_BYTES = 256 * 1024 * 1024
+/** Growth of the resident memory above which the next buffers are of the kind that V8 counts. */
 const MAX_GROWTH_BYTES = 256 * 1024 * 1024
-/** So many are counted then: enough that V8 collects its heap, wherever they have been handed to. */
+/** Bytes of counted buffers until the next check: enough that every thread that receives some collects its heap. */
 const COUNTED_BYTES = 128 * 1024 * 1024
 
 /**
  * Memory for large bodies. V8 collects its whole heap after every few dozen MiB of buffers, however short they live: with bodies of
- * megabytes that is several times a second, and every request waits for it. Memory that threads share is not counted, and is
- * given back by small collections as well. Whether it has been is seen by the resident memory of the process, after each 256 MiB
- * of bodies: where it has grown by more than 256 MiB since an earlier look, the next 128 MiB are of the counted kind. One for each
- * thread.
+ * megabytes that is several times a second, and every request waits for it. V8 does not count shared memory, and small
+ * collections free it as well. After each 256 MiB of bodies, the resident memory of the process shows whether they did: if it has
+ * grown by more than 256 MiB since an earlier check, the next 128 MiB are buffers that V8 counts. One instance for each thread.
  */
 export class BodyMemory {
   readonly #residentBytes: () => number
@@ -27,17 +26,17 @@ export class BodyMemory {
     this.#residentBytes = residentBytes
   }
 
-  /** Memory for a body: its own, and mostly readable by all threads, when it is large. Not zeroed. */
+  /** Allocates memory for a body, not zeroed. A large body has memory of its own, which mostly all threads can read. */
   allocate(size: number): Buffer {
     if (size < LARGE_BYTES) return Buffer.allocUnsafe(size)
-    if (this.#made + size > (this.#counted ? COUNTED_BYTES : LOOKED_AFTER_BYTES)) this.#look()
+    if (this.#made + size > (this.#counted ? COUNTED_BYTES : CHECK_EVERY_BYTES)) this.#check()
     this.#made += size
     return this.#counted ? Buffer.allocUnsafeSlow(size) : Buffer.from(new SharedArrayBuffer(size))
   }
 
-  #look(): void {
+  #check(): void {
     const resident = this.#residentBytes()
-    // Collected, it is as small as it gets: what it has grown by is in use.
+    // After counted buffers V8 has collected its heap: the growth that is left is in use, and becomes the new baseline.
     this.#least = this.#counted ? resident : Math.min(this.#least, resident)
     this.#counted = resident - this.#least > MAX_GROWTH_BYTES
     this.#made = 0
@@ -46,12 +45,12 @@ export class BodyMemory {
 
 const memory = new BodyMemory(residentBytes)
 
-/** Memory for a body: its own, and mostly readable by all threads, when it is large. Not zeroed. */
+/** Allocates memory for a body, not zeroed. A large body has memory of its own, which mostly all threads can read. */
 export function allocateBody(size: number): Buffer {
   return memory.allocate(size)
 }
 
-/** As `Buffer.concat`, into such memory. */
+/** As `Buffer.concat`, into memory of `allocateBody`. */
 export function joinBody(pieces: readonly Uint8Array[]): Buffer {
   const whole = allocateBody(pieces.reduce((sum, { length }) => sum + length, 0))
   let at = 0
@@ -62,13 +61,13 @@ export function joinBody(pieces: readonly Uint8Array[]): Buffer {
   return whole
 }
 
-/** The same bytes as they can go to another thread, with no memory of others: shared, or a copy that may be transferred. */
+/** The same bytes in memory that holds nothing else, for another thread: shared memory, or a copy that can be transferred. */
 export function unpooled(bytes: Uint8Array): Uint8Array {
   if (bytes.buffer instanceof SharedArrayBuffer) return bytes
   return bytes.length < LARGE_BYTES ? new Uint8Array(bytes) : joinBody([bytes])
 }
 
-/** What of it has to be transferred. */
+/** The buffers that a message with these bytes has to transfer: none for shared memory. */
 export function transfersOf({ buffer }: Uint8Array): ArrayBuffer[] {
   return buffer instanceof ArrayBuffer ? [buffer] : []
 }

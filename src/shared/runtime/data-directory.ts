@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs'
 import { chmod, link, mkdir, readFile, readdir, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 
-/** A process such that another one with the same number is told from it. Null where the system has no /proc. */
+/** Tells a process from a later one with the same pid. Members are null where the system has no /proc. */
 export interface ProcessIdentity {
   readonly pid: number
   /** Start of the process in clock ticks since boot. */
@@ -12,16 +12,16 @@ export interface ProcessIdentity {
 }
 
 export interface DataDirectoryLock {
-  /** Once: afterwards the lock may be another process's. */
+  /** Removes the lock, once: a later call must not remove the lock of another process. */
   release(): Promise<void>
 }
 
-/** The identity of a running process; its `startTicks` are null when there is none of that number. */
+/** The identity of a running process; `startTicks` is null when no process has this pid. */
 export function processIdentity(pid: number = process.pid): ProcessIdentity {
   return { pid, startTicks: readStat(pid)?.startTicks ?? null, bootId: readBootId() }
 }
 
-/** False once the process has ended, also when its number was given to another or the machine was started anew. */
+/** False when the process has ended, also when another process has its pid or the machine was restarted. */
 export function isAlive(identity: ProcessIdentity): boolean {
   const bootId = readBootId()
   if (bootId === null || identity.startTicks === null) return answersSignals(identity.pid)
@@ -32,11 +32,11 @@ export function isAlive(identity: ProcessIdentity): boolean {
 }
 
 /**
- * Makes the directory (0700) and takes its lock. Rejects with one line that names the process holding it. A lock whose
- * process is gone is taken over. Processes in other pid namespaces cannot be seen: two containers must not share one.
+ * Makes the directory (0700) and takes its lock. Rejects with one line that names the process that holds it. Takes over a lock
+ * whose process has ended. A process in another pid namespace cannot be seen: two containers must not share a directory.
  *
- * Locks are numbered files, and the highest counts. A dead process's lock is not removed first, which two could do one after
- * the other, but outbid: of those that saw `lock-7` dead, one can make `lock-8`.
+ * Locks are numbered files, and the highest number counts. The lock of a dead process is not removed first, since two processes
+ * could do that one after the other: of those that saw `lock-7` dead, only one can make `lock-8`.
  */
 export async function lockDataDirectory(directory: string): Promise<DataDirectoryLock> {
   await mkdir(directory, { recursive: true, mode: 0o700 })
@@ -47,28 +47,28 @@ export async function lockDataDirectory(directory: string): Promise<DataDirector
     for (;;) {
       const highest = await highestLock(directory)
       await refuseLiveHolder(directory, highest)
-      const bid = highest + 1
-      if (!(await linked(ours, lockPath(directory, bid)))) continue
-      // Lower numbers are gone once a lock is held: we may have bid on a number of the past.
+      const next = highest + 1
+      if (!(await linked(ours, lockPath(directory, next)))) continue
+      // The holder of a lock removes lower numbers, so that `next` may be a number of the past.
       const winner = await highestLock(directory)
-      if (winner === bid) {
-        await removeLocksBelow(directory, bid)
+      if (winner === next) {
+        await removeLocksBelow(directory, next)
         let released: Promise<void> | null = null
-        return { release: () => (released ??= rm(lockPath(directory, bid), { force: true })) }
+        return { release: () => (released ??= rm(lockPath(directory, next), { force: true })) }
       }
-      await rm(lockPath(directory, bid), { force: true })
+      await rm(lockPath(directory, next), { force: true })
     }
   } finally {
     await rm(ours, { force: true })
   }
 }
 
-/** Has a lock of its own: whoever has it has the embedded database. */
+/** The directory of the control process. The holder of its own lock owns the embedded database. */
 export function controlDirectory(dataDir: string): string {
   return join(dataDir, 'control')
 }
 
-/** The process that has the directory; null when nobody has, also when there is no such directory. */
+/** The pid of the process that holds the directory; null when none does, or when the directory does not exist. */
 export async function lockHolder(directory: string): Promise<number | null> {
   const highest = await highestLock(directory).catch(() => 0)
   const holder = await liveHolder(directory, highest)

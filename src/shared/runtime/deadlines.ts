@@ -3,11 +3,11 @@ import { repeat } from './repeat.ts'
 
 type OnFault = (cause: unknown) => void
 
-/** A moment that may be moved or cleared at the cost of a field write. Expires once, then is idle until set again. */
+/** A point in time: moving or clearing it costs one field write. It expires once, then is idle until `atMs` is set again. */
 export class Deadline {
   /** Wall-clock milliseconds; Infinity when idle. */
   atMs = Infinity
-  /** Its place on the list of the clock that watches it; -1 when none does. */
+  /** Its index in the list of the clock that watches it; -1 when no clock does. */
   place = -1
   readonly expire: () => void
 
@@ -17,15 +17,15 @@ export class Deadline {
 }
 
 /**
- * One coarse timer for all deadlines of a process: a timer of its own per request, chunk or body costs more than all the
- * rest of handling it. Deadlines expire up to one tick late, never early.
+ * One coarse timer for all deadlines of a process: a timer for each request, chunk or body costs more than the rest of
+ * its handling. Deadlines expire up to one tick late, never early.
  */
 export class DeadlineClock {
   readonly #clock: Clock
   readonly #tickMs: number
   /**
-   * An array, not a Set: a Set in which much comes and goes is made anew again and again, and its dead predecessors in old space
-   * keep alive all that their entries lead to until the next full collection.
+   * An array, not a Set: V8 rebuilds a Set in which many entries come and go. The old tables stay in old space and keep alive
+   * everything that their entries reach, until the next full collection.
    */
   readonly #watched: Deadline[] = []
   #timer: NodeJS.Timeout | null = null
@@ -36,7 +36,7 @@ export class DeadlineClock {
     this.#tickMs = tickMs
   }
 
-  /** The present. The last tick would do, but for an event loop held up: deadlines set from it expire early. */
+  /** The present. The time of the last tick is too old after a delay of the event loop: deadlines set from it expire early. */
   get nowMs(): number {
     return this.#clock.now()
   }
@@ -57,7 +57,7 @@ export class DeadlineClock {
     last.place = place
   }
 
-  /** @param onFault hears what a deadline threw when it expired; the others expire all the same */
+  /** @param onFault gets what a deadline threw when it expired; the other deadlines expire all the same */
   start(onFault: OnFault = rethrow): void {
     this.#onFault = onFault
     const tick = (): void => {
@@ -74,7 +74,7 @@ export class DeadlineClock {
   tick(): void {
     const nowMs = this.#clock.now()
     for (const deadline of this.#watched.filter(({ atMs }) => atMs <= nowMs)) {
-      // Unless another one of this tick has forgotten or moved it.
+      // Another deadline of this tick may have forgotten or moved this one.
       if (deadline.atMs > nowMs) continue
       deadline.atMs = Infinity
       try {

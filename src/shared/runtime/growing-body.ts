@@ -4,12 +4,12 @@ import { allocateBody } from './body-buffers.ts'
 const MAX_BLOCK_BYTES = 65_536
 
 /**
- * A body that comes in pieces of any size. Small pieces share blocks of memory: what a body costs follows from its bytes, however
- * many pieces they come in. A Buffer for each piece costs 100 to 150 bytes more.
+ * A body that arrives in pieces of any size. Small pieces share blocks of memory, so that its memory follows from its bytes, not
+ * from the number of pieces. A Buffer for each piece costs 100 to 150 bytes more.
  */
 export class GrowingBody {
   #blocks: Buffer[] = []
-  /** Bytes at the end of the last block that hold nothing yet. */
+  /** Unused bytes at the end of the last block. */
   #free = 0
   #length = 0
 
@@ -35,7 +35,7 @@ export class GrowingBody {
     this.#length += bytes.length
   }
 
-  /** Allocates all of a body of `total` bytes, what has come of it included, so that it need not be joined in the end. */
+  /** Allocates one block for all `total` bytes and copies the bytes so far into it, so that `take` need not join blocks. */
   reserve(total: number): void {
     const whole = allocateBody(Math.max(total, this.#length))
     this.#copyTo(whole)
@@ -43,7 +43,7 @@ export class GrowingBody {
     this.#free = whole.length - this.#length
   }
 
-  /** All the bytes in one piece of memory, which is the caller's from now on; the body is empty afterwards. */
+  /** Returns all the bytes in one piece of memory, which the caller then owns. The body is empty afterwards. */
   take(): Buffer {
     const [first] = this.#blocks
     const isWhole = first !== undefined && this.#blocks.length === 1 && this.#free === 0

@@ -1,6 +1,6 @@
 /**
- * Calls `work` every `everyMs`. An error in it ends neither the timer nor the process: it goes to `onFault`, once for each row of
- * calls that fail.
+ * Calls `work` every `everyMs`. An error in it ends neither the timer nor the process. The first error of each series of failed
+ * calls goes to `onFault`.
  */
 export function repeat(everyMs: number, work: () => void, onFault: (cause: unknown) => void): NodeJS.Timeout {
   let hasFailed = false

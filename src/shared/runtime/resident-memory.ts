@@ -2,14 +2,14 @@ import { openSync, readSync } from 'node:fs'
 
 const STATUS_FILE = '/proc/self/status'
 const RESIDENT = /^VmRSS:\s+(\d+) kB$/m
-/** The line stands behind the list of groups, which may be long. */
+/** Large, because the line comes after the list of groups, which may be long. */
 const buffer = Buffer.allocUnsafe(16_384)
 let file: number | null = null
 let lastBytes = 0
 
 /**
- * Resident memory of this process. Never throws: without an answer it is the last one. The file stays open, because a process without
- * a free descriptor cannot open it, and neither can `process.memoryUsage()`.
+ * Resident memory of this process. Never throws: on a failure it returns the last value. The file stays open, because a process
+ * without a free descriptor cannot open it, and neither can `process.memoryUsage()`.
  */
 export function residentBytes(): number {
   try {
@@ -23,7 +23,7 @@ export function residentBytes(): number {
   return lastBytes
 }
 
-/** For systems without that file. */
+/** For systems without STATUS_FILE. */
 function askSystem(): number | null {
   try {
     return process.memoryUsage.rss()

@@ -1,15 +1,15 @@
-/** So many at the same time; the others wait, the first to come goes first. */
+/** At most `concurrency` calls run at the same time. The others wait, first come, first served. */
 export class Semaphore {
   readonly #waiting: Array<() => void> = []
   #free: number
 
-  constructor(places: number) {
-    this.#free = places
+  constructor(concurrency: number) {
+    this.#free = concurrency
   }
 
   async run<T>(work: () => Promise<T>): Promise<T> {
     if (this.#free > 0) this.#free -= 1
-    // The place is handed over: who comes meanwhile waits behind.
+    // The call that ends hands its permit to this one: a newcomer cannot overtake.
     else await new Promise<void>((resolve) => this.#waiting.push(resolve))
     try {
       return await work()

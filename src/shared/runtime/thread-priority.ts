@@ -1,7 +1,7 @@
 import { constants, getPriority, setPriority } from 'node:os'
 
-/** Makes the calling thread, no other of its process, give way to what is less nice than `niceness`. It never takes priority back. */
+/** Raises the niceness of the calling thread, not of its process, to at least `niceness`. Never lowers it. */
 export function yieldTo(niceness: number): void {
-  // The number 0 is the caller; on Linux that is a thread.
+  // The id 0 means the caller; on Linux that is the thread.
   setPriority(0, Math.min(Math.max(getPriority(0), niceness), constants.priority.PRIORITY_LOW))
 }

@@ -5,7 +5,7 @@ import { maskLine, SECRET_FIELDS } from './mask.ts'
 
 export type LogLevel = 'debug' | 'info' | 'warn' | 'error' | 'silent'
 
-/** Values beside the message. An error goes under `err`, its causes are written with it. */
+/** Values beside the message. An error goes under `err`; the line holds its causes too. */
 export type LogFields = Readonly<Record<string, unknown>>
 
 export interface LogMethod {
@@ -13,21 +13,21 @@ export interface LogMethod {
   (fields: LogFields, message: string): void
 }
 
-/** What the rest of the project knows of logging. */
+/** The logging interface for the rest of the project. */
 export interface Logger {
   readonly debug: LogMethod
   readonly info: LogMethod
   readonly warn: LogMethod
   readonly error: LogMethod
-  /** Whether lines of this level are written: to skip what is dear to compute. */
+  /** Whether lines of this level are written. Lets callers skip values that are expensive to compute. */
   enabled(level: Exclude<LogLevel, 'silent'>): boolean
-  /** A logger whose lines carry `name` behind this one's, e.g. `front.scheduler`. */
+  /** A logger whose lines carry this one's name, a dot and `name`, e.g. `front.scheduler`. */
   child(name: string): Logger
-  /** Writes what is buffered before it returns; gives up after a second when nobody reads. */
+  /** Writes the buffered lines before it returns. Gives up after a second when nobody reads them. */
   flush(): void
 }
 
-/** Where lines go, each with its line feed. */
+/** Takes lines, each with its line feed. */
 export interface LogSink {
   write(line: string): void
   flush?(): void
@@ -38,20 +38,20 @@ export interface LoggerOptions {
   readonly name: string
   /** File to append to; standard output by default. */
   readonly file?: string | null
-  /** Takes the place of file and standard output. */
+  /** Used instead of the file and standard output. */
   readonly sink?: LogSink
 }
 
 const MAX_FLUSH_MS = 1000
 const BUFFER_BYTES = 4096
 const FLUSH_EVERY_MS = 250
-// A log nobody reads must not eat the memory: lines past this are dropped.
+// A log that nobody reads must not fill the memory: lines past this bound are dropped.
 const MAX_BUFFERED_BYTES = 8 * 1024 * 1024
 
 /**
- * A logger of JSON lines. They are gathered and written by the way: 4 KiB at a time, after a quarter of a second, on
- * `flush()` (call it before a fatal end) and when the process exits. Secret members are redacted by name, and all that
- * looks like a credential is masked in the finished line. Throws when `file` cannot be opened.
+ * A logger of JSON lines. It buffers lines and writes them 4 KiB at a time, after a quarter of a second, on `flush()` (call it
+ * before a fatal end) and when the process exits. It redacts secret members by name, and masks in the finished line whatever
+ * looks like a credential. Throws when `file` cannot be opened.
  */
 export function createLogger({ level, name, file = null, sink = bufferedSink(file) }: LoggerOptions): Logger {
   const root = pino(
@@ -61,7 +61,7 @@ export function createLogger({ level, name, file = null, sink = bufferedSink(fil
       timestamp: pino.stdTimeFunctions.isoTime,
       formatters: { level: (label) => ({ level: label }) },
       serializers: { err: stdSerializers.errWithCause, error: stdSerializers.errWithCause },
-      // Whole values at the top, objects too; wildcards for deeper ones cost 80 µs a line, there `maskLine` sees to texts.
+      // Redacts values of top-level members, objects too. Wildcards for deeper ones cost 80 µs a line; `maskLine` masks texts there.
       redact: { paths: SECRET_FIELDS.map((field) => `["${field}"]`), censor: '[redacted]' },
     },
     { write: (line: string) => sink.write(maskLine(line)) },
@@ -100,9 +100,9 @@ function bufferedSink(file: string | null): LogSink {
     // A synchronous flush sleeps between attempts: a reader that stalls must not keep the process from ending.
     retryEAGAIN: () => Date.now() < giveUpAtMs,
   })
-  // A full disk or a closed pipe costs log lines, never the process.
+  // A full disk or a closed pipe loses log lines, but must not end the process.
   destination.on('error', () => undefined)
-  // In front of pino's own listener, which flushes.
+  // This listener runs before pino's own one, which flushes.
   process.prependOnceListener('exit', () => (giveUpAtMs = Date.now() + MAX_FLUSH_MS))
   return {
     write: (line) => void destination.write(line),
@@ -119,7 +119,7 @@ function bufferedSink(file: string | null): LogSink {
   }
 }
 
-/** At start and synchronously, so that a file that cannot be written is known before anything runs. */
+/** Opens the file synchronously at start, so that a file that cannot be written stops the start. */
 function openLogFile(file: string): number {
   mkdirSync(dirname(file), { recursive: true })
   return openSync(file, 'a', 0o600)

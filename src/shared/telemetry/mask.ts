@@ -21,12 +21,12 @@ export const SECRET_FIELDS = [
   'private_key',
 ] as const
 
-// What may stand before a secret. In JSON that may be an escape, whose last letter belongs to no word.
+// The text that may stand before a secret. In JSON it may end in an escape (`\n`), whose letter does not belong to a word.
 const BEFORE = /(?:^|[^A-Za-z0-9]|\\[bfnrt]|\\u[0-9a-fA-F]{4}|%[0-9a-fA-F]{2})$/
 const LONGEST_BEFORE = 6
 
-// Each begins with a literal, and what stands before is looked at only then: a lookbehind at every position of every
-// line took 37 µs a line, this takes 3.
+// Each pattern begins with a literal, and `hide` checks the text before it only after a match: a lookbehind at every position of
+// every line took 37 µs a line, this takes 3.
 const SECRETS = new RegExp(
   [
     // JSON web tokens
@@ -49,20 +49,20 @@ const SECRET_MEMBER = new RegExp(
   'gi',
 )
 
-/** A text with everything that looks like a credential replaced: keys, tokens, Authorization values, passwords in URLs. */
+/** Replaces everything in a text that looks like a credential: keys, tokens, Authorization values, passwords in URLs. */
 export function maskSecrets(text: string): string {
   return text.replace(SECRETS, hide).replace(URL_PASSWORD, `$1${HIDDEN}@`)
 }
 
-/** One line of JSON with the values of secret members and all that looks like a credential replaced. */
+/** Replaces, in one line of JSON, the values of secret members and everything that looks like a credential. */
 export function maskLine(line: string): string {
   return maskSecrets(line.replace(SECRET_MEMBER, `$1"${HIDDEN}"`))
 }
 
-/** Keeps what tells the kind of a secret, so that a reader knows what was there. */
+/** Keeps the prefix that shows the kind of a secret, so that a reader knows what was there. */
 function hide(secret: string, offset: number, text: string): string {
   if (!BEFORE.test(text.slice(Math.max(0, offset - LONGEST_BEFORE), offset))) {
-    // The end of a word that looks like a beginning ("task-…"): what follows may still hold a secret.
+    // The match begins within a word (the "sk-" of "task-…"): the rest may still hold a secret.
     return secret.charAt(0) + maskSecrets(secret.slice(1))
   }
   const [kind] = /^(?:[A-Za-z0-9]{1,5}[-_]|eyJ|AIza|A[KS]IA|\w+)/.exec(secret) ?? ['']

@@ -3,7 +3,7 @@ import type { Metrics, MetricReport, Sample } from './metrics.ts'
 import { renderMetrics } from './prometheus-text.ts'
 import type { Labels } from './series.ts'
 
-/** A process that says nothing for so long says nothing about now. */
+/** Older samples are left out: they do not describe the present. */
 const STALE_MS = 10_000
 
 interface Reporter {
@@ -12,7 +12,7 @@ interface Reporter {
   readonly atMs: number
 }
 
-/** What all processes have counted, and the last state of those that live. */
+/** The counts of all processes, and the last samples of those that run. */
 export class MetricRegistry {
   readonly #metrics: Metrics
   readonly #reporters = new Map<string, Reporter>()
@@ -21,28 +21,28 @@ export class MetricRegistry {
     this.#metrics = metrics
   }
 
-  /** @param owner stands for the process's connection: a later one of the same name takes its place */
+  /** @param owner the connection of the process: a later connection of the same name replaces it */
   absorb(name: string, owner: string, report: MetricReport, nowMs: number): void {
     this.#metrics.absorb(report)
     this.#reporters.set(name, { owner, samples: report.samples, atMs: nowMs })
   }
 
-  /** The process is gone: its state with it, what it counted stays. */
+  /** Drops the samples of a process that has ended. Its counts stay. */
   forget(owner: string): void {
     for (const [name, reporter] of this.#reporters) if (reporter.owner === owner) this.#reporters.delete(name)
   }
 
-  /** The state of all processes that live. */
+  /** The samples of all processes that run. */
   states(nowMs: number): Sample[] {
     return [...this.#reporters.values()].flatMap(({ atMs, samples }) => (nowMs - atMs <= STALE_MS ? samples : []))
   }
 
-  /** What all processes together have counted. */
+  /** The sums over all processes. */
   counter(family: CounterFamily): ReadonlyArray<{ readonly labels: Labels; readonly value: number }> {
     return this.#metrics.counter(family).all
   }
 
-  /** Everything, in the Prometheus text format. */
+  /** All metrics in the Prometheus text format. */
   render(own: readonly Sample[], nowMs: number): string {
     return renderMetrics(this.#metrics, [...own, ...this.states(nowMs)])
   }

@@ -3,10 +3,10 @@ import type { CounterFamily, HistogramFamily, MetricFamily } from './metric-fami
 import { Counter, Histogram, SeriesTable } from './series.ts'
 import type { Labels } from './series.ts'
 
-/** A value as it is now. */
+/** A present value. */
 export type Sample = readonly [family: MetricFamily, labels: Labels, value: number]
 
-/** What a process has counted since its last report, and its state. */
+/** The counts of a process since its last report, and its present samples. */
 export interface MetricReport {
   readonly counters: readonly Sample[]
   /** Counts per bucket, not cumulative. */
@@ -18,7 +18,7 @@ export interface MetricReport {
 
 const MAX_SERIES = 2_000
 
-/** Counters and histograms of one process: found once per event, then plain additions. */
+/** Counters and histograms of one process. Each event looks a series up once; the rest is addition. */
 export class Metrics {
   readonly #counters = new Map<CounterFamily, SeriesTable<Counter>>()
   readonly #histograms = new Map<HistogramFamily, SeriesTable<Histogram>>()
@@ -47,7 +47,7 @@ export class Metrics {
     return tableOf(this.#histograms, family)
   }
 
-  /** What was counted since the last call, and zero from now on; `samples` are added as they are. */
+  /** Returns the counts since the last call and resets them to zero. The report carries `samples` unchanged. */
   drain(samples: readonly Sample[]): MetricReport {
     const counters: Sample[] = []
     for (const [family, { all }] of this.#counters) {
@@ -70,7 +70,7 @@ export class Metrics {
     return { counters, histograms, samples }
   }
 
-  /** Adds what another process counted. Families this version does not know, as of a newer front, are left out. */
+  /** Adds the counts of another process. Leaves out families that this version does not know, such as those of a newer front. */
   absorb({ counters, histograms }: MetricReport): void {
     for (const [family, labels, value] of counters) {
       this.#counters

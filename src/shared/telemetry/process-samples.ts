@@ -7,7 +7,7 @@ import { residentBytes } from '../runtime/resident-memory.ts'
 import type { Sample } from './metrics.ts'
 
 const RESOLUTION_MS = 10
-/** Listing the descriptors of a busy process takes milliseconds, off the event loop. */
+/** Listing the descriptors of a busy process takes milliseconds, though not on the event loop. */
 const DESCRIPTORS_EVERY_MS = 10_000
 
 /** The state of this process as its operating system and its runtime see it. */
@@ -29,7 +29,7 @@ export class ProcessSamples {
     count()
   }
 
-  /** The loop's delay is that since the last call. */
+  /** The samples of this moment. The delay of the event loop is the one since the last call. */
   take(): Sample[] {
     const process_ = [this.#process]
     const { user, system } = process.cpuUsage()
@@ -60,13 +60,13 @@ export class ProcessSamples {
       (entries) => {
         this.#descriptors = entries.length
       },
-      // Not every system tells.
+      // Not every system has /proc.
       () => undefined,
     )
   }
 }
 
-/** Seconds; the monitor counts the time it meant to wait as well. */
+/** In seconds. The values of the monitor include its own interval. */
 function lateness(nanoseconds: number): number {
   return Math.max(0, nanoseconds / 1_000_000 - RESOLUTION_MS) / 1000
 }

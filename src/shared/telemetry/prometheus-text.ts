@@ -3,7 +3,7 @@ import type { CounterFamily, HistogramFamily, MetricDefinition, MetricFamily } f
 import type { Metrics, Sample } from './metrics.ts'
 import type { Histogram, Labels } from './series.ts'
 
-/** Of the text exposition format, https://prometheus.io/docs/instrumenting/exposition_formats/. */
+/** The text exposition format, https://prometheus.io/docs/instrumenting/exposition_formats/. */
 export const PROMETHEUS_CONTENT_TYPE = 'text/plain; version=0.0.4; charset=utf-8'
 
 /** All families that have a series, each once, in the order of their table. */

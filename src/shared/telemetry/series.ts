@@ -1,7 +1,7 @@
 /** Values of the labels of one series, in the order of its family. */
 export type Labels = readonly string[]
 
-/** Label values of the series that takes what is past a family's bound. */
+/** Label value of the series that takes all counts past a family's bound of series. */
 const OVERFLOW = 'other'
 
 /** A sum that only grows. */
@@ -23,7 +23,7 @@ export class Histogram {
   readonly labels: Labels
   /** Upper bounds in microseconds, ascending. */
   readonly bounds: readonly number[]
-  /** One per bound, and one for what is above them all; not cumulative. */
+  /** One count for each bound, and one for values above all bounds; not cumulative. */
   readonly counts: Float64Array
   sumUs = 0
 
@@ -52,7 +52,7 @@ interface Branch<S> {
   series: S | null
 }
 
-/** The series of one family, found without making anything. Past `maxSeries`, all new ones are one. */
+/** The series of one family. A look-up allocates nothing. Past `maxSeries`, all new label values share one series. */
 export class SeriesTable<S> {
   readonly #depth: number
   readonly #make: (labels: Labels) => S

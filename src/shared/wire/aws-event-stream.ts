@@ -15,10 +15,10 @@ const EMPTY = Buffer.alloc(0)
 
 const STRING = 7
 const BYTES = 6
-/** Bytes of a header's value by its type; those of bytes and strings are in front of them. */
+/** Length of a header's value by its type. Values of the types bytes and string have their length in front of them. */
 const FIXED_LENGTHS: Readonly<Record<number, number>> = { 0: 0, 1: 0, 2: 1, 3: 2, 4: 4, 5: 8, 8: 8, 9: 16 }
 
-/** What comes is no frame, or one longer than a splitter may keep: where the next one begins cannot be known. */
+/** The bytes are not a frame, or the frame is longer than the bound. The start of the next frame cannot be found. */
 export class AwsFrameError extends Error {
   constructor(problem: string) {
     super(problem)
@@ -26,7 +26,7 @@ export class AwsFrameError extends Error {
   }
 }
 
-/** Is given `bytes[start, end)`, one frame, valid until it returns. False: no more, please. */
+/** Receives one frame, `bytes[start, end)`, valid until it returns. Returns false to receive no more. */
 export type AwsFrameListener = (bytes: Buffer, start: number, end: number) => boolean | void
 
 /**
@@ -38,7 +38,7 @@ export class AwsFrameSplitter {
   /** The beginning of a frame: its prelude, then a buffer for all of it. */
   #rest: Buffer = EMPTY
   #restLength = 0
-  /** Of the frame at hand; 0 until its prelude is whole. */
+  /** Length of the frame in `#rest`; 0 until its prelude is whole. */
   #frameBytes = 0
   #stopped = false
 
@@ -63,14 +63,14 @@ export class AwsFrameSplitter {
     return !this.#stopped
   }
 
-  /** At the end of the stream: hands out what has come of a frame that is not whole. */
+  /** For the end of the stream: hands out a last frame that is incomplete. */
   finish(onFrame: AwsFrameListener): void {
     if (this.#stopped || this.#restLength === 0) return
     this.#stopped = true
     onFrame(this.#rest, 0, this.#restLength)
   }
 
-  /** Takes what belongs to the frame at hand. @returns behind it */
+  /** Copies the bytes that belong to the current frame. @returns the index after them */
   #keep(chunk: Buffer, start: number, onFrame: AwsFrameListener): number {
     if (this.#restLength === 0) this.#rest = Buffer.allocUnsafe(PRELUDE_BYTES)
     const wanted = (this.#frameBytes === 0 ? PRELUDE_BYTES : this.#frameBytes) - this.#restLength
@@ -87,7 +87,7 @@ export class AwsFrameSplitter {
     }
     const frame = this.#rest
     const length = this.#frameBytes
-    // Out of our hands before the listener runs, which may throw.
+    // Cleared before the listener runs, which may throw.
     this.#rest = EMPTY
     this.#restLength = 0
     this.#frameBytes = 0
@@ -110,14 +110,14 @@ export class AwsFrameSplitter {
 export interface AwsFrame {
   /** `event`, `exception` or `error`. */
   readonly messageType: string
-  /** Of the event or exception; the code of an error. */
+  /** The type of the event or exception, or the code of the error. */
   readonly type: string
-  /** Of an error, which has no payload. */
+  /** The message of an error, which has no payload. */
   readonly message: string
   readonly payload: Buffer
 }
 
-/** Reads one whole frame; null when it is none, or a checksum is wrong. The payload is not copied. */
+/** Reads one whole frame; null when the bytes are not one, or a checksum is wrong. The payload is not copied. */
 export function readAwsFrame(bytes: Buffer, start: number, end: number): AwsFrame | null {
   if (end - start < LEAST_FRAME_BYTES || bytes.readUInt32BE(start) !== end - start) return null
   const headersEnd = start + PRELUDE_BYTES + bytes.readUInt32BE(start + 4)

@@ -37,7 +37,7 @@ export class FrameDecoder {
         this.#wanted = end
         break
       }
-      // msgpackr's binary values may point into the buffer it reads from: it is never written again.
+      // Binary values of msgpackr may point into the buffer that it reads: never write to that buffer again.
       onValue(this.#packr.unpack(bytes.subarray(HEADER_BYTES, end)))
       bytes = bytes.subarray(end)
     }

@@ -7,15 +7,15 @@ const DEFAULT_MAX_EVENT_BYTES = 8 * 1024 * 1024
 const FIRST_REST_BYTES = 1024
 const EMPTY = Buffer.alloc(0)
 
-/** Where the next byte stands. */
+/** States of the splitter: the place of the next byte. */
 const IN_LINE = 0
 const LINE_START = 1
-/** Behind the CR of a line with content: an LF would belong to it. */
+/** After the CR of a line with content: an LF here belongs to that line. */
 const AFTER_CR = 2
-/** Behind the CR of a blank line: the event is over, but an LF would still belong to it. */
+/** After the CR of a blank line: the event is over, but an LF here still belongs to it. */
 const AFTER_BLANK_CR = 3
 
-/** An event, or what has come of it, is longer than a splitter may keep. */
+/** An event, whole or in part, is longer than the bound of the splitter. */
 export class SseEventTooLargeError extends Error {
   readonly maxEventBytes: number
 
@@ -26,16 +26,15 @@ export class SseEventTooLargeError extends Error {
   }
 }
 
-/** Is given `bytes[start, end)`, one event with its blank line, valid until it returns. False: no more, please. */
+/** Receives one event with its blank line, `bytes[start, end)`, valid until it returns. Returns false to receive no more. */
 export type SseEventListener = (bytes: Buffer, start: number, end: number) => boolean | void
 
 /**
- * Cuts a byte stream into server-sent events behind each blank line, whatever the line ends (LF, CRLF, CR) and wherever
- * the chunks are cut; where it cuts does not depend on the chunks. What it hands out, put together, is the input: comments
- * and superfluous blank lines come as events of their own.
+ * Cuts a byte stream into server-sent events after each blank line. Lines end in LF, CRLF or CR. The cuts do not depend on the
+ * chunks. The events, joined, are the input: comments and superfluous blank lines are events of their own.
  *
- * Events that lie within a chunk are not copied. Each byte is looked at once, and copied at most a fixed number of times.
- * @note A stream whose lines end in a lone CR is one byte behind: only the next byte tells that no LF belongs to the CR.
+ * Events within one chunk are not copied. Each byte is read once, and copied at most a fixed number of times.
+ * @note Where lines end in a lone CR, an event is one byte late: only the next byte shows that no LF belongs to the CR.
  */
 export class SseSplitter {
   readonly #maxEventBytes: number
@@ -49,8 +48,8 @@ export class SseSplitter {
   }
 
   /**
-   * Hands out every event that ends within `chunk` and keeps the rest. False once the listener has returned false: what
-   * follows in this stream is thrown away. Throws SseEventTooLargeError.
+   * Hands out every event that ends within `chunk` and keeps the rest. Returns false once the listener has returned false: the
+   * rest of the stream is discarded. Throws SseEventTooLargeError.
    */
   split(chunk: Buffer, onEvent: SseEventListener): boolean {
     if (this.#stopped) return false
@@ -91,19 +90,19 @@ export class SseSplitter {
     return true
   }
 
-  /** What has come of an event that is not over. Valid until the next call. */
+  /** The bytes so far of an event that is not over. Valid until the next call. */
   rest(): Buffer {
     return this.#rest.subarray(0, this.#restLength)
   }
 
-  /** The last line that has come is a whole comment, of an event that is not over. */
+  /** True when the last line so far is a whole comment in an event that is not over. */
   endsInComment(): boolean {
     if (this.#state !== LINE_START || this.#restLength < 2) return false
     const lineStart = this.#rest.lastIndexOf(LF, this.#restLength - 2) + 1
     return this.#rest[lineStart] === COLON
   }
 
-  /** At the end of the stream: hands the rest, if there is one, out as an event. It may lack its blank line. */
+  /** For the end of the stream: hands out the rest, if any, as an event. It may lack its blank line. */
   finish(onEvent: SseEventListener): void {
     if (this.#stopped || this.#restLength === 0) return
     this.#state = LINE_START
@@ -120,7 +119,7 @@ export class SseSplitter {
       this.#keep(chunk, start, end)
       const event = this.#rest
       const length = this.#restLength
-      // Out of our hands before the listener runs, which may throw: the next event gets another buffer.
+      // Cleared before the listener runs, which may throw: the next event gets another buffer.
       this.#rest = EMPTY
       this.#restLength = 0
       goOn = onEvent(event, 0, length)
@@ -143,20 +142,20 @@ export class SseSplitter {
   }
 }
 
-/** Where the fields of one event stand. Made once per stream and filled anew by each `read`. */
+/** The positions of the fields of one event. Made once per stream; each `read` fills it anew. */
 export class SseFields {
-  /** Of the last `event:` line's value; both 0 when there is none. */
+  /** Bounds of the value of the last `event:` line; both 0 when there is none. */
   nameStart = 0
   nameEnd = 0
-  /** Of the first `data:` line's value. */
+  /** Bounds of the value of the first `data:` line. */
   dataStart = 0
   dataEnd = 0
-  /** With more than one, the payload is what `joinData` returns. */
+  /** Number of `data:` lines. With more than one, `joinData` returns the payload. */
   dataLines = 0
 
   /**
-   * @note A lone CR is taken for a line end only if the event ends in one; a stray one stays in the value, where no JSON
-   * can have it. `joinData` is exact.
+   * @note A lone CR ends a line only if the event ends in one. Otherwise it stays in the value, which is then not valid JSON.
+   * `joinData` is exact.
    */
   read(bytes: Buffer, start: number, end: number): void {
     this.nameStart = this.nameEnd = this.dataStart = this.dataEnd = this.dataLines = 0
@@ -195,7 +194,7 @@ export class SseFields {
 const DATA = Buffer.from('data')
 const EVENT = Buffer.from('event')
 
-/** The payload as the standard puts it together: the values of all `data:` lines with LF in between; null without any. */
+/** The payload by the rule of the standard: the values of all `data:` lines, joined with LF; null without any. */
 export function joinData(bytes: Buffer, start: number, end: number): Buffer | null {
   // Values are shorter than their lines.
   const joined = Buffer.allocUnsafe(end - start)

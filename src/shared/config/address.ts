@@ -10,8 +10,8 @@ export function isAddressRange(text: string): boolean {
 }
 
 /**
- * A base address without trailing slashes, or the reason why it cannot be one: it must be an origin and a path, without
- * user, query and fragment.
+ * Parses a base address, without trailing slashes, or gives the reason why it is not one: it must be an origin and a path,
+ * without user, query and fragment.
  */
 export function parseBaseUrl(text: string): { readonly url: string } | { readonly reason: string } {
   if (!URL.canParse(text)) return { reason: 'is not an address' }

@@ -14,29 +14,29 @@ const FILE = fileURLToPath(new URL('../../../config/models.yaml', import.meta.ur
 const price = (description: string) => Type.Integer({ description, minimum: 0, maximum: 1_000_000_000_000 })
 
 const tokenPrices = {
-  input: price('Of tokens of the prompt.'),
-  output: price('Of tokens of the answer.'),
-  cached_input: Type.Optional(price('Of tokens read from the prompt cache. Default: as input.')),
-  cache_write: Type.Optional(price('Of tokens written to it. Default: as input.')),
+  input: price('Price of tokens of the prompt.'),
+  output: price('Price of tokens of the answer.'),
+  cached_input: Type.Optional(price('Price of tokens read from the prompt cache. Default: the price of input.')),
+  cache_write: Type.Optional(price('Price of tokens written to the prompt cache. Default: the price of input.')),
 }
 
 const count = (description: string) => Type.Integer({ description, minimum: 1, maximum: Number.MAX_SAFE_INTEGER })
 
-/** A model of the catalogue, here or in the file of the operator. */
+/** An entry of the catalogue, in config/models.yaml or in the operator's file. */
 export const modelEntry = Type.Object(
   {
     id: Type.String({
-      description: 'The model\'s name at its provider; a trailing "*" stands for any rest.',
+      description: 'The model\'s name at its provider; a trailing "*" matches any rest.',
       minLength: 1,
       maxLength: 256,
     }),
     provider: Type.Optional(
-      Type.String({ description: 'The only known provider that this is about. Default: any.', minLength: 1 }),
+      Type.String({ description: 'The known provider that the entry is about. Default: any.', minLength: 1 }),
     ),
     context_tokens: Type.Optional(count('Most tokens of prompt and answer together.')),
     max_output_tokens: Type.Optional(count('Most tokens of an answer.')),
     images: Type.Optional(Type.Boolean({ description: 'Whether prompts may hold images.' })),
-    tools: Type.Optional(Type.Boolean({ description: 'Whether it calls tools.' })),
+    tools: Type.Optional(Type.Boolean({ description: 'Whether the model can call tools.' })),
     quirks: Type.Optional(quirksSchema),
     prices: Type.Optional(
       Type.Object(
@@ -44,8 +44,13 @@ export const modelEntry = Type.Object(
           ...tokenPrices,
           long_prompts: Type.Optional(
             Type.Array(
-              Type.Object({ above_tokens: count('Of the prompt.'), ...tokenPrices }, { additionalProperties: false }),
-              { description: 'Of all tokens, where the prompt is longer; the shortest first.' },
+              Type.Object(
+                { above_tokens: count('Length of the prompt above which these prices apply.'), ...tokenPrices },
+                { additionalProperties: false },
+              ),
+              {
+                description: 'Prices of all tokens of a request with a longer prompt; the smallest above_tokens first.',
+              },
             ),
           ),
         },
@@ -54,11 +59,11 @@ export const modelEntry = Type.Object(
     ),
     aliases: Type.Optional(
       Type.Array(Type.String({ minLength: 1, maxLength: 256 }), {
-        description: 'Other ids that clients may ask for it by.',
+        description: 'Other ids by which clients may ask for the model.',
       }),
     ),
   },
-  { description: 'What is known of a model.', additionalProperties: false },
+  { description: 'Facts about a model.', additionalProperties: false },
 )
 
 type ModelEntry = Static<typeof modelEntry>
@@ -88,18 +93,17 @@ function readCatalogue(file: string): ModelFacts[] {
   return modelFacts(Value.Parse(shippedSchema, document.value).models, ['models'], fail)
 }
 
-/** Entries in the form that is asked for them, checked beyond what their schema says. */
+/** The facts of entries, after the checks that the schema cannot make. */
 export function modelFacts(entries: readonly ModelEntry[], path: Path, fail: Fail): ModelFacts[] {
   return entries.map((entry, index) => factsOfEntry(entry, [...path, index], fail))
 }
 
-/** The same of one entry. */
+/** As `modelFacts`, for one entry. */
 export function factsOfEntry(entry: ModelEntry, path: Path, fail: Fail): ModelFacts {
   const isPattern = entry.id.endsWith('*')
   if (/\*./.test(entry.id)) fail([...path, 'id'], 'a "*" may only be the last character of a model id')
-  if (isPattern && entry.aliases !== undefined) fail([...path, 'aliases'], 'a pattern cannot have other names')
-  if (entry.aliases?.some((alias) => alias.includes('*')))
-    fail([...path, 'aliases'], 'another name cannot be a pattern')
+  if (isPattern && entry.aliases !== undefined) fail([...path, 'aliases'], 'a pattern cannot have aliases')
+  if (entry.aliases?.some((alias) => alias.includes('*'))) fail([...path, 'aliases'], 'an alias cannot be a pattern')
   return {
     id: entry.id,
     provider: entry.provider ?? null,
@@ -118,7 +122,10 @@ export function factsOfEntry(entry: ModelEntry, path: Path, fail: Fail): ModelFa
 function modelPrices(prices: PricesEntry, path: Path, fail: Fail): ModelPrices {
   const longPrompts = (prices.long_prompts ?? []).map((tier) => ({ ...pricesOf(tier), aboveTokens: tier.above_tokens }))
   if (longPrompts.some(({ aboveTokens }, index) => aboveTokens <= (longPrompts[index - 1]?.aboveTokens ?? 0))) {
-    fail([...path, 'long_prompts'], `${pathText([...path, 'long_prompts'])} must rise from one to the next`)
+    fail(
+      [...path, 'long_prompts'],
+      `${pathText([...path, 'long_prompts'])} must be in the order of rising above_tokens`,
+    )
   }
   return { ...pricesOf(prices), longPrompts }
 }
@@ -129,8 +136,8 @@ function pricesOf(prices: Omit<PricesEntry, 'long_prompts'>): TokenPrices {
 }
 
 /**
- * The operator's entries before those that come with the gateway. What an entry of the operator's leaves out is taken from
- * the one that it stands before.
+ * The operator's entries, then those that come with the gateway. A member that an operator's entry leaves out is taken from the
+ * entry for the same model that comes with the gateway.
  */
 export function withOwnModels(own: readonly ModelFacts[], rest: readonly ModelFacts[]): readonly ModelFacts[] {
   if (own.length === 0) return rest

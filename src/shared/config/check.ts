@@ -3,7 +3,7 @@ import { Value } from 'typebox/value'
 import { pathText, type Path, type Problem } from './config-error.ts'
 import { isObject } from './is-object.ts'
 
-/** The members of a JSON Schema that the configuration's schema makes use of. */
+/** The members of a JSON Schema that the configuration's schema uses. */
 interface SchemaNode {
   readonly type?: string
   readonly properties?: Readonly<Record<string, SchemaNode>>
@@ -20,12 +20,12 @@ interface SchemaNode {
   readonly expects?: string
 }
 
-/** The first thing about `value` that `schema` does not allow, or null. Messages name the key and what is allowed. */
+/** The first violation of `schema` in `value`, or null. The message names the key and the allowed values. */
 export function findProblem(schema: TSchema, value: unknown): Problem | null {
   return problemIn(schema, value, [])
 }
 
-/** The schema of what stands at `path`; undefined when no such key is known. */
+/** The schema of the value at `path`; undefined for an unknown key. */
 export function schemaAt(schema: TSchema, path: Path): TSchema | undefined {
   let node: SchemaNode | undefined = schema
   for (const step of path) {
@@ -53,7 +53,7 @@ function problemIn(schema: SchemaNode, value: unknown, path: Path): Problem | nu
   }
 }
 
-/** A union is told apart by the type of its branches, so that the message is about the branch that was meant. */
+/** Picks the branch by the type of the value, so that the message is about the branch that was meant. */
 function problemInUnion(
   schema: SchemaNode,
   branches: readonly SchemaNode[],
@@ -93,7 +93,7 @@ function problemInList(schema: SchemaNode, value: readonly unknown[], path: Path
   return { path, part: 'value', message: `${pathText(path)} must be ${expectation(schema)}` }
 }
 
-/** What a schema allows, as the end of the sentence "it must be …". */
+/** The values that a schema allows, as the end of the sentence "it must be …". */
 function expectation(schema: SchemaNode): string {
   if (schema.expects) return schema.expects
   if (schema.anyOf) return schema.anyOf.map(expectation).join(' or ')
@@ -121,7 +121,7 @@ function range({ minimum, maximum }: SchemaNode): string {
     : ` from ${minimum} to ${maximum}`
 }
 
-/** Texts are never quoted: a secret may stand in the wrong place. */
+/** Never quotes a text: it may be a secret in the wrong place. */
 function got(schema: SchemaNode, value: unknown): string {
   if (typeof value === 'string') {
     if (schema.enum) return suggestion(value, schema.enum.map(String))
@@ -132,7 +132,7 @@ function got(schema: SchemaNode, value: unknown): string {
   return Array.isArray(value) ? ', not a list' : ', not a section'
 }
 
-/** `; did you mean "port"?` when one of `names` is a slip of the finger away. */
+/** `; did you mean "port"?` when one of `names` is a small typing error away. */
 export function suggestion(name: string, names: readonly string[]): string {
   const plain = (text: string): string => text.toLowerCase().replace(/[^a-z0-9]/g, '')
   let best: string | null = null

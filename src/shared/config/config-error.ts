@@ -1,14 +1,14 @@
-/** Where a value of the configuration stands: member names and list indexes from the top. */
+/** The place of a value in the configuration: member names and list indexes from the top. */
 export type Path = ReadonlyArray<string | number>
 
-/** What is wrong at one place; `part` says whether the key itself or its value is to blame. */
+/** A problem at one place; `part` says whether the key or its value is wrong. */
 export interface Problem {
   readonly path: Path
   readonly message: string
   readonly part: 'key' | 'value'
 }
 
-/** The place a problem comes from, for people: `sluice.yaml:3:5` or the name of an environment variable. */
+/** The source of a problem, for people: `sluice.yaml:3:5` or the name of an environment variable. */
 export interface Place {
   readonly file: string | null
   /** From 1. */
@@ -32,7 +32,7 @@ export class ConfigError extends Error {
   }
 }
 
-/** The program was called with arguments that it does not have. */
+/** The program does not know an argument that it was called with. */
 export class UsageError extends ConfigError {
   constructor(message: string) {
     super(message)

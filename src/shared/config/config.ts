@@ -24,8 +24,8 @@ export interface LoadOptions {
 }
 
 /**
- * The configuration from file, environment and defaults; reads files, writes none. Environment beats file, `SLUICE__…` beats
- * the well-known variables. Throws ConfigError, and UsageError for arguments that are not known.
+ * The configuration from file, environment and defaults; reads files, writes none. The environment overrides the file, and
+ * `SLUICE__…` overrides the well-known variables. Throws ConfigError, and UsageError for unknown arguments.
  */
 export function readConfig({
   env,
@@ -96,7 +96,7 @@ function interpolateOverride(
   return typeof replaced === 'string' ? replaced : text
 }
 
-/** A copy of `tree` with `value` at `path`. Missing sections and the next item of a list are made. */
+/** A copy of `tree` with `value` at `path`. Adds missing sections and the next item of a list. */
 function withValue(tree: unknown, path: Path, value: unknown, fail: (path: Path, message: string) => never): unknown {
   const [step, ...rest] = path
   if (step === undefined) return value

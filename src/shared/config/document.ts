@@ -3,22 +3,22 @@ import { isAlias, isMap, isPair, isScalar, isSeq, LineCounter, parseDocument, ty
 import { ConfigError, type Path, type Place } from './config-error.ts'
 import { readFailure } from './read-failure.ts'
 
-/** A configuration file as plain values that still knows where each stood. */
+/** A configuration file as plain values, with the position of each. */
 export interface ConfigDocument {
-  /** As messages name it. */
+  /** The name of the file in messages. */
   readonly file: string
-  /** Empty when the file is. */
+  /** An empty object when the file is empty. */
   readonly value: unknown
-  /** The place of what `path` names or, when it is missing, of the section it belongs into; null: the file has neither. */
+  /** The place of the value at `path` or, when it is missing, of its section; null: the file has neither. */
   locate(path: Path, part: 'key' | 'value'): Place | null
 }
 
-/** Reads YAML (or JSON, its subset); throws ConfigError, with the file as `shownAs`, when it cannot be read or parsed. */
+/** Reads YAML (or JSON, its subset). Throws ConfigError, which calls the file `shownAs`, when it cannot be read or parsed. */
 export function readDocument(file: string, shownAs: string): ConfigDocument {
   return parseConfig(shownAs, readText(file, shownAs))
 }
 
-/** The value of a text as YAML reads it; undefined when it is not YAML. */
+/** The value of a YAML text; undefined when the text is not YAML. */
 export function parseText(text: string): unknown {
   const document = parseDocument(text, { prettyErrors: false, logLevel: 'silent' })
   if (document.errors.length > 0) return undefined

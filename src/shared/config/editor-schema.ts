@@ -3,7 +3,7 @@ import { configSchema } from './schema.ts'
 
 const REFERENCE = '\\$\\{'
 
-/** The JSON Schema for editors: members with a default need not be written, and any value may be a `${…}` text. */
+/** The JSON Schema for editors: members with a default are optional, and any value may be a `${…}` text. */
 export function editorSchema(): Record<string, unknown> {
   return { $schema: 'https://json-schema.org/draft/2020-12/schema', ...lenient(configSchema) }
 }

@@ -8,7 +8,7 @@ import type { Fail } from './upstreams.ts'
 
 const ISO_TIME = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}(:\d{2}(\.\d+)?)?(Z|[+-]\d{2}:\d{2})$/
 
-/** The entry keys of the file, checked beyond what its schema says. */
+/** The entry keys of the file, after the checks that the schema cannot make. */
 export function resolveEntryKeys(entries: readonly EntryKeyEntry[], fail: Fail): DeclaredKey[] {
   const seen = new Set<string>()
   return entries.map((entry, index) => {

@@ -11,9 +11,9 @@ export interface Override {
   readonly interpolates: boolean
 }
 
-/** The environment, flat: what of it means something to the gateway. */
+/** The variables of the environment that the gateway reads. */
 export interface Environment {
-  /** In order of precedence, the strongest last. Variables that are set but empty do not count. */
+  /** By precedence: a later one overrides an earlier one. Empty variables do not count. */
   readonly overrides: readonly Override[]
   readonly configFile: string | null
   readonly secrets: { readonly keyHash: string | null; readonly jwt: string | null }
@@ -42,7 +42,7 @@ export function readEnvironment(env: Env): Environment {
     if (text === null) continue
     overrides.push({ variable, path, text: variable === 'LOG_LEVEL' ? text.toLowerCase() : text, interpolates: false })
   }
-  // Sorted, so that a list's first item comes before its second whatever the order of the environment is.
+  // Sorted, so that the first item of a list comes before the second in any order of the environment.
   for (const variable of Object.keys(env).sort(byNumberThenText)) {
     const text = variable.startsWith(GENERAL_PREFIX) ? nonEmpty(env[variable]) : null
     if (text !== null) overrides.push({ variable, path: pathOf(variable), text, interpolates: true })

@@ -18,9 +18,8 @@ import {
 } from './upstreams.ts'
 
 /**
- * Upstreams for the credentials of well-known providers in the environment, and for addresses of servers of one's own. Left
- * out: an id that `declared` has, and a credential that `declared` uses under another id, since the file then says how it
- * is to be used.
+ * Upstreams for the credentials of well-known providers in the environment, and for addresses of self-hosted servers. Leaves
+ * out an id that `declared` has, and a credential that `declared` uses under another id: the file then decides its use.
  */
 export function environmentUpstreams(
   env: Env,
@@ -59,11 +58,11 @@ export function environmentUpstreams(
   return upstreams
 }
 
-/** Those in the environment that are not in `used`, each once. */
+/** Credentials of the environment that are not in `used`, each once. */
 function environmentCredentials({ prefix, auth }: KnownProvider, env: Env, used: ReadonlySet<string>): string[] {
   const variable = `${prefix}_API_KEY`
   const text = (env[variable] ?? '').trim()
-  // The JSON of an account has commas of its own: there is one.
+  // The JSON of a service account contains commas: it is one credential.
   const isAccount = auth === 'google' && text.startsWith('{')
   const given = isAccount ? [serviceAccount(text, variable)] : text.split(',')
   const credentials = given.map((credential) => credential.trim())
@@ -88,7 +87,7 @@ function apiVersionOf({ prefix, apiVersions }: KnownProvider, env: Env): Pick<Up
   return { apiVersion }
 }
 
-/** Null: there is none but those of customers, and the environment has none. */
+/** Null: each customer of the provider has another address, and the environment does not give it. */
 function providerBaseUrl(provider: KnownProvider, env: Env): string | null {
   const variable = `${provider.prefix}_BASE_URL`
   const text = nonEmpty(env, variable)

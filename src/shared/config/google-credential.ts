@@ -4,8 +4,8 @@ const TOKEN_URI = 'https://oauth2.googleapis.com/token'
 const PEM = '-----BEGIN PRIVATE KEY-----'
 
 /**
- * A credential for Google's clouds: an access token as it is; of a service account's JSON, on one line, what is needed to
- * get tokens for it.
+ * Normalises a credential for Google Cloud. An access token stays as it is. The JSON of a service account becomes one line with
+ * the members that are needed to get tokens.
  */
 export function googleCredential(credential: string): string | { readonly reason: string } {
   const text = credential.trim()
@@ -14,7 +14,7 @@ export function googleCredential(credential: string): string | { readonly reason
   try {
     value = JSON.parse(text) as Readonly<Record<string, unknown>>
   } catch {
-    // The parser's own words show a part of the text.
+    // The message of the parser quotes a part of the text.
     return { reason: 'is not JSON' }
   }
   if (value['type'] !== 'service_account') return { reason: 'must have the type "service_account"' }

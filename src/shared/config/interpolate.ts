@@ -15,13 +15,13 @@ export interface InterpolationOptions {
   readonly env: Readonly<Record<string, string | undefined>>
   /** Base of relative paths in `${file:…}`. */
   readonly cwd: string
-  /** Called with what is wrong; must throw. */
+  /** Gets the path and the problem; must throw. */
   readonly fail: (path: Path, message: string) => never
 }
 
 /**
- * A copy of `value` in which `${VAR}`, `${VAR:-default}` and `${file:path}` are replaced in every string, and members
- * without a value are left out. A string that takes the place of a number, boolean or list becomes one.
+ * A copy of `value` that replaces `${VAR}`, `${VAR:-default}` and `${file:path}` in every string and leaves out members
+ * without a value. A string in the place of a number, boolean or list is converted to it.
  */
 export function interpolate(value: unknown, options: InterpolationOptions, path: Path = []): unknown {
   if (typeof value === 'string') return interpolateText(value, options, path)
@@ -34,7 +34,7 @@ export function interpolate(value: unknown, options: InterpolationOptions, path:
   return Object.fromEntries(members)
 }
 
-/** The value that a text from outside the file stands for, given what the schema wants at its place. */
+/** Converts a text from outside the file to the type that `schema` wants. */
 export function coerceText(schema: TSchema | undefined, text: string): unknown {
   const { type, items } = (schema ?? {}) as { type?: string; items?: { type?: string } }
   switch (type) {

@@ -6,7 +6,7 @@ import type { Fail } from './upstreams.ts'
 const SENTINEL_PORT = 26_379
 const CLUSTER_PORT = 6_379
 
-/** Where Redis is, in one of the three ways to say so, and what to do without it. */
+/** The address of Redis (url, sentinels or cluster), and the mode of limits while Redis is away. */
 export function resolveRedis(raw: ConfigFile['redis'], fail: Fail): RedisConfig {
   const limits = raw.degraded_limits
   return {
@@ -25,7 +25,7 @@ export function resolveRedis(raw: ConfigFile['redis'], fail: Fail): RedisConfig 
 function resolveAddress(raw: ConfigFile['redis'], fail: Fail): RedisAddress | null {
   const { url, sentinels, cluster } = raw
   if ([url, sentinels, cluster].filter((way) => way !== undefined).length > 1) {
-    return fail(['redis'], 'redis may have one of url, sentinels and cluster')
+    return fail(['redis'], 'redis may have only one of url, sentinels and cluster')
   }
   if (url !== undefined) return redacting<RedisAddress & { kind: 'single' }>({ kind: 'single', url }, ['url'])
   const login = { username: raw.username ?? null, password: raw.password ?? null, tls: raw.tls }

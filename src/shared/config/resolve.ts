@@ -25,7 +25,7 @@ export interface ResolveOptions {
   readonly fail: Fail
 }
 
-/** The typed configuration of a file that its schema allows: computed defaults, absolute paths, combinations checked. */
+/** Turns a file that passed its schema into the configuration: computes defaults, makes paths absolute, checks combinations. */
 export function resolveConfig(raw: ConfigFile, { file, env, cwd, cores, fail }: ResolveOptions): Config {
   const { limits, workers, upstream, database, redis, journal, log, metrics, simulator } = raw
   const timeouts = {
@@ -217,7 +217,7 @@ function displayUrl(text: string, fail: Fail): string {
   return 'url' in parsed ? parsed.url : fail(['server', 'base_url'], `server.base_url ${parsed.reason}`)
 }
 
-/** The absolute path of a file that can be read: the server that needs it would only say that it cannot start. */
+/** The absolute path of a file, after a check that it can be read: the server would only report that it cannot start. */
 function readableFile(name: string, path: Path, cwd: string, fail: Fail): string {
   const file = resolve(cwd, name)
   try {
@@ -228,7 +228,7 @@ function readableFile(name: string, path: Path, cwd: string, fail: Fail): string
   }
 }
 
-/** An address without a host, with a socket in the query, is one for Postgres though for nobody else. */
+/** Postgres also accepts an address without a host and with a socket in the query, which `URL` refuses. */
 function databaseUrl(text: string, fail: Fail): string {
   if (URL.canParse(text) || URL.canParse(text.replace('@/', '@socket/'))) return text
   return fail(

@@ -10,7 +10,7 @@ import { servicesSchema } from './services.ts'
  * `writeOnly` marks secrets: they are redacted wherever a configuration is shown.
  */
 
-/** Languages that upstreams speak. */
+/** The dialects of upstreams. */
 export const DIALECTS = [
   'openai-chat',
   'anthropic-messages',
@@ -21,7 +21,7 @@ export const DIALECTS = [
   'cohere-chat',
 ] as const
 
-/** Of Azure's interface: a date, `preview`, … */
+/** An API version of Azure: a date, `preview`, … */
 export const API_VERSION = /^[A-Za-z0-9.-]{1,64}$/
 
 const positive = (description: string, value: number) =>
@@ -67,10 +67,14 @@ const server = section('The public port and the processes behind it.', {
     default: 8787,
   }),
   base_url: Type.Optional(
-    httpUrl('Address under which clients reach the gateway: shown at the start, and in links to videos.'),
+    httpUrl('Address under which clients reach the gateway. The start line and links to videos show it.'),
   ),
   fronts: Type.Optional(
-    Type.Integer({ description: 'Front processes. Default: one per core but one.', minimum: 1, maximum: 256 }),
+    Type.Integer({
+      description: 'Number of front processes. Default: cores - 1, at least 1.',
+      minimum: 1,
+      maximum: 256,
+    }),
   ),
   tls: Type.Optional(
     entry('Serve HTTPS with this certificate.', {
@@ -78,7 +82,7 @@ const server = section('The public port and the processes behind it.', {
       key_file: text('PEM file of the private key.'),
     }),
   ),
-  trusted_proxies: texts('Addresses and CIDR ranges of proxies whose X-Forwarded-For is believed.'),
+  trusted_proxies: texts('Addresses and CIDR ranges of proxies whose X-Forwarded-For is trusted.'),
   vendor: Type.String({
     description:
       'Vendor of the messages protocol: the path alias /<vendor>/v1/messages and the header <vendor>-version.',
@@ -87,19 +91,19 @@ const server = section('The public port and the processes behind it.', {
     default: 'anthropic',
   }),
   drain_announce_ms: Type.Integer({
-    description: 'On shutdown: how long /health/ready says no before the listener closes.',
+    description: 'On shutdown: how long /health/ready answers 503 before the listener closes.',
     minimum: 0,
     maximum: 2_147_483_647,
     default: 1000,
   }),
   drain_timeout_ms: milliseconds('On shutdown: how long running answers may take to end.', 120_000),
   body_timeout_ms: milliseconds('How long a request body may take to arrive.', 60_000),
-  cors_origins: texts('Origins browsers may call from ("*": all). Empty: CORS is off.'),
+  cors_origins: texts('Origins that browsers may call from ("*": all). Empty: CORS is off.'),
 })
 
 const limit = (description: string) => Type.Integer({ description, minimum: 1, maximum: Number.MAX_SAFE_INTEGER })
 
-/** Limits over several keys: none but those given. */
+/** Limits over several keys. There is no limit that is not given. */
 const groupDefaults = (description: string) =>
   section(description, {
     requests_per_minute: Type.Optional(limit('Requests per minute.')),
@@ -107,7 +111,7 @@ const groupDefaults = (description: string) =>
     concurrency: Type.Optional(limit('Requests at the same time.')),
   })
 
-const limits = section('What one request, one key and one process may take.', {
+const limits = section('Limits of one request, one key and one process.', {
   max_body_bytes: Type.Integer({
     description: 'Largest request body.',
     minimum: 1024,
@@ -122,8 +126,8 @@ const limits = section('What one request, one key and one process may take.', {
   }),
   max_json_elements: positive('Most values and member names in a request body.', 1_000_000),
   max_answer_bytes: positive('Largest buffered answer of an upstream.', 67_108_864),
-  max_requests_in_flight: positive('Requests at the same time, per front process; beyond that 503.', 20_000),
-  key_defaults: section('Limits of entry keys that set none of their own.', {
+  max_requests_in_flight: positive('Requests at the same time, per front process; a further one gets 503.', 20_000),
+  key_defaults: section('Limits of entry keys that have none of their own.', {
     requests_per_minute: positive('Requests per minute.', 6_000_000),
     tokens_per_minute: positive('Tokens per minute.', 6_000_000_000),
     concurrency: positive('Requests at the same time.', 10_000),
@@ -133,31 +137,34 @@ const limits = section('What one request, one key and one process may take.', {
     'Limits over all keys of an enterprise, for enterprises that have none of their own.',
   ),
   default_output_tokens: positive('Answer tokens reserved for a request that sets no maximum.', 4096),
-  address_failures_per_minute: positive('Failed authentications per minute and address; beyond that 429.', 600),
+  address_failures_per_minute: positive(
+    'Failed authentications per minute and client address; a further one gets 429.',
+    600,
+  ),
 })
 
 const workers = section('The pool of worker threads for CPU work, per front process.', {
   threads: Type.Optional(
     Type.Integer({
-      description: 'Worker threads. Default: one per core but one, at most 4.',
+      description: 'Worker threads. Default: cores - 1, at least 1 and at most 4.',
       minimum: 1,
       maximum: 256,
     }),
   ),
   inline_max_bytes: Type.Integer({
-    description: 'Bodies up to this size are handled without the pool; 0 sends all to it.',
+    description: 'The front handles bodies up to this size without the pool; 0 sends all bodies to the pool.',
     minimum: 0,
     maximum: 1_073_741_824,
     default: 16_384,
   }),
-  max_queue: positive('Tasks waiting for a worker; beyond that 503.', 256),
+  max_queue: positive('Tasks that may wait for a worker; a further one gets 503.', 256),
 })
 
-const CONNECT = 'To connect.'
-const FIRST_BYTE = 'From the request sent to the first byte of the answer.'
+const CONNECT = 'Longest time to connect.'
+const FIRST_BYTE = 'Longest time from sending the request to the first byte of the answer.'
 const IDLE =
-  'Longest time without a step of the answer: an event of a stream (comments and pings are events), a KiB of any body, or a blank line before the body begins.'
-const TOTAL = 'All attempts of a request together, from the first one on.'
+  'Longest time without progress of the answer: an event of a stream (comments and pings are events), a KiB of any body, or a blank line before the body begins.'
+const TOTAL = 'Longest time of all attempts of a request together, from the start of the first one.'
 
 /** Timeouts of an upstream for which nothing is configured. */
 export const DEFAULT_TIMEOUTS = { connectMs: 5000, firstByteMs: 120_000, idleMs: 120_000, totalMs: 3_600_000 } as const
@@ -180,20 +187,24 @@ const upstream = section('How upstreams are called.', {
     default: 3,
   }),
   queue_wait_ms: Type.Integer({
-    description: 'How long a request may wait for an upstream key with room; 0: not at all.',
+    description: 'How long a request may wait for a free slot of an upstream key; 0: not at all.',
     minimum: 0,
     maximum: 2_147_483_647,
     default: 10_000,
   }),
-  queue_max: positive('Requests waiting so at a time, per front process; beyond that 503.', 1000),
+  queue_max: positive(
+    'Requests that may wait for a slot at the same time, per front process; a further one gets 503.',
+    1000,
+  ),
   retry_budget_min: Type.Integer({
-    description: 'Retries under way at a time that are always allowed, per front process.',
+    description: 'Retries that may always be under way at the same time, per front process.',
     minimum: 0,
     maximum: 1_000_000,
     default: 3,
   }),
   retry_budget_percent: Type.Integer({
-    description: 'Retries under way at a time, in percent of the requests under way, where that is more.',
+    description:
+      'Retries that may be under way at the same time, in percent of the requests under way, if that is more than retry_budget_min.',
     minimum: 0,
     maximum: 100,
     default: 20,
@@ -207,12 +218,12 @@ export const weight = Type.Number({
   default: 1,
 })
 
-const PRIORITY = 'Lower is used first; those of the upstream, its key and its model are added up.'
+const PRIORITY = 'Lower is used first. Sluice adds the priorities of the upstream, its key and its model.'
 export const priority = Type.Integer({ description: PRIORITY, minimum: 0, maximum: 1_000_000, default: 0 })
 
 const upstreamKey = entry('A credential at this upstream.', {
-  id: Type.Optional(id('Default: the upstream\'s id and the place in the list, e.g. "openai-1".')),
-  name: Type.Optional(text('For people. Default: the id.')),
+  id: Type.Optional(id('Default: the upstream\'s id and the position in the list, e.g. "openai-1".')),
+  name: Type.Optional(text('Name for people. Default: the id.')),
   credential: secret('The API key at the upstream.'),
   weight,
   priority,
@@ -222,22 +233,23 @@ const upstreamKey = entry('A credential at this upstream.', {
     maximum: 1_000_000,
     default: 1000,
   }),
-  enabled: Type.Boolean({ description: 'Whether it is used.', default: true }),
+  enabled: Type.Boolean({ description: 'Whether the key is used.', default: true }),
 })
 
 const modelId = Type.String({
   minLength: 1,
   maxLength: 256,
-  description: 'A model id; a trailing "*" stands for any rest.',
+  description: 'A model id; a trailing "*" matches any rest.',
 })
 
 const upstreamModel = Type.Union([
   modelId,
-  entry('A model served here.', {
+  entry('A model of this upstream.', {
     id: modelId,
     upstream_model: Type.Optional(
       Type.String({
-        description: 'The name of the model at the upstream; "*" at its end is what "*" matched. Default: the id.',
+        description:
+          'The name of the model at the upstream. A trailing "*" stands for what the "*" of the id matched. Default: the id.',
         minLength: 1,
         maxLength: 256,
       }),
@@ -250,26 +262,25 @@ const upstreamModel = Type.Union([
 
 export const upstreamEntry = entry('A host that serves models.', {
   id: id('Unique among upstreams.'),
-  name: Type.Optional(text('For people. Default: the id.')),
+  name: Type.Optional(text('Name for people. Default: the id.')),
   provider: Type.Optional(
     Type.Enum(
       KNOWN_PROVIDERS.map((provider) => provider.id),
       {
-        description:
-          'A host known by name: the source of dialect, base_url, auth, quirks and models that are not given.',
+        description: 'A known provider. Dialect, base_url, auth, quirks and models that are not given come from it.',
       },
     ),
   ),
-  dialect: Type.Optional(Type.Enum([...DIALECTS], { description: 'The language it speaks.' })),
+  dialect: Type.Optional(Type.Enum([...DIALECTS], { description: 'The wire protocol of the upstream.' })),
   base_url: Type.Optional(
     httpUrl(
-      'Where the path of a call is appended: https://api.openai.com/v1, https://api.anthropic.com/v1, https://generativelanguage.googleapis.com, https://bedrock-runtime.us-east-1.amazonaws.com, https://api.cohere.com. Vertex AI: with /v1/projects/…/locations/… behind it.',
+      'Address to which the path of a call is appended: https://api.openai.com/v1, https://api.anthropic.com/v1, https://generativelanguage.googleapis.com, https://bedrock-runtime.us-east-1.amazonaws.com, https://api.cohere.com. Vertex AI: it ends in /v1/projects/…/locations/….',
     ),
   ),
   api_version: Type.Optional(
     Type.String({
       description:
-        'Of Azure: the "api-version" that calls name. The base_url is then that of the resource (https://NAME.openai.azure.com), each deployment has a path of its own; with /openai/v1 or /models at its end the paths of those are used.',
+        'Azure only: the "api-version" of calls. The base_url is then the address of the resource (https://NAME.openai.azure.com), and each deployment has a path of its own. If the base_url ends in /openai/v1 or /models, the paths of those APIs are used.',
       pattern: API_VERSION.source,
       expects: 'a version such as 2024-10-21 or preview',
     }),
@@ -279,7 +290,7 @@ export const upstreamEntry = entry('A host that serves models.', {
   auth: Type.Optional(
     Type.Enum(['bearer', 'x-api-key', 'api-key', 'x-goog-api-key', 'aws', 'google', 'none'], {
       description:
-        'How the credential is sent. Default: what the service of the dialect takes. aws: "access key:secret[:session token]", which signs requests, or an API key. google: the JSON key of a service account, for which access tokens are fetched, or an access token.',
+        'How the credential is sent. Default: as the service that defines the dialect takes it. aws: "access key:secret[:session token]", which signs requests, or an API key. google: the JSON key of a service account, for which access tokens are fetched, or an access token.',
     }),
   ),
   headers: Type.Record(Type.String(), Type.String({ writeOnly: true }), {
@@ -287,10 +298,12 @@ export const upstreamEntry = entry('A host that serves models.', {
     default: {},
   }),
   priority,
-  keys: Type.Array(upstreamKey, { description: 'Credentials; requests are spread over them.', default: [] }),
-  models: Type.Optional(Type.Array(upstreamModel, { description: 'Models it serves: ids, or objects.', minItems: 1 })),
+  keys: Type.Array(upstreamKey, { description: 'Credentials. Sluice spreads requests over them.', default: [] }),
+  models: Type.Optional(
+    Type.Array(upstreamModel, { description: 'Models of the upstream: ids, or objects.', minItems: 1 }),
+  ),
   timeouts: Type.Optional(
-    entry('Waits that differ from upstream.timeouts.', {
+    entry('Timeouts that differ from upstream.timeouts.', {
       connect_ms: Type.Optional(Type.Integer({ description: CONNECT, minimum: 1, maximum: 2_147_483_647 })),
       first_byte_ms: Type.Optional(Type.Integer({ description: FIRST_BYTE, minimum: 1, maximum: 2_147_483_647 })),
       idle_ms: Type.Optional(Type.Integer({ description: IDLE, minimum: 1, maximum: 2_147_483_647 })),
@@ -298,7 +311,8 @@ export const upstreamEntry = entry('A host that serves models.', {
     }),
   ),
   bills_after_disconnect: Type.Boolean({
-    description: 'It bills to the end of an answer when we hang up: read on within a bound instead.',
+    description:
+      'The upstream bills the whole answer even after a disconnect. When a client leaves, Sluice then reads on within a bound instead of disconnecting.',
     default: false,
   }),
 })
@@ -306,9 +320,9 @@ export const upstreamEntry = entry('A host that serves models.', {
 const monthly = (description: string) => Type.Integer({ description, minimum: 0, maximum: Number.MAX_SAFE_INTEGER })
 
 const entryKey = entry('An entry API key that clients use at this gateway.', {
-  name: text('For people.'),
+  name: text('Name for people.'),
   key: secret('"sk-" and 40 characters, as the gateway issues them.'),
-  enabled: Type.Boolean({ description: 'Whether it is accepted.', default: true }),
+  enabled: Type.Boolean({ description: 'Whether the key is accepted.', default: true }),
   enterprise: Type.Optional(id('The enterprise it belongs to.')),
   expires_at: Type.Optional(
     text('Time after which it is refused, ISO 8601 with a time zone, e.g. 2027-01-31T00:00:00Z.'),
@@ -321,13 +335,13 @@ const entryKey = entry('An entry API key that clients use at this gateway.', {
   models: Type.Optional(Type.Array(modelId, { description: 'Model ids it may use. Default: all.', minItems: 1 })),
   ip_allow: Type.Optional(
     Type.Array(Type.String({ minLength: 1 }), {
-      description: 'Addresses and CIDR ranges it may be used from. Default: all.',
+      description: 'Addresses and CIDR ranges of clients that may use it. Default: all.',
       minItems: 1,
     }),
   ),
   client_allow: Type.Optional(
     Type.Array(Type.String({ minLength: 1 }), {
-      description: 'Prefixes of the User-Agent it may be used by. Default: all.',
+      description: 'Prefixes of the User-Agent of clients that may use it. Default: all.',
       minItems: 1,
     }),
   ),
@@ -359,7 +373,7 @@ const hosts = (description: string, port: number) =>
     ),
   )
 
-const redis = section('Redis, for limits shared by several nodes; without one, limits are kept in process.', {
+const redis = section('Redis, for limits shared by several nodes; without it, limits are kept in process.', {
   url: Type.Optional(
     Type.String({
       description: 'redis://user:password@host:port/db, or rediss://',
@@ -369,24 +383,26 @@ const redis = section('Redis, for limits shared by several nodes; without one, l
     }),
   ),
   sentinels: hosts('Sentinels that know the master, in place of a url.', 26_379),
-  master_name: Type.String({ description: 'What the sentinels call it.', default: 'mymaster' }),
-  sentinel_password: Type.Optional(Type.String({ description: 'Of the sentinels themselves.', writeOnly: true })),
+  master_name: Type.String({ description: 'Name of the master at the sentinels.', default: 'mymaster' }),
+  sentinel_password: Type.Optional(
+    Type.String({ description: 'Password of the sentinels themselves.', writeOnly: true }),
+  ),
   cluster: hosts('Some nodes of a cluster, in place of a url.', 6379),
-  username: Type.Optional(Type.String({ description: 'With sentinels or a cluster.' })),
-  password: Type.Optional(Type.String({ description: 'With sentinels or a cluster.', writeOnly: true })),
-  tls: Type.Boolean({ description: 'With sentinels or a cluster.', default: false }),
+  username: Type.Optional(Type.String({ description: 'User name, with sentinels or a cluster.' })),
+  password: Type.Optional(Type.String({ description: 'Password, with sentinels or a cluster.', writeOnly: true })),
+  tls: Type.Boolean({ description: 'Whether to use TLS, with sentinels or a cluster.', default: false }),
   key_prefix: Type.String({
-    description: 'Begins the names of all keys and channels.',
+    description: 'Prefix of the names of all keys and channels.',
     pattern: '^[A-Za-z0-9_.-]{1,64}$',
     expects: 'letters, digits, _ . -',
     default: 'sluice',
   }),
   degraded: Type.Enum(['shares', 'closed', 'open'], {
     description:
-      'Limits while nobody can be asked, once what is leased has been used: each process keeps to its share, admits nothing, or everything.',
+      'Limits while the authority is out of reach and the leases are used up: each process admits its share (shares), nothing (closed) or everything (open).',
     default: 'shares',
   }),
-  degraded_limits: section('The same for single kinds of limits.', {
+  degraded_limits: section('The same setting for single kinds of limits.', {
     requests_per_minute: degradedMode,
     tokens_per_minute: degradedMode,
     concurrency: degradedMode,
@@ -396,23 +412,23 @@ const redis = section('Redis, for limits shared by several nodes; without one, l
 
 const auth = section('Accounts of the management plane.', {
   registration: Type.Enum(['closed', 'open'], {
-    description: '"open": anybody may make an account; "closed": admins make them, and who is invited.',
+    description: '"open": anybody may make an account. "closed": only admins and invited users may.',
     default: 'closed',
   }),
   first_admin_phone: Type.Optional(
     Type.String({
-      description: 'Of the admin that the first start makes, to log in with. Default: one that is made up.',
+      description: 'Phone number with which the admin of the first start logs in. Default: a made-up one.',
       pattern: '^\\+[1-9][0-9]{6,14}$',
       expects: 'a phone number with its country code, like +12025550100',
     }),
   ),
 })
 
-const mail = section('Letters of the management plane: invitations.', {
+const mail = section('E-mails of the management plane: invitations.', {
   smtp: Type.Optional(
-    entry('The server that takes them. Default: nothing is mailed, whoever invites passes the token on.', {
+    entry('The mail server. Default: Sluice mails nothing, and the inviting user passes the token on.', {
       url: Type.String({
-        description: 'smtps://user:password@host:465, or smtp:// with a STARTTLS of its own.',
+        description: 'smtps://user:password@host:465, or smtp:// with STARTTLS.',
         pattern: '^smtps?://[^\\s]+$',
         expects: 'an address that begins with smtp:// or smtps://',
         writeOnly: true,
@@ -423,7 +439,7 @@ const mail = section('Letters of the management plane: invitations.', {
         expects: 'a mail address, like sluice@example.com',
       }),
       require_tls: Type.Boolean({
-        description: 'Of smtp://: nothing is sent to a server that offers no encryption.',
+        description: 'With smtp://: whether Sluice refuses to send to a server that offers no encryption.',
         default: true,
       }),
     }),
@@ -450,18 +466,24 @@ const journal = section('Records of requests on their way to the database.', {
     default: 16_777_216,
   }),
   alert_lag_ms: milliseconds(
-    'How long records may wait for the database until the log and /health say that it is behind.',
+    'How long records may wait for the database before the log and /health say that it is behind.',
     60_000,
   ),
 })
 
-const overload = section('When a front has more to do than it can: what is refused with 503, and when.', {
-  loop_delay_ms: milliseconds('Mean lateness of the event loop from which on fewer requests are let in at a time.', 10),
-  min_concurrency: positive('Requests at the same time that loop delay never refuses, per front process.', 256),
+const overload = section('Load shedding: the bounds above which a front process refuses requests with 503.', {
+  loop_delay_ms: milliseconds(
+    'Mean delay of the event loop above which a front admits fewer requests at the same time.',
+    10,
+  ),
+  min_concurrency: positive(
+    'Requests at the same time that a front process admits at any delay of the event loop.',
+    256,
+  ),
   max_memory_bytes: Type.Optional(
     Type.Integer({
       description:
-        'Memory of a front process; near it requests are refused. Default: its share of three quarters of the memory.',
+        'Memory of a front process; near this bound it refuses requests. Default: its share of three quarters of the memory.',
       minimum: 67_108_864,
       maximum: Number.MAX_SAFE_INTEGER,
     }),
@@ -469,39 +491,45 @@ const overload = section('When a front has more to do than it can: what is refus
   min_free_disk_bytes: positive('Free space on the disk of the journal below which requests are refused.', 134_217_728),
 })
 
-const video = section('Video requests: jobs at a provider, behind requests that wait for them.', {
-  max_wait_ms: milliseconds('How long a request waits; its job goes on and can be asked for by its id.', 600_000),
-  poll_first_ms: milliseconds('From the creation of a job to the first look at it.', 2000),
-  poll_max_ms: milliseconds('Longest time between two looks; it grows by half with each.', 10_000),
-  give_up_ms: milliseconds('A job that is not over by then is looked at only when it is asked for.', 3_600_000),
+const video = section('Video requests. Each starts a job at a provider and waits for it.', {
+  max_wait_ms: milliseconds(
+    'How long a request waits for its job. Afterwards the job goes on, and clients get it by its id.',
+    600_000,
+  ),
+  poll_first_ms: milliseconds('Time from the creation of a job to its first poll.', 2000),
+  poll_max_ms: milliseconds('Longest time between two polls; the time grows by half with each poll.', 10_000),
+  give_up_ms: milliseconds(
+    'Age of a running job from which on Sluice polls it only when a client asks for it.',
+    3_600_000,
+  ),
   padding_after_ms: milliseconds(
-    'Silence after which blanks keep the connection of a waiting client alive; its status is 200 then.',
+    'Silence after which Sluice sends blanks to keep the connection of a waiting client alive; the status is then 200.',
     25_000,
   ),
-  padding_every_ms: milliseconds('Between two of them.', 10_000),
-  link_ttl_ms: milliseconds('How long the link to a video is good.', 3_600_000),
+  padding_every_ms: milliseconds('Time between two blanks.', 10_000),
+  link_ttl_ms: milliseconds('How long the link to a video is valid.', 3_600_000),
   repeat_window_ms: Type.Integer({
-    description: 'For so long the same body from the same key means the same job; 0: never.',
+    description: 'How long the same body from the same key means the same job; 0: never.',
     minimum: 0,
     maximum: 2_147_483_647,
     default: 120_000,
   }),
-  idempotency_window_ms: milliseconds('For so long the same Idempotency-Key means the same job.', 86_400_000),
-  max_jobs: positive('Jobs under way, and videos being fetched, per front process; beyond that 503.', 10_000),
+  idempotency_window_ms: milliseconds('How long the same Idempotency-Key means the same job.', 86_400_000),
+  max_jobs: positive('Jobs under way, and videos being fetched, per front process; a further one gets 503.', 10_000),
 })
 
 const metrics = section('Prometheus metrics: GET /metrics, for admins on the public port.', {
-  host: Type.String({ description: 'Address of the listener of its own.', minLength: 1, default: '127.0.0.1' }),
+  host: Type.String({ description: 'Address of the separate listener.', minLength: 1, default: '127.0.0.1' }),
   port: Type.Optional(
     Type.Integer({
-      description: 'Port of a listener of its own. Default: there is none.',
+      description: 'Port of a separate listener. Default: there is none.',
       minimum: 1,
       maximum: 65_535,
     }),
   ),
   token: Type.Optional(
     Type.String({
-      description: "Bearer token that is let in without being an admin's; the listener of its own then asks for it.",
+      description: "Bearer token that is accepted besides an admin's; the separate listener then requires it.",
       pattern: '^\\S{16,}$',
       expects: 'a text of 16 characters or more, without spaces',
       writeOnly: true,
@@ -510,17 +538,17 @@ const metrics = section('Prometheus metrics: GET /metrics, for admins on the pub
 })
 
 const management = section('The management plane, which is served on the public port.', {
-  host: Type.String({ description: 'Address of a listener of its own besides.', minLength: 1, default: '127.0.0.1' }),
+  host: Type.String({ description: 'Address of an additional listener.', minLength: 1, default: '127.0.0.1' }),
   port: Type.Optional(
     Type.Integer({
-      description: 'Port of a listener of its own besides. Default: there is none.',
+      description: 'Port of an additional listener. Default: there is none.',
       minimum: 1,
       maximum: 65_535,
     }),
   ),
   private_upstreams: Type.Array(Type.String({ minLength: 1, maxLength: 253 }), {
     description:
-      'Hosts, addresses and ranges (models.lan, 10.1.2.3, 10.0.0.0/8) that upstreams made by admins may be at, over http:// too. All others must be at https:// and on the public Internet. Upstreams of this file may be anywhere.',
+      'Hosts, addresses and ranges (models.lan, 10.1.2.3, 10.0.0.0/8) where upstreams made by admins may be, over http:// too. All others must be at https:// and on the public Internet. Upstreams of this file may be anywhere.',
     default: [],
   }),
 })
@@ -572,7 +600,7 @@ export const configSchema = Type.Object(
       },
     ),
     models: Type.Array(modelEntry, {
-      description: 'What is known of models, before what config/models.yaml says of the same ids.',
+      description: 'Facts about models. They come before those of config/models.yaml for the same ids.',
       default: [],
     }),
     keys: Type.Array(entryKey, { description: 'Entry API keys given by configuration.', default: [] }),
@@ -584,9 +612,9 @@ export const configSchema = Type.Object(
       minLength: 1,
       default: './data',
     }),
-    log: section('The log of the processes, and how long that of the requests is kept.', {
+    log: section('The log of the processes, and the retention of the request log.', {
       level: Type.Enum(['debug', 'info', 'warn', 'error', 'silent'], {
-        description: 'Least level written.',
+        description: 'Lowest level that is written.',
         default: 'info',
       }),
       file: Type.Optional(text('File to append to. Default: standard output.')),
@@ -604,7 +632,7 @@ export const configSchema = Type.Object(
     management,
     overload,
     metrics,
-    telemetry: section('What the gateway tells others of a request.', {
+    telemetry: section('Tracing of requests.', {
       trace_context: Type.Boolean({
         description: 'Take part in W3C traces: accept traceparent and tracestate, send them to upstreams, log the id.',
         default: true,

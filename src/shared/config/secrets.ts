@@ -8,7 +8,7 @@ import { ConfigError } from './config-error.ts'
 import { readFailure } from './read-failure.ts'
 import { readEnvironment, type Env } from './env.ts'
 
-/** A secret that signs management tokens, named in their header. */
+/** A secret that signs management tokens. `kid` is its name in their header. */
 export interface JwtKey {
   readonly kid: string
   readonly secret: Buffer
@@ -17,7 +17,7 @@ export interface JwtKey {
 const MIN_SECRET_BYTES = 32
 const KID = /^[A-Za-z0-9._-]{1,64}$/
 
-/** What the gateway must keep to itself. Shows nothing in JSON, in `inspect` and in strings. */
+/** The secrets of the gateway. JSON, `inspect` and strings do not show them. */
 export class Secrets {
   /** Key of the HMAC under which entry API keys are stored. Changing it invalidates them all. */
   readonly keyHash: Buffer
@@ -44,8 +44,8 @@ export class Secrets {
 }
 
 /**
- * The secrets in `secrets.json` of the data directory (made 0700, the file 0600), created on the first start; of several
- * processes that start at once, one wins and all get what it wrote. Nodes of a cluster share theirs through the
+ * Reads the secrets from `secrets.json` of the data directory (made 0700, the file 0600), and creates the file on the first
+ * start. Of several processes that start at once, one wins and all read what it wrote. Nodes of a cluster share secrets by the
  * environment: `SLUICE_SECRET_KEY_HASH` (base64, 32 bytes or more) and `SLUICE_SECRET_JWT` (`kid:base64`, several
  * separated by commas, the first one signs). Throws ConfigError when a secret is unusable.
  */
@@ -53,7 +53,7 @@ export function loadOrCreateSecrets(dataDir: string, env: Env = {}): Secrets {
   return loadSecrets(dataDir, env) ?? withGiven(readCreated(dataDir), env)
 }
 
-/** Likewise, but null where the file is needed and missing. */
+/** As `loadOrCreateSecrets`, but null when the file is needed and missing. */
 export function loadSecrets(dataDir: string, env: Env = {}): Secrets | null {
   const { keyHash, jwtKeys } = givenSecrets(env)
   if (keyHash !== null && jwtKeys !== null) return new Secrets(keyHash, jwtKeys)
@@ -61,7 +61,7 @@ export function loadSecrets(dataDir: string, env: Env = {}): Secrets | null {
   return stored === null ? null : withGiven(stored, env)
 }
 
-/** The environment says under which secret keys are stored: it does not come from the data directory. */
+/** Whether the environment, not the data directory, gives the secret under which entry API keys are stored. */
 export function givesKeyHash(env: Env): boolean {
   return readEnvironment(env).secrets.keyHash !== null
 }
@@ -101,7 +101,7 @@ function readCreated(dataDir: string): Secrets {
   }
 }
 
-/** Whole or not at all: a temporary file is linked to the name, which fails when another process was first. */
+/** Creates the file whole or not at all: links a temporary file to its name, which fails when another process was first. */
 function create(dataDir: string, file: string): void {
   mkdirSync(dataDir, { recursive: true, mode: 0o700 })
   const temporary = `${file}.${process.pid}.${randomUUID()}`

@@ -5,46 +5,48 @@ import type { ProtocolOf, Service, ServiceName, ServiceProtocol, Services } from
 
 const AUTH = ['bearer', 'x-api-key', 'api-key', 'x-goog-api-key', 'aws', 'google', 'none'] as const
 
-/** What a service is: the same for all of them but for the languages it may speak. */
+/** The schema of one service. Services differ only in their protocols. */
 const serviceList = <Protocol extends ServiceProtocol>(protocols: readonly Protocol[], description: string) =>
   Type.Optional(
     Type.Array(
       Type.Object(
         {
           protocol: Type.Unsafe<Protocol>(
-            Type.Enum([...protocols], { description: 'The language of its requests and answers.' }),
+            Type.Enum([...protocols], { description: 'The protocol of its requests and answers.' }),
           ),
           models: Type.Optional(
             Type.Array(Type.String({ minLength: 1 }), {
-              description: 'Names of models at the upstream, a trailing "*" stands for any rest. Default: all.',
+              description: 'Names of models at the upstream; a trailing "*" matches any rest. Default: all.',
               minItems: 1,
             }),
           ),
           base: Type.Optional(
             Type.String({
-              description: 'Path at the upstream\'s host in the place of that of base_url; "/" for none.',
+              description: 'Path on the upstream\'s host instead of the path of base_url; "/" for none.',
               pattern: '^/[^\\s?#]*$',
               expects: 'a path that begins with /',
             }),
           ),
           auth: Type.Optional(
-            Type.Enum([...AUTH], { description: 'How the credential is sent. Default: as the upstream says.' }),
+            Type.Enum([...AUTH], { description: 'How the credential is sent. Default: the auth of the upstream.' }),
           ),
           max_per_call: Type.Optional(
             Type.Integer({
-              description: 'Inputs, or images, of one call; more become several. Default: as the protocol says.',
+              description:
+                'Most inputs, or images, of one call; Sluice splits more into several calls. Default: the limit of the protocol.',
               minimum: 1,
               maximum: 1_000_000,
             }),
           ),
           field_names: Type.Optional(
             Type.Record(Type.String(), Type.String({ minLength: 1 }), {
-              description: 'Fields it knows by another name, e.g. {dimensions: output_dimension}.',
+              description: 'Fields that the upstream knows by another name, e.g. {dimensions: output_dimension}.',
             }),
           ),
           refused_fields: Type.Optional(
             Type.Array(Type.String({ minLength: 1 }), {
-              description: 'Fields it refuses and an answer can do without: left out, and reported.',
+              description:
+                'Fields that the upstream refuses and the answer does not depend on: Sluice leaves them out and reports them.',
             }),
           ),
         },
@@ -65,20 +67,20 @@ export const servicesSchema = Type.Object(
   ) as unknown as ServiceLists,
   {
     description:
-      'What it serves besides conversations; of each list the first entry that fits a model counts, [] is nothing. Default: what the provider, else the dialect, is known to serve.',
+      'Services besides conversations. In each list, the first entry that matches a model counts; [] turns the service off. Default: the known services of the provider, else of the dialect.',
     additionalProperties: false,
   },
 )
 
 type ServicesEntry = Static<typeof servicesSchema>
 
-/** The services of an entry of the file, over those that are known. */
+/** The services of an entry of the file. They replace known services of the same name. */
 export function servicesOf(entry: ServicesEntry = {}, known: Services): Services {
   const given = Object.entries(entry).map(([name, list]) => [name, list.map(serviceOfEntry)])
   return { ...known, ...(Object.fromEntries(given) as Services) }
 }
 
-/** Services that let in as the upstream is told to, not as its provider would. */
+/** The services without `auth`: the upstream is configured with its own. */
 export function asTheUpstream(services: Services): Services {
   const lists = Object.entries(services).map(
     ([name, list]) => [name, list.map(({ auth: _, ...rest }) => rest)] as const,
@@ -97,7 +99,7 @@ function serviceOfEntry({ max_per_call, field_names, refused_fields, ...entry }:
   }
 }
 
-/** In the endpoint's own language, all models. */
+/** Services for all models, in the endpoint's own protocol. */
 export function plainly(...names: readonly ServiceName[]): Services {
   return Object.fromEntries(names.map((name) => [name, [{ protocol: SERVICES[name].protocols[0] }]]))
 }
@@ -107,7 +109,7 @@ const IMAGES_OF_GOOGLE: readonly Service[] = [
   { protocol: 'gemini-images' },
 ]
 
-/** What hosts of the dialect are taken to serve when nothing is said. */
+/** The services that hosts of the dialect are assumed to have when nothing is configured. */
 export function defaultServices(dialect: UpstreamDialectName, baseUrl: string): Services {
   switch (dialect) {
     case 'openai-chat':

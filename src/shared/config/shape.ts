@@ -3,7 +3,7 @@ import type { MonthlyBudget } from '../core/budget.ts'
 import type { ModelFacts } from '../core/model-facts.ts'
 import type { AuthStyle, KeyLimits, Provider, UpstreamTimeouts } from '../core/snapshot.ts'
 
-/** The whole configuration: checked, with defaults, frozen. Shown (`JSON.stringify`, `inspect`) without its secrets. */
+/** The whole configuration: checked, with defaults, frozen. `JSON.stringify` and `inspect` show it without secrets. */
 export interface Config {
   readonly server: ServerConfig
   readonly limits: LimitsConfig
@@ -11,27 +11,27 @@ export interface Config {
   readonly upstream: UpstreamDefaults
   /** Those of the file first, then those made from credentials in the environment. */
   readonly upstreams: readonly UpstreamConfig[]
-  /** By model: the models that take over when nobody can serve it, best first. */
+  /** By model: the models that take over when no upstream can serve it, best first. */
   readonly fallbacks: Readonly<Record<string, readonly string[]>>
-  /** What is known of models: those of the file before those that come with the gateway. */
+  /** Facts about models: those of the file before those that come with the gateway. */
   readonly models: readonly ModelFacts[]
   readonly keys: readonly DeclaredKey[]
   readonly database: DatabaseConfig
   readonly redis: RedisConfig
-  /** Anybody may make an account. */
+  /** True: anybody may make an account. */
   readonly registrationOpen: boolean
-  /** E.164; null: a made-up one. */
+  /** E.164; null: the first start makes one up. */
   readonly firstAdminPhone: string | null
   readonly mail: MailConfig
   readonly money: MoneyConfig
   readonly management: ManagementConfig
   readonly journal: JournalConfig
-  /** Absolute. */
+  /** Absolute path. */
   readonly dataDir: string
   readonly log: LogConfig
   readonly overload: OverloadConfig
   readonly metrics: MetricsConfig
-  /** Whether traceparent and tracestate are taken and passed on. */
+  /** Whether the gateway accepts traceparent and tracestate and passes them on. */
   readonly telemetry: { readonly traceContext: boolean }
   readonly video: VideoConfig
   readonly simulator: { readonly enabled: boolean }
@@ -41,9 +41,9 @@ export interface Config {
 
 export interface ServerConfig {
   readonly host: string
-  /** 0: any free one. */
+  /** 0: any free port. */
   readonly port: number
-  /** For display alone, without a trailing slash. */
+  /** The address that the start line and links to videos show, without a trailing slash. */
   readonly baseUrl: string | null
   readonly fronts: number
   /** Absolute paths of PEM files. */
@@ -70,7 +70,7 @@ export interface LimitsConfig {
     readonly tokensPerMinute: number
     readonly concurrency: number
   }
-  /** Over all keys of a user, and of an enterprise, that set none of their own; null: none. */
+  /** Limits over all keys of a user, or of an enterprise, that has no limits of its own; null: no limit. */
   readonly userDefaults: KeyLimits
   readonly enterpriseDefaults: KeyLimits
   readonly defaultOutputTokens: number
@@ -85,17 +85,17 @@ export interface WorkersConfig {
 
 export interface UpstreamDefaults {
   readonly timeouts: UpstreamTimeouts
-  /** Of one model, the first one included. */
+  /** For one model, the first attempt included. */
   readonly maxAttempts: number
   /** 0: requests do not wait for a key. */
   readonly queueWaitMs: number
   /** Per front process. */
   readonly queueMax: number
-  /** Retries under way: always that many, and that share of the requests under way, 0 to 1. Per front process. */
+  /** Retries that may be under way: `least`, or the `share` (0 to 1) of the requests under way if that is more. Per front process. */
   readonly retryBudget: { readonly least: number; readonly share: number }
 }
 
-/** A provider together with what it serves. */
+/** A provider with its models. */
 export interface UpstreamConfig extends Provider {
   readonly auth: AuthStyle
   readonly models: readonly UpstreamModel[]
@@ -153,9 +153,9 @@ export interface MoneyConfig {
 export interface RedisConfig {
   /** Null: limits are kept in process. */
   readonly address: RedisAddress | null
-  /** Begins the names of all keys and channels. */
+  /** Prefix of the names of all keys and channels. */
   readonly keyPrefix: string
-  /** What becomes of limits while nobody can be asked; a kind that is null goes by the default. */
+  /** The mode of limits while the authority is out of reach; null: `default`. */
   readonly degraded: {
     readonly default: DegradedMode
     readonly requestsPerMinute: DegradedMode | null
@@ -188,10 +188,10 @@ export interface RedisLogin {
 }
 
 export interface ManagementConfig {
-  /** Of a listener of its own; a port of null: there is none. */
+  /** Address of a separate listener; port null: there is none. */
   readonly host: string
   readonly port: number | null
-  /** Hosts, addresses and CIDR ranges outside the public Internet that upstreams made by admins may be at. */
+  /** Hosts, addresses and CIDR ranges outside the public Internet where upstreams made by admins may be. */
   readonly privateUpstreams: readonly string[]
 }
 
@@ -199,24 +199,24 @@ export interface JournalConfig {
   readonly durability: 'os' | 'disk'
   readonly segmentMaxBytes: number
   readonly segmentMaxAgeMs: number
-  /** Of each front; 0: none. */
+  /** Per front process; 0: none. */
   readonly reserveBytes: number
   readonly alertLagMs: number
 }
 
 export interface LogConfig {
   readonly level: 'debug' | 'info' | 'warn' | 'error' | 'silent'
-  /** Absolute; null: standard output. */
+  /** Absolute path; null: standard output. */
   readonly file: string | null
-  /** Of the request log; 0: for ever. */
+  /** Days that the request log keeps rows; 0: for ever. */
   readonly retentionDays: number
 }
 
 export interface MetricsConfig {
   readonly host: string
-  /** Null: no listener of its own. */
+  /** Null: no separate listener. */
   readonly port: number | null
-  /** Let in in place of an admin's token; null: there is none. */
+  /** Accepted instead of an admin's token; null: there is none. */
   readonly token: string | null
 }
 
@@ -224,7 +224,7 @@ export interface MetricsConfig {
 export interface OverloadConfig {
   readonly loopDelayMs: number
   readonly minConcurrency: number
-  /** Null: its share of the machine's. */
+  /** Null: its share of the machine's memory. */
   readonly maxMemoryBytes: number | null
   readonly minFreeDiskBytes: number
 }

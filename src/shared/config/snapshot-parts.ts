@@ -3,24 +3,24 @@ import type { Model, ModelTarget, Provider } from '../core/snapshot.ts'
 import type { Config } from './shape.ts'
 import type { SetModel } from './stored.ts'
 
-/** What of a snapshot the configuration, and what stands beside it, decides. */
+/** The parts of a snapshot that come from the configuration and from stored upstreams and models. */
 export interface SnapshotParts {
   readonly providers: Provider[]
   readonly models: Model[]
   readonly facts: readonly ModelFacts[]
-  /** Models that are other names, and of what. */
+  /** By alias: the id of its model. */
   readonly aliases: ReadonlyMap<string, string>
 }
 
 interface Source extends Pick<Config, 'upstreams' | 'models'> {
-  /** What management has set of models. */
+  /** Settings of models that management has made. */
   readonly set?: readonly SetModel[]
 }
 
 /**
- * Providers, models and what is known of them, as plain copies that serialise with their credentials. Upstreams that serve
- * the same model id become targets of one model; a model id or name at the upstream that ends in `*` stays a pattern. Other
- * names of models that are served become models as well, unless they are served themselves.
+ * Providers, models and facts, as plain copies that serialise with their credentials. Upstreams that serve the same model id
+ * become targets of one model; a model id or upstream name that ends in `*` stays a pattern. Aliases of served models become
+ * models too, unless an upstream serves that id itself.
  */
 export function toSnapshotParts({ upstreams, models: known, set = [] }: Source): SnapshotParts {
   const providers: Provider[] = []
@@ -48,7 +48,7 @@ export function toSnapshotParts({ upstreams, models: known, set = [] }: Source):
     if (first === undefined) models.delete(facts.id)
     else models.set(facts.id, { ownedBy: first.providerId, targets })
   }
-  // The file does not say when a model was made: 0, as the protocol wants a number.
+  // The file does not say when a model was made, and the protocol wants a number.
   const all: Model[] = [...models].map(([id, model]) => ({ id, created: 0, ...model }))
   const served = new ServedModels(all)
   const renamed = new Set(set.flatMap(({ facts, aliases }) => (aliases === null ? [] : [facts.id])))
@@ -62,7 +62,7 @@ export function toSnapshotParts({ upstreams, models: known, set = [] }: Source):
   }
 }
 
-/** Finds who serves a model, by its id or by a pattern that it fits. */
+/** Finds a model with its targets, by id or by a pattern that matches the id. */
 export class ServedModels {
   readonly #exact: ReadonlyMap<string, Model>
   /** The longest first. */
@@ -77,7 +77,7 @@ export class ServedModels {
     return this.#exact.has(id)
   }
 
-  /** The model of this id, else of the longest pattern that it fits, with its names at the upstreams; null: nobody serves it. */
+  /** The model of this id, else of the longest pattern that matches, with its upstream names; null: no upstream serves it. */
   find(id: string): Model | null {
     const exact = this.#exact.get(id)
     if (exact !== undefined) return exact
@@ -92,7 +92,7 @@ export class ServedModels {
   }
 }
 
-/** What is set for a model counts under the names that it has at those who serve it, too. */
+/** Settings of a model also apply under its names at its upstreams. */
 function ofTargets(facts: ModelFacts, models: ServedModels): ModelFacts[] {
   const targets = models.find(facts.id)?.targets ?? []
   return targets
@@ -100,7 +100,7 @@ function ofTargets(facts: ModelFacts, models: ServedModels): ModelFacts[] {
     .map(({ providerId, upstreamModel }) => ({ ...facts, id: upstreamModel, upstream: providerId, aliases: [] }))
 }
 
-/** Of two models with the same other name the first one has it. */
+/** If two models have the same alias, the first one gets it. */
 function aliasModels(
   facts: readonly ModelFacts[],
   models: ServedModels,

@@ -13,10 +13,10 @@ import { priority, upstreamEntry, weight, type UpstreamEntry } from './schema.ts
 import type { UpstreamConfig } from './shape.ts'
 import { resolveUpstream } from './upstreams.ts'
 
-/** An upstream that was made by management, not by the configuration file. */
+/** An upstream that was created by management, not by the configuration file. */
 export interface StoredUpstream {
   readonly id: string
-  /** Members as in the file, but for id, headers and keys; what they leave out has the file's defaults. */
+  /** Members as in the file, without id, headers and keys. Missing members have the file's defaults. */
   readonly entry: JsonObject
   /** Null: they were sealed with another secret. */
   readonly headers: Readonly<Record<string, string>> | null
@@ -43,10 +43,10 @@ export interface StoredUpstreamKey {
   readonly updatedAt: Date
 }
 
-/** What management has set of a model. */
+/** The settings of a model that management has made. */
 export interface StoredModel {
   readonly id: string
-  /** Members as in the file, but for id and provider, and `deployments`. */
+  /** Members as in the file, without id and provider, and with `deployments`. */
   readonly entry: JsonObject
   readonly createdAt: Date
   readonly updatedAt: Date
@@ -69,12 +69,12 @@ const storedModelEntry = Type.Object(
   { additionalProperties: false },
 )
 
-/** A stored model in the form that snapshots are made of. */
+/** A checked stored model, in the form that snapshots are made from. */
 export interface SetModel {
   readonly facts: ModelFacts
-  /** Null: those of the models that are known by this name otherwise. */
+  /** Null: the aliases of the catalogue stay. */
   readonly aliases: readonly string[] | null
-  /** Null: whoever serves it otherwise. */
+  /** Null: the upstreams that list the model serve it. */
   readonly deployments: readonly ModelTarget[] | null
 }
 
@@ -85,12 +85,13 @@ export interface StoredTerms {
 }
 
 /**
- * Throws ConfigError, with the path of the member that is wrong, for what the configuration file could not say either, and for
- * addresses that are out of reach.
+ * Throws ConfigError, with the path of the wrong member, for an entry that the configuration file could not hold either, and
+ * for an address that {@link UpstreamReach} refuses.
  */
 export function resolveStoredUpstream(stored: StoredUpstream, { timeouts, reach }: StoredTerms): UpstreamConfig {
   const { id, entry, headers, keys } = stored
-  if (headers === null) fail(['headers'], 'the headers cannot be opened: they were sealed with another secret')
+  if (headers === null)
+    fail(['headers'], 'the headers cannot be decrypted: they were encrypted with another secret; set them again')
   const asInFile = { ...entry, id, headers: headers ?? {}, keys: keys.flatMap(keyEntry) }
   const upstream = resolveUpstream(checked<UpstreamEntry>(upstreamEntry, asInFile), [], timeouts, fail)
   const refusal = reach.refusalOf(new URL(upstream.baseUrl))
@@ -104,7 +105,7 @@ export function resolveStoredUpstream(stored: StoredUpstream, { timeouts, reach 
   return { ...upstream, publicOnly: true }
 }
 
-/** Throws ConfigError likewise. */
+/** Throws ConfigError, with the path of the wrong member. */
 export function resolveStoredModel({ id, entry }: Pick<StoredModel, 'id' | 'entry'>): SetModel {
   const { deployments, ...about } = checked<Static<typeof storedModelEntry>>(storedModelEntry, { ...entry, id })
   const facts = factsOfEntry(about, [], fail)
@@ -125,7 +126,7 @@ export function resolveStoredModel({ id, entry }: Pick<StoredModel, 'id' | 'entr
   }
 }
 
-/** With defaults. The schema stands for what is in it, as with the file. */
+/** The entry with its defaults, checked by its schema as the file is. */
 function checked<Entry>(schema: typeof upstreamEntry | typeof storedModelEntry, raw: JsonObject): Entry {
   const complete: unknown = Value.Default(schema, structuredClone(raw))
   const problem = findProblem(schema, complete)

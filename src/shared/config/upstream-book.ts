@@ -8,44 +8,44 @@ import type { SnapshotParts } from './snapshot-parts.ts'
 import { resolveStoredModel, resolveStoredUpstream } from './stored.ts'
 import type { SetModel, StoredModel, StoredUpstream, StoredUpstreamKey } from './stored.ts'
 
-/** What is in the database of upstreams and models. */
+/** The upstreams and models of the database. */
 export interface Stored {
   readonly upstreams: readonly StoredUpstream[]
   readonly models: readonly StoredModel[]
 }
 
-/** `unreadable`: its credential was sealed with another secret; `shadowed`: the configuration has one of this id. */
+/** `unreadable`: its credential was sealed with another secret; `shadowed`: the configuration has a key of this id. */
 export type KeyState = 'active' | 'disabled' | 'unreadable' | 'shadowed'
-/** `invalid`: it could not stand in the configuration file, see `problem`. */
+/** `invalid`: the configuration file could not hold it either, see `problem`. */
 export type UpstreamState = 'active' | 'disabled' | 'invalid' | 'shadowed'
 
 export interface BookedUpstream {
   readonly stored: StoredUpstream
   readonly state: UpstreamState
   readonly problem: string | null
-  /** With the keys that are in use; null where it is invalid. */
+  /** With the keys that are in use; null when it is invalid. */
   readonly config: UpstreamConfig | null
   readonly keyStates: ReadonlyMap<string, KeyState>
 }
 
 export interface BookedModel {
   readonly stored: StoredModel
-  /** Null where it is not valid. */
+  /** Null when it is invalid. */
   readonly set: SetModel | null
   readonly problem: string | null
 }
 
-/** What configuration and database say together. */
+/** The configuration and the database, merged. */
 export interface Book {
   readonly upstreams: readonly BookedUpstream[]
   readonly models: readonly BookedModel[]
   readonly parts: SnapshotParts
-  /** What of the database is left out, and why. */
+  /** The entries of the database that are left out, each with the reason. */
   readonly problems: readonly string[]
 }
 
 export interface BookOptions {
-  /** Of the file and the environment. */
+  /** Upstreams of the file and the environment. */
   readonly upstreams: readonly UpstreamConfig[]
   readonly simulated: readonly UpstreamConfig[]
   readonly facts: readonly ModelFacts[]
@@ -53,7 +53,7 @@ export interface BookOptions {
   readonly reach: UpstreamReach
 }
 
-/** Puts what is stored beside what is configured: ids that the configuration has are its own. */
+/** Merges stored upstreams and models with the configuration, which wins where both have an id. */
 export class UpstreamBook {
   readonly configured: readonly UpstreamConfig[]
   readonly simulated: readonly UpstreamConfig[]
@@ -69,7 +69,7 @@ export class UpstreamBook {
     this.#facts = facts
   }
 
-  /** Never throws for what is stored: what cannot be used is left out and told of. */
+  /** Never throws because of a stored entry: leaves out one that cannot be used, and reports it in `problems`. */
   merge(stored: Stored): Book {
     const fixed = [...this.configured, ...this.simulated]
     const upstreamIds = new Set(fixed.map(({ id }) => id))
@@ -78,7 +78,7 @@ export class UpstreamBook {
     const models = stored.models.map(bookedModel)
     const used = upstreams.flatMap(({ state, config }) => {
       if (config === null || state === 'shadowed') return []
-      return [state === 'active' ? config : resting(config)]
+      return [state === 'active' ? config : withoutNewRequests(config)]
     })
     return {
       upstreams,
@@ -117,22 +117,23 @@ export class UpstreamBook {
   }
 }
 
-/** @param inUse null: nobody has looked */
+/** @param inUse ids of the keys that are in use; null: not known, because the upstream is invalid */
 function keyState({ id, credential, enabled }: StoredUpstreamKey, inUse: ReadonlySet<string> | null): KeyState {
   if (credential === null) return 'unreadable'
   if (inUse !== null && !inUse.has(id)) return 'shadowed'
   return enabled ? 'active' : 'disabled'
 }
 
-/** What was begun there can still be looked at; nothing new is. */
-function resting(config: UpstreamConfig): UpstreamConfig {
+/** Keeps the upstream for polls of its running jobs, without models and enabled keys: it gets no new requests. */
+function withoutNewRequests(config: UpstreamConfig): UpstreamConfig {
   return { ...config, models: [], keys: config.keys.map((key) => ({ ...key, enabled: false })) }
 }
 
 function problemsOf({ stored, problem, keyStates }: BookedUpstream): string[] {
   if (problem !== null) return [`upstream ${stored.id}: ${problem}`]
   return [...keyStates].flatMap(([id, state]) => {
-    if (state === 'unreadable') return [`upstream key ${id}: its credential was sealed with another secret`]
+    if (state === 'unreadable')
+      return [`upstream key ${id}: its credential was encrypted with another secret; set it again`]
     return state === 'shadowed' ? [`upstream key ${id}: another key has this id`] : []
   })
 }

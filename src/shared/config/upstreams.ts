@@ -14,7 +14,7 @@ import { DEFAULT_TIMEOUTS, DIALECTS, type UpstreamEntry } from './schema.ts'
 import { asTheUpstream, defaultServices, plainly, servicesOf } from './services.ts'
 import type { UpstreamConfig, UpstreamModel } from './shape.ts'
 
-/** Reports what is wrong at a place of the file; never returns. */
+/** Reports a problem at a place of the file; never returns. */
 export type Fail = (path: Path, message: string) => never
 
 const DEFAULT_CONCURRENCY = 1000
@@ -41,7 +41,7 @@ const OWN_HEADERS = new Set([
   'upgrade',
 ])
 
-/** The upstreams of the file, checked beyond what its schema says. */
+/** The upstreams of the file, after the checks that the schema cannot make. */
 export function resolveUpstreams(
   entries: readonly UpstreamEntry[],
   defaults: UpstreamTimeouts,
@@ -71,7 +71,7 @@ export function resolveUpstreams(
   })
 }
 
-/** One upstream, checked beyond what its schema says. It may have no key yet. */
+/** One upstream, after the checks that the schema cannot make. It may have no key yet. */
 export function resolveUpstream(
   entry: UpstreamEntry,
   path: Path,
@@ -122,7 +122,7 @@ function apiVersionOf(
   return { apiVersion }
 }
 
-/** What a known provider serves at this address. */
+/** The services of a known provider at this address. */
 export function knownServices({ dialect, services }: KnownProvider, baseUrl: string): Services {
   return services ?? (dialect === 'openai-chat' ? {} : defaultServices(dialect, baseUrl))
 }
@@ -131,12 +131,12 @@ export function conversationsOf(known: KnownProvider | undefined): Pick<Provider
   return known?.converses === undefined ? {} : { converses: known.converses }
 }
 
-/** A server of one's own asks for a credential when it is given one. */
+/** A self-hosted server gets a credential only when the entry has one. */
 function authOf(known: KnownProvider, entry: UpstreamEntry): AuthStyle {
   return known.selfHosted && entry.keys.length === 0 ? 'none' : known.auth
 }
 
-/** On Vertex AI, Gemini too is asked with tokens. */
+/** On Vertex AI, Gemini too takes access tokens of Google. */
 function defaultAuth(dialect: UpstreamDialectName, baseUrl = ''): AuthStyle {
   return dialect === 'gemini' && VERTEX_PLACE.test(baseUrl.replace(/\/+$/, '')) ? 'google' : DEFAULT_AUTH[dialect]
 }
@@ -159,7 +159,10 @@ function upstreamBaseUrl({ entry, known, dialect }: Described, path: Path, fail:
   if (entry.base_url === undefined) {
     if (known === undefined) return missing('base_url', 'an address that begins with http:// or https://', path, fail)
     if (known.baseUrl !== null) return known.baseUrl
-    return fail([...path, 'base_url'], `${pathText([...path, 'base_url'])} is missing: ${known.name} has no common one`)
+    return fail(
+      [...path, 'base_url'],
+      `${pathText([...path, 'base_url'])} is missing: ${known.name} has no common address`,
+    )
   }
   const parsed = parseBaseUrl(entry.base_url)
   if ('reason' in parsed) return fail([...path, 'base_url'], `base_url of upstream ${entry.id} ${parsed.reason}`)
@@ -170,7 +173,7 @@ function upstreamBaseUrl({ entry, known, dialect }: Described, path: Path, fail:
   return parsed.url
 }
 
-/** What an address lacks for calls of the dialect; null: nothing. */
+/** The part that an address lacks for calls of the dialect; null: none. */
 export function lackOfAddress(dialect: UpstreamDialectName, url: string): string | null {
   if (dialect !== 'anthropic-vertex' || VERTEX_PLACE.test(url)) return null
   return 'must name project and location: https://LOCATION-aiplatform.googleapis.com/v1/projects/PROJECT/locations/LOCATION'

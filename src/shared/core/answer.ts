@@ -3,7 +3,7 @@ import type { WireDialect } from './conversation.ts'
 import type { JsonObject } from './json-object.ts'
 import type { Usage } from './usage.ts'
 
-/** Why an answer ended. `tool-calls` whenever it ended by itself and holds a call, whatever the upstream said. */
+/** The reason why an answer ended. It is `tool-calls` for each answer that ended by itself and holds a call. */
 export type StopReason =
   | 'end'
   | 'stop-sequence'
@@ -17,15 +17,15 @@ export type StopReason =
 
 export interface Stop {
   readonly reason: StopReason
-  /** The upstream's own word; null when it gave none. */
+  /** The upstream's own stop reason; null when it gave none. */
   readonly native: string | null
-  /** The stop sequence that was met, where the dialect tells. */
+  /** The stop sequence that ended the answer, where the dialect reports it. */
   readonly sequence: string | null
-  /** What the dialect says beyond that. */
+  /** Further details, as the dialect writes them. */
   readonly details: JsonObject | null
 }
 
-/** A whole answer in the form between the dialects. */
+/** A whole answer in the dialect-neutral form. */
 export interface Answer {
   readonly from: WireDialect
   /** Empty when the upstream gave none. */
@@ -33,10 +33,10 @@ export interface Answer {
   readonly model: string
   /** Unix time in seconds; null when the dialect does not tell. */
   readonly created: number | null
-  /** Thinking, text and calls in the order of the dialect; thinking comes before what it led to. */
+  /** Thinking, text and calls in the order of the dialect; thinking comes before its result. */
   readonly content: readonly Block[]
   readonly stop: Stop
-  /** Null when the upstream counted nothing. */
+  /** Null when the upstream reported none. */
   readonly usage: Usage | null
   /** Usage as its dialect writes it. */
   readonly nativeUsage: JsonObject | null

@@ -11,7 +11,7 @@ export function generateApiKey(): string {
   let body = ''
   while (body.length < BODY_LENGTH) {
     for (const byte of randomBytes(BODY_LENGTH)) {
-      // 248 is the largest multiple of 62 a byte can hold: above it characters would not be equally likely.
+      // 248 is the largest multiple of 62 a byte can hold: with larger bytes, characters would not be equally likely.
       if (byte < 248 && body.length < BODY_LENGTH) body += ALPHABET.charAt(byte % 62)
     }
   }
@@ -25,7 +25,7 @@ export function isApiKey(text: string): boolean {
   return checksum(body) === text.slice(PREFIX.length + BODY_LENGTH)
 }
 
-/** What is stored and looked up instead of the key: HMAC-SHA-256 under the server's secret, in hex. */
+/** The digest that is stored and looked up instead of the key: HMAC-SHA-256 under the server's secret, in hex. */
 export function digestApiKey(key: string, secret: Buffer): string {
   return createHmac('sha256', secret).update(key).digest('hex')
 }

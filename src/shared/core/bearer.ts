@@ -5,7 +5,7 @@ export function bearerToken(authorization: string | undefined): string | null {
   return /^bearer +(\S+) *$/i.exec(authorization ?? '')?.[1] ?? null
 }
 
-/** Compares in a time that says nothing about where they differ. */
+/** Compares in constant time: the time does not depend on where the texts differ. */
 export function isSameSecret(a: string, b: string): boolean {
   return timingSafeEqual(digest(a), digest(b))
 }

@@ -1,4 +1,4 @@
-/** What may be used in a calendar month; null: as much as one likes. */
+/** The budget of a calendar month; null: no limit. */
 export interface MonthlyBudget {
   /** Micro-units of the currency. */
   readonly moneyMicro: number | null
@@ -9,7 +9,7 @@ export type BudgetOwner = 'key' | 'member' | 'department' | 'enterprise' | 'wall
 
 export type BudgetMeasure = 'money' | 'tokens'
 
-/** A limit that a key is under. A wallet knows no months: its limit is all that was ever paid in. */
+/** A limit that applies to a key. A wallet has no months: its limit is all that was ever paid in. */
 export interface BudgetLimit {
   readonly owner: BudgetOwner
   readonly id: string
@@ -17,7 +17,7 @@ export interface BudgetLimit {
   readonly limit: number
 }
 
-/** Who pays for a request. */
+/** The owners of budgets that pay for a request. */
 export interface Spender {
   readonly keyId: string | null
   readonly memberId: string | null
@@ -25,7 +25,7 @@ export interface Spender {
   readonly enterpriseId: string | null
 }
 
-/** The enterprises there are, with what of them decides about budgets. */
+/** All enterprises, departments and members, with the data that budgets depend on. */
 export interface Tenants {
   readonly enterprises: ReadonlyMap<string, Enterprise>
   readonly departments: ReadonlyMap<string, { readonly parentId: string | null; readonly budget: MonthlyBudget }>
@@ -36,7 +36,7 @@ interface Enterprise {
   /** IANA name. */
   readonly timeZone: string
   readonly budget: MonthlyBudget
-  /** All that was ever paid into its wallet; null: it may owe. */
+  /** All that was ever paid into its wallet; null: its balance may be negative. */
   readonly creditedMicro: number | null
 }
 
@@ -49,7 +49,7 @@ export function timeZoneOf({ enterpriseId }: Pick<Spender, 'enterpriseId'>, tena
 }
 
 /**
- * Whose budgets a request counts against: the key, its member, the department of the key (else of the member) and all above it,
+ * The owners whose budgets a request counts against: the key, its member, the department of the key (else of the member) and all above it,
  * the enterprise and its wallet.
  */
 export function ownersOf(spender: Spender, tenants: Tenants): Array<readonly [owner: BudgetOwner, id: string]> {
@@ -68,7 +68,7 @@ export function ownersOf(spender: Spender, tenants: Tenants): Array<readonly [ow
   return owners
 }
 
-/** The limits that a key is under. */
+/** The limits that apply to a key. */
 export function limitsOf(spender: Spender, own: MonthlyBudget, tenants: Tenants): BudgetLimit[] {
   return ownersOf(spender, tenants).flatMap(([owner, id]) => {
     const { moneyMicro, tokens } = budgetOf(owner, id, own, tenants)
@@ -95,17 +95,17 @@ export function budgetOf(owner: BudgetOwner, id: string, own: MonthlyBudget, ten
   }
 }
 
-/** By what name the database counts what is used of a budget. */
+/** The name under which the database counts the use of a budget. */
 export function budgetName(owner: BudgetOwner, id: string, month: string): string {
   return owner === 'wallet' ? `wallet:${id}` : `${owner}:${id}:${month}`
 }
 
-/** By what name fronts share it. */
+/** The name of the allowance by which fronts share a budget. */
 export function budgetAllowance(measure: BudgetMeasure, name: string): string {
   return `budget:${measure}:${name}`
 }
 
-/** Null for other allowances. */
+/** The budget behind an allowance; null for other allowances. */
 export function budgetOfAllowance(allowance: string): { measure: BudgetMeasure; name: string } | null {
   const match = /^budget:(money|tokens):(.*)$/s.exec(allowance)
   return match === null ? null : { measure: match[1] as BudgetMeasure, name: match[2] as string }

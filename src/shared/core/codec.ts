@@ -10,8 +10,8 @@ import type { StreamEvent } from './stream-event.ts'
 import type { Usage } from './usage.ts'
 
 /**
- * What an upstream's model takes. Data of provider and catalogue; `DEFAULT_TARGET` is what the dialect's own service takes
- * today.
+ * What an upstream's model accepts, by provider and catalogue. `UpstreamCodec.defaultTarget` is what the dialect's own service
+ * accepts today.
  */
 export interface Target extends HostQuirks {
   /** The upstream's name of the model. */
@@ -19,18 +19,18 @@ export interface Target extends HostQuirks {
   readonly stream: boolean
   /** Most tokens the model can answer; null: not known. */
   readonly maxOutputTokens: number | null
-  /** How the model is told to reason. */
+  /** How a request asks the model to reason. */
   readonly reasoning: 'none' | 'effort' | 'budget' | 'adaptive'
   /** Efforts it knows, in rising order; others become the nearest below, or the lowest. */
   readonly efforts: readonly string[]
   /** False: temperature, top_p, top_k are refused. */
   readonly takesSampling: boolean
-  /** Temperature and top_p in one request. */
+  /** Temperature and top_p may be in one request. */
   readonly takesTemperatureWithTopP: boolean
   readonly takesTopK: boolean
   /** The last message may be the beginning of the answer. */
   readonly takesPrefill: boolean
-  /** Instructions may stand among the messages. */
+  /** System messages may come after other messages. */
   readonly takesSystemAnywhere: boolean
   readonly takesDeveloperRole: boolean
   /** Content must be a string wherever it can be. */
@@ -45,31 +45,31 @@ export interface Target extends HostQuirks {
   /** Name of the limit of tokens, in dialects that have two. */
   readonly maxTokensField: 'max_tokens' | 'max_completion_tokens'
   readonly maxStopSequences: number
-  /** Which turns of the assistant its reasoning is sent back with. */
+  /** The assistant turns that are sent back with their reasoning. */
   readonly reasoningBack: 'never' | 'tool-turns' | 'always'
-  /** Ids of calls: most characters, and exactly so many alphanumerics where not null. */
+  /** Most characters of the id of a call, and its exact number of letters and digits (null: any). */
   readonly maxToolIdLength: number
   readonly exactToolIdLength: number | null
   /** Fields of the client's dialect that this host knows by the same name; they pass unchanged. */
   readonly passFields: readonly string[]
-  /** Tools of its own that it has, by the names that clients of responses use (`web_search`); absent: none. */
+  /** Tools that the provider runs, by their names in the responses protocol (`web_search`); absent: none. */
   readonly hostedTools?: readonly string[]
-  /** Flags by which a client of messages has asked for what is in trial; absent: none. */
+  /** Beta flags that a client of the messages protocol has sent; absent: none. */
   readonly betas?: readonly string[]
 }
 
-/** What a provider takes otherwise than its dialect's own service. */
+/** Deviations of a provider from its dialect's own service. */
 export type TargetQuirks = Partial<Omit<Target, 'model' | 'stream' | 'betas'>>
 
-/** How a call under the upstream's name is given back to the client. */
+/** The client's name and kind of a tool that has another name at the upstream. */
 export interface ToolAlias {
   readonly name: string
   readonly kind: 'function' | 'custom' | 'legacy'
 }
 
-/** What must be undone in the answer, because the request could not be said as it was. Plain: it travels. */
+/** Changes of the request that the answer must undo. Plain data: it may go to worker threads. */
 export interface Restoration {
-  /** By the name that the upstream knows. */
+  /** By the name of the tool at the upstream. */
   readonly tools: Readonly<Record<string, ToolAlias>>
   /** The input of calls of this tool is the answer's text. */
   readonly answerTool: string | null
@@ -77,9 +77,9 @@ export interface Restoration {
 
 export interface BuiltRequest {
   readonly body: JsonObject
-  /** Names of what could not be carried, each once. */
+  /** Names of fields that could not be carried, each once. */
   readonly dropped: readonly string[]
-  /** Null: answers need no more than their codec. */
+  /** Null: the answer has nothing to undo. */
   readonly restoration: Restoration | null
 }
 
@@ -88,19 +88,19 @@ export interface BuiltAnswer {
   readonly dropped: readonly string[]
 }
 
-/** What an answer needs that the upstream's does not hold. The caller has the clock and the ids. */
+/** Data of an answer that the upstream's answer does not hold. The caller has the clock and the ids. */
 export interface AnswerOptions {
-  /** Letters and digits that no other answer has: for ids that the upstream did not give. */
+  /** Unique letters and digits, for ids that the upstream did not give. */
   readonly id: string
   /** The name of the model that the client asked for; null: the upstream's. */
   readonly model: string | null
   /** Unix time in seconds. */
   readonly created: number
-  /** Shown until, or unless, the upstream counts. */
+  /** Shown until the upstream reports a count, or if it never does. */
   readonly estimatedPromptTokens: number
-  /** Signatures of thinking are shown to clients whose dialect has no place for them (`reasoning_details`). */
+  /** Shows signatures of thinking in `reasoning_details` to clients whose dialect has no field for them. */
   readonly reasoningDetails: boolean
-  /** What the answer repeats of the request, where its dialect does; see `ClientCodec.echoOf`. */
+  /** Fields of the request that the answer repeats, if its dialect does; see `ClientCodec.repeatedFields`. */
   readonly echo?: JsonObject | null
 }
 
@@ -112,15 +112,15 @@ export interface EncoderOptions extends AnswerOptions {
 /** Reads one upstream stream. */
 export interface StreamDecoder {
   /**
-   * Takes one whole event of the wire (`bytes[start, end)`, its blank line or frame included) and pushes what it means.
+   * Takes one whole event of the wire (`bytes[start, end)`, its blank line or frame included) and pushes its events.
    * Pushes nothing more after `end` or `error`.
    */
   decode(bytes: Buffer, start: number, end: number, out: StreamEvent[]): void
-  /** The body has ended: pushes `end` for a stream that was whole, else `error`; nothing when either was pushed before. */
+  /** For the end of the body: pushes `end` when the stream was whole, else `error`; nothing when either was pushed before. */
   finish(out: StreamEvent[]): void
   /** `end` or `error` has been pushed. */
   readonly over: boolean
-  /** A finish reason was seen: a stream that goes on with nothing but usage may be ended by `finish`. */
+  /** A finish reason was seen. Only usage may follow: `finish` may end the stream. */
   readonly finished: boolean
   readonly usage: Usage | null
   readonly failure: UpstreamFailure | null
@@ -128,56 +128,56 @@ export interface StreamDecoder {
 
 /** Writes one stream for a client. */
 export interface StreamEncoder {
-  /** The bytes of the event as text; empty when it has none. An `error` is for the caller to render: empty. */
+  /** The event as text of the wire; empty when the dialect has none, and for `error`, which the caller renders. */
   encode(event: StreamEvent): string
   /** The last text of a stream that failed, for dialects whose error event depends on what went before it. */
   encodeFailure?(error: GatewayError, requestId: string): string
-  /** What the client's dialect could not carry, each name once. */
+  /** Names of what the client's dialect could not carry, each once. */
   readonly dropped: ReadonlySet<string>
 }
 
-/** What the headers of a call may depend on. */
+/** The data of a client that the headers of a call may depend on. */
 export interface CallerHeaders {
   readonly dialect: DialectName
   /** Lower-case names. */
   readonly headers: IncomingRequest['headers']
-  /** Begins the names of the messages protocol's headers, as clients send them. */
+  /** Prefix of the messages protocol's header names, as clients send them. */
   readonly vendor: string
 }
 
-/** A dialect as upstreams speak it. Values in, values out: no sockets, no clock. */
+/** The upstream side of a dialect: functions of values, without sockets and clock. */
 export interface UpstreamCodec {
   readonly name: WireDialect
   /** Path and query of a call. @param base path of the base URL, without a trailing slash */
   path(base: string, model: string, stream: boolean): string
-  /** Adds the headers of the dialect, and those of the client that it knows: flat names and values, lower-case names. */
+  /** Adds to `headers`, a flat list of lower-case names and values, those of the dialect and those of the client that it knows. */
   addHeaders?(headers: string[], caller: CallerHeaders): void
-  /** What the dialect's own service takes today. */
+  /** The target of the dialect's own service today. */
   readonly defaultTarget: Target
-  /** How a stream is cut into what `decode` takes. */
+  /** The framing of streams: what `decode` takes as one event. */
   readonly framing: 'sse' | 'aws-event-stream'
-  /** Throws GatewayError UNSUPPORTED_FIELD, naming the field, for what must not be left out. */
+  /** Throws GatewayError UNSUPPORTED_FIELD, naming the field, for a field that must not be dropped. */
   buildRequest(conversation: Conversation, target: Target): BuiltRequest
-  /** The body of a status 200; a failure when it holds an error, or no answer at all. */
+  /** Reads the body of a status 200; gives a failure when it holds an error, or no answer at all. */
   parseAnswer(body: unknown): Answer | UpstreamFailure
   createDecoder(): StreamDecoder
 }
 
-/** A dialect as clients speak it. */
+/** The client side of a dialect. */
 export interface ClientCodec {
   readonly name: WireDialect
-  /** A body that passed validation. */
+  /** Reads a body that passed validation. */
   parseRequest(body: unknown): Conversation
-  /** What of the request, as it came, answers repeat. */
+  /** The fields of the original request that answers repeat. */
   repeatedFields?(body: unknown): JsonObject
   buildAnswer(answer: Answer, options: AnswerOptions): BuiltAnswer
   createEncoder(options: EncoderOptions): StreamEncoder
 }
 
-/** A dialect both ways. */
+/** Both sides of a dialect. */
 export interface Codec extends UpstreamCodec, ClientCodec {}
 
-/** What `parseAnswer` gives when there is no answer. */
+/** Whether `parseAnswer` has found a failure instead of an answer. */
 export function isFailure(read: Answer | UpstreamFailure): read is UpstreamFailure {
   return !('content' in read)
 }

@@ -1,7 +1,7 @@
 import type { JsonObject } from './json-object.ts'
 
-// Blocks are made by the functions below, so that those of one kind have one shape. What a dialect does not name is in
-// `extra`, as it was on the wire: only a builder of the dialect it came from may write it, all others report it as lost.
+// The functions below make blocks, so that those of one kind have one shape. Members without a field of their own are in `extra`,
+// as they were on the wire: only a builder of the same dialect may write them, all others report them as dropped.
 
 /** A mark that the prompt up to here is to be cached. */
 export interface CacheMark {
@@ -15,7 +15,7 @@ export interface Citation {
   readonly title: string | null
   /** The passage that is cited. */
   readonly text: string | null
-  /** Where in the answer's text it is cited, in UTF-16 units; null: at the block. */
+  /** The range of the answer's text that cites it, in UTF-16 units; null: the whole block. */
   readonly start: number | null
   readonly end: number | null
   /** The citation as its dialect writes it. */
@@ -30,7 +30,7 @@ export type MediaSource =
   | { readonly kind: 'file'; readonly id: string }
   | { readonly kind: 'text'; readonly mediaType: string; readonly text: string }
   | { readonly kind: 'blocks'; readonly blocks: readonly Block[]; readonly plain: boolean }
-  /** Known to its dialect alone. */
+  /** Only its own dialect knows it. */
   | { readonly kind: 'native'; readonly value: JsonObject }
 
 export interface TextBlock {
@@ -41,7 +41,7 @@ export interface TextBlock {
   readonly extra: JsonObject | null
 }
 
-/** The model declines; text that is not an answer. */
+/** The text with which the model declines to answer. */
 export interface RefusalBlock {
   readonly type: 'refusal'
   readonly text: string
@@ -51,7 +51,7 @@ export interface RefusalBlock {
 export interface ImageBlock {
   readonly type: 'image'
   readonly source: MediaSource
-  /** How closely to look: `low`, `high`, `auto`. */
+  /** The resolution at which the model sees it: `low`, `high`, `auto`. */
   readonly detail: string | null
   readonly cache: CacheMark | null
   readonly extra: JsonObject | null
@@ -63,7 +63,7 @@ export interface DocumentBlock {
   /** A title or a file name. */
   readonly title: string | null
   readonly context: string | null
-  /** Whether the answer is to cite it; null: not said. */
+  /** Whether the answer is to cite it; null: not set. */
   readonly citations: boolean | null
   readonly cache: CacheMark | null
   readonly extra: JsonObject | null
@@ -78,7 +78,7 @@ export interface AudioBlock {
   readonly extra: JsonObject | null
 }
 
-/** A passage that a search of the client's has found, to be cited. */
+/** A passage that the client's search has found and the answer may cite. */
 export interface SearchResultBlock {
   readonly type: 'search-result'
   readonly source: string
@@ -89,7 +89,7 @@ export interface SearchResultBlock {
   readonly extra: JsonObject | null
 }
 
-/** `custom`: its input is free text; `legacy`: of the predecessor of tools, without ids. */
+/** `custom`: its input is free text; `legacy`: a function of the API before tools, without ids. */
 export type ToolKind = 'function' | 'custom' | 'legacy'
 
 export interface ToolCallBlock {
@@ -100,7 +100,7 @@ export interface ToolCallBlock {
   readonly name: string
   /** Text as it was written (JSON for functions, perhaps invalid), or a value; see `tool-input.ts` of the dialects. */
   readonly input: unknown
-  /** What the provider needs back with the call (thought signature); null mostly. */
+  /** The thought signature that the provider needs back with the call; mostly null. */
   readonly signature: string | null
   readonly cache: CacheMark | null
   readonly extra: JsonObject | null
@@ -110,7 +110,7 @@ export interface ToolResultBlock {
   readonly type: 'tool-result'
   readonly kind: ToolKind
   readonly callId: string
-  /** The tool's name where the dialect tells it; null: look it up by `callId`. */
+  /** The tool's name where the dialect has it; null: look it up by `callId`. */
   readonly name: string | null
   readonly content: readonly Block[]
   /** On the wire it was a string, not a list of blocks. */
@@ -123,9 +123,9 @@ export interface ToolResultBlock {
 export interface ThinkingBlock {
   readonly type: 'thinking'
   readonly text: string
-  /** Proves the thinking to who issued it, byte for byte; null: there is none. */
+  /** The provider checks with it that the text is unchanged, byte for byte; null: there is none. */
   readonly signature: string | null
-  /** The name under which the dialect had it, where there are several. */
+  /** The dialect's name for it, where it has several. */
   readonly format: string | null
   readonly extra: JsonObject | null
 }
@@ -145,7 +145,7 @@ export interface ToolReferenceBlock {
   readonly extra: JsonObject | null
 }
 
-/** A block that only its own dialect can carry: tools of the server and what they found, vendors' parts. */
+/** A block that only its own dialect can carry: calls and results of hosted tools, parts of one vendor. */
 export interface NativeBlock {
   readonly type: 'native'
   /** Its `type` on the wire. */

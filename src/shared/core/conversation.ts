@@ -2,7 +2,7 @@ import type { Block, CacheMark } from './content.ts'
 import type { DialectName, UpstreamDialectName } from './endpoint.ts'
 import type { JsonObject } from './json-object.ts'
 
-/** The languages that are translated into each other. */
+/** The dialects that are translated into each other. */
 export type WireDialect = DialectName | UpstreamDialectName
 
 export type Role = 'system' | 'developer' | 'user' | 'assistant' | 'tool'
@@ -24,7 +24,7 @@ export interface FunctionTool {
   /** JSON Schema; null: it takes no parameters. */
   readonly parameters: JsonObject | null
   readonly strict: boolean | null
-  /** Declared by the predecessor of tools. */
+  /** Declared in `functions`, the API before tools. */
   readonly legacy: boolean
   readonly cache: CacheMark | null
   readonly extra: JsonObject | null
@@ -44,7 +44,7 @@ export interface CustomTool {
 export interface NativeTool {
   readonly type: 'native'
   readonly kind: string
-  /** By which a choice asks for it; null: by none. */
+  /** The name by which a tool choice selects it; null: it cannot be selected. */
   readonly name: string | null
   readonly value: JsonObject
 }
@@ -95,13 +95,13 @@ export type OutputFormat =
     }
 
 /**
- * A request in the form between the dialects. Null and empty mean that the client did not say; what the wire had as null
- * counts as not said. Nothing in it is changed once it is parsed: one may be built for several upstreams in turn.
+ * A request in the dialect-neutral form. Null and empty mean that the client did not set the field; so does a null on the
+ * wire. It does not change after it is parsed: it may be built for several upstreams in turn.
  */
 export interface Conversation {
   readonly from: WireDialect
   readonly model: string
-  /** Instructions ahead of the conversation; later ones stand among the messages. */
+  /** Instructions before the conversation; later ones are among the messages. */
   readonly system: readonly Message[]
   readonly messages: readonly Message[]
   readonly tools: readonly Tool[]
@@ -110,7 +110,7 @@ export interface Conversation {
   readonly parallelToolCalls: boolean | null
   /** Reasoning included. */
   readonly maxTokens: number | null
-  /** How many answers. */
+  /** The number of answers. */
   readonly choices: number | null
   readonly sampling: Sampling
   readonly stop: readonly string[]

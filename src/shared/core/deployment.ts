@@ -8,63 +8,63 @@ export interface Deployment {
   readonly key: UpstreamKey
   readonly upstreamModel: string
   readonly weight: number
-  /** What this model takes there otherwise than the dialect's own service; absent: nothing. */
+  /** Deviations of this model from the dialect's own service; absent: none. */
   readonly target?: TargetQuirks
-  /** How the provider serves what is asked for; absent: it is a conversation. */
+  /** The service that the request asks for; absent: a conversation. */
   readonly service?: Service
 }
 
-/** How an attempt ended, as the scheduler learns from it. */
+/** The end of an attempt, from which the scheduler learns. */
 export type AttemptOutcome =
   | { readonly kind: 'ok' }
-  /** The client left, or we failed ourselves: says nothing about the upstream. */
+  /** The client left, or the gateway failed: the upstream is not to blame. */
   | { readonly kind: 'abandoned' }
-  /** The request's fault: the key works. */
+  /** The upstream refused the request itself: the key works. */
   | { readonly kind: 'refused' }
   | { readonly kind: 'rate-limited'; readonly retryAfterSeconds: number | null }
-  /** `detail`: what the provider said of the key, for operators. */
+  /** `detail`: the provider's message about the key, for operators. */
   | { readonly kind: 'unauthorised'; readonly detail?: string }
   | { readonly kind: 'failed' }
-  /** No connection, or one that broke before a word was said: other keys of the provider will fare no better. */
+  /** No connection, or one that broke before the first byte: the other keys of the provider would fail too. */
   | { readonly kind: 'unreachable' }
 
-/** What a provider said to have left for a key. */
+/** The rest of a key's limits, as the provider reports it. */
 export interface Headroom {
-  /** 0 to 1, the least of its limits. 0: nothing goes before the reset. */
+  /** The rest of the scarcest limit, 0 to 1. 0: the key takes no request before the reset. */
   readonly left: number
-  /** Unix milliseconds at which the scarcest of its limits is whole again. */
+  /** Unix milliseconds at which the scarcest limit is full again. */
   readonly resetAtMs: number
 }
 
-/** What the head of an upstream's answer tells. */
+/** The head of an upstream's answer, as the scheduler sees it. */
 export interface AnswerHead {
   readonly ok: boolean
-  /** From the call to the head. */
+  /** Time from the call to the head. */
   readonly waitMs: number
-  /** Null: the provider did not say. */
+  /** Null: the provider does not report it. */
   readonly headroom: Headroom | null
 }
 
-/** Why a deployment was not chosen. */
+/** The reason why a deployment was not chosen. */
 export type Standing = 'full' | 'cooling' | 'breaker' | 'disabled' | 'tried' | 'priority'
 
-/** How a deployment came to be chosen, and what became of the others. */
+/** The reason why a deployment was chosen, and others were not. */
 export interface Choice {
-  /** `affinity`: it has this conversation's prompt cache; `probe`: to find out whether it works again. */
+  /** `affinity`: its key has the conversation's prompt cached. `probe`: the call tests whether the key works again. */
   readonly how: 'affinity' | 'load' | 'only' | 'probe'
   /** Lower is better; null where nothing was compared. */
   readonly score: number | null
-  /** In the queue. */
+  /** Time in the queue. */
   readonly waitUs: number
-  /** Up to eight others: key id, and score or why not. */
+  /** Up to eight other deployments: key id, and the score or the reason why not. */
   readonly others: ReadonlyArray<readonly [keyId: string, why: number | Standing]>
 }
 
-/** A place at an upstream key. Released exactly once, when the upstream call is over. */
+/** One of the concurrent calls of an upstream key. Released exactly once, when the call is over. */
 export interface Slot {
   readonly deployment: Deployment
   readonly choice: Choice
-  /** The head of the answer has come. */
+  /** To be called when the head of the answer has arrived. */
   answered(head: AnswerHead): void
   release(outcome: AttemptOutcome): void
 }

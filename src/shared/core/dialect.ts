@@ -17,20 +17,20 @@ export type EventVerdict =
 
 /**
  * Reads an upstream's events as they pass, without changing them. One per stream.
- * `inspect` is given one whole SSE event, its closing blank line included.
+ * `inspect` takes one whole SSE event, its closing blank line included.
  */
 export interface StreamInspector {
   inspect(bytes: Buffer, start: number, end: number): EventVerdict
   /** The last usage seen; null when the upstream has sent none (an explicit zero is not "none"). */
   readonly usage: Usage | null
-  /** Once the stream is over, `usage` is the provider's last word. */
+  /** Once the stream is over, `usage` is the provider's final count. */
   readonly usageIsFinal: boolean
   /** A finish reason was seen: a stream that ends now without its terminal event is whole all the same. */
   readonly finished: boolean
   /** Bytes of generated text, reasoning and tool arguments that passed, for streams that never report usage. */
   readonly observedTextBytes: number
   readonly failure: UpstreamFailure | null
-  /** The event that tells a client its usage where it asked for it and the upstream has told none; null: nothing is owed. */
+  /** The event that reports `usage` to a client that asked for it, when the upstream sent none; null: no event is due. */
   usageEvent?(usage: Usage): Buffer | null
 }
 
@@ -52,50 +52,50 @@ export interface UpstreamFailure {
 export interface VendorJobName {
   /** The provider's name for it. */
   readonly id: string
-  /** The language in which it is looked at. */
+  /** The protocol by which it is polled. */
   readonly protocol: VideoProtocol
 }
 
 /** A buffered answer of an upstream. */
 export interface BufferedAnswer {
   readonly usage: Usage | null
-  /** Of generated text, where the answer has no usage; else 0. */
+  /** Bytes of generated text, where the answer has no usage; else 0. */
   readonly observedTextBytes: number
   /** Set when a 200 holds an error instead of an answer, or no answer at all. */
   readonly failure: UpstreamFailure | null
-  /** What the client gets in place of the upstream's bytes; null: those. */
+  /** The body for the client; null: the upstream's bytes. */
   readonly body: Buffer | null
-  /** The job that was begun in the place of an answer. */
+  /** The job that the upstream began instead of an answer. */
   readonly job?: VendorJobName
-  /** What the client's dialect has no place for. */
+  /** Names of what the client's dialect cannot carry. */
   readonly dropped?: readonly string[]
 }
 
-/** What of a request its answer is read with. Plain: it goes to the pool. */
+/** The parts of a request that are needed to read its answer. Plain data: it goes to worker threads. */
 export type AnswerRequest = Pick<RequestBody, 'expected' | 'estimatedPromptTokens'>
 
-/** What routing must change in a body that otherwise goes through byte for byte. */
+/** Changes by routing in a body that otherwise passes byte for byte. */
 export interface BodyEdits {
   /** The upstream's name of the model. */
   readonly model: string
   readonly stream: boolean
-  /** What the upstream takes otherwise than its dialect's own service. */
+  /** Deviations of the upstream from its dialect's own service. */
   readonly quirks?: HostQuirks
 }
 
-/** A wire language: values in, values out; no sockets, no clock. */
+/** A wire protocol: functions of values, without sockets and clock. */
 export interface Dialect {
   readonly name: BodyDialectName
   /**
-   * The body as the upstream gets it: its name of the model, no upstream address or key of the client's, usage asked of
-   * streams. All other bytes stay; the very same buffer when nothing needs to change.
+   * The body for the upstream: with the upstream's name of the model, without upstream addresses and keys that the client sent,
+   * and with a request for usage in streams. All other bytes stay. The same buffer when nothing needs to change.
    */
   prepareBody(body: RequestBody, edits: BodyEdits): Buffer
-  /** Names of what `prepareBody` leaves out though the client asked for it; absent where that is nothing. */
+  /** Names of fields of the client that `prepareBody` leaves out; absent for dialects that leave out none. */
   leftOut?(body: RequestBody, edits: BodyEdits): readonly string[]
   /** @param clientWantsUsage the client asked for usage in its stream */
   inspectStream(clientWantsUsage: boolean): StreamInspector
-  /** Reads a buffered 200, and brings it to what the request promises; throws SyntaxError when it is not JSON. */
+  /** Reads a buffered 200, and converts it to the form that the request asks for. Throws SyntaxError when it is not JSON. */
   readAnswer(body: Buffer, request: AnswerRequest): BufferedAnswer
   /** Reads the body of an upstream answer that is not a 200, of whatever shape: JSON object, array, string, HTML, text. */
   readFailure(status: number, body: Buffer): UpstreamFailure

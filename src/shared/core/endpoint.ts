@@ -1,31 +1,31 @@
 import type { ServiceBodiesName, ServiceName } from './service.ts'
 
-/** The wire language of a client. */
+/** A dialect of clients. */
 export type DialectName = 'openai-chat' | 'openai-responses' | 'anthropic-messages'
 
-/** Spoken by clients and by upstreams. */
+/** A dialect of both clients and upstreams. */
 export type CommonDialectName = Exclude<DialectName, 'openai-responses'>
 
-/** The wire language of an upstream. */
+/** A dialect of upstreams. */
 export type UpstreamDialectName =
   CommonDialectName | 'anthropic-vertex' | 'bedrock-converse' | 'bedrock-invoke' | 'cohere-chat' | 'gemini'
 
-/** Upstreams of one dialect, or of any: conversations are translated; or those that have a service besides conversations. */
+/** The upstreams of an endpoint: those of one dialect, those of any dialect (by translation), or those with a service. */
 export type ServedBy = UpstreamDialectName | 'any' | ServiceName
 
-/** What the bodies of an endpoint are written in: its clients' dialect, or a small language of its own under that one's errors. */
+/** The format of an endpoint's bodies: its clients' dialect, or the protocol of a service, with the errors of the dialect. */
 export type BodyDialectName = DialectName | ServiceBodiesName
 
-/** A public AI route, as a request knows it: which language its clients speak and how it is served. See `shared/endpoints/`. */
+/** A public AI route, with its dialect and the way it is served. See `shared/endpoints/`. */
 export interface Endpoint {
-  /** In logs, metrics and the request log. */
+  /** Its name in logs, metrics and the request log. */
   readonly name: string
   /** Decides the shape of errors. */
   readonly dialect: DialectName
   readonly servedBy: ServedBy
   readonly bodies: BodyDialectName
-  /** It answers with the size of the prompt: no tokens are used. */
+  /** It answers with the size of the prompt and uses no tokens. */
   readonly countsTokens: boolean
-  /** The upstream begins a job, which must not be begun twice. */
+  /** The upstream begins a job, which must not begin twice. */
   readonly beginsJob: boolean
 }

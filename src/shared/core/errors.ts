@@ -8,7 +8,7 @@ interface ErrorRow {
   readonly source: 'downstream' | 'upstream' | 'internal'
   /** Another upstream key may be tried while nothing has gone downstream. */
   readonly retryable: boolean
-  /** What a client reads when the place of failure had nothing more precise to say. */
+  /** The message for the client when the place of failure gives none. */
   readonly text: string
 }
 
@@ -25,7 +25,7 @@ export const ERROR_CODES = {
     'invalid_request',
     'downstream',
     false,
-    'The provider of this model cannot be given a field of the request.',
+    'The provider of this model does not support a field of the request.',
   ),
   MISSING_VERSION: row(400, 'invalid_request', 'downstream', false, 'The version header is missing.'),
   INVALID_VERSION: row(400, 'invalid_request', 'downstream', false, 'The version header is not a date (YYYY-MM-DD).'),
@@ -43,17 +43,29 @@ export const ERROR_CODES = {
   ),
   ROUTE_NOT_FOUND: row(404, 'invalid_request', 'downstream', false, 'There is nothing at this path.'),
   METHOD_NOT_ALLOWED: row(405, 'invalid_request', 'downstream', false, 'This path does not take this method.'),
-  NOT_FOUND: row(404, 'invalid_request', 'downstream', false, 'There is no such thing, or it is not yours.'),
-  CONFLICT: row(409, 'invalid_request', 'downstream', false, 'This exists already.'),
-  IDEMPOTENCY_RUNNING: row(409, 'invalid_request', 'downstream', false, 'The same request is still being worked on.'),
+  NOT_FOUND: row(
+    404,
+    'invalid_request',
+    'downstream',
+    false,
+    'The resource does not exist, or you have no access to it.',
+  ),
+  CONFLICT: row(409, 'invalid_request', 'downstream', false, 'The resource exists already.'),
+  IDEMPOTENCY_RUNNING: row(409, 'invalid_request', 'downstream', false, 'The same request is still running.'),
   IDEMPOTENCY_MISMATCH: row(
     409,
     'invalid_request',
     'downstream',
     false,
-    'Something else was sent with this Idempotency-Key before.',
+    'This Idempotency-Key was used before with another request.',
   ),
-  PRECONDITION_FAILED: row(412, 'invalid_request', 'downstream', false, 'It is not any more what If-Match names.'),
+  PRECONDITION_FAILED: row(
+    412,
+    'invalid_request',
+    'downstream',
+    false,
+    'The resource has changed: If-Match does not name its present ETag.',
+  ),
   INVALID_HEADER: row(400, 'invalid_request', 'downstream', false, 'A header has a wrong value.'),
   MODEL_NOT_FOUND: row(404, 'invalid_request', 'downstream', false, 'The model does not exist.'),
   VIDEO_NOT_FOUND: row(
@@ -63,13 +75,7 @@ export const ERROR_CODES = {
     false,
     'There is no such video job, or its link has expired.',
   ),
-  VIDEO_BEING_CREATED: row(
-    409,
-    'invalid_request',
-    'downstream',
-    false,
-    'The same request is just beginning its video.',
-  ),
+  VIDEO_BEING_CREATED: row(409, 'invalid_request', 'downstream', false, 'The same request is creating its video now.'),
   KEY_MISSING: row(401, 'auth_error', 'downstream', false, 'Send an API key as Authorization: Bearer or X-API-Key.'),
   KEY_UNKNOWN: row(401, 'auth_error', 'downstream', false, 'The API key is not valid.'),
   KEY_DISABLED: row(401, 'auth_error', 'downstream', false, 'The API key is disabled.'),
@@ -87,7 +93,13 @@ export const ERROR_CODES = {
   MODEL_DENIED: row(403, 'access_denied', 'downstream', false, 'This API key may not use this model.'),
   ADDRESS_DENIED: row(403, 'access_denied', 'downstream', false, 'This API key may not be used from this address.'),
   CLIENT_DENIED: row(403, 'access_denied', 'downstream', false, 'This API key may not be used by this client.'),
-  REGISTRATION_CLOSED: row(403, 'access_denied', 'downstream', false, 'Accounts are made by invitation here.'),
+  REGISTRATION_CLOSED: row(
+    403,
+    'access_denied',
+    'downstream',
+    false,
+    'Registration is closed: an account needs an invitation.',
+  ),
   ENTERPRISE_DISABLED: row(403, 'access_denied', 'downstream', false, 'The enterprise is disabled.'),
   ROLE_DENIED: row(403, 'access_denied', 'downstream', false, 'Your role does not allow this.'),
   RPM_EXCEEDED: row(429, 'rate_limit', 'downstream', false, 'Too many requests per minute.'),
@@ -98,7 +110,13 @@ export const ERROR_CODES = {
   BUDGET_UNKNOWN: row(503, 'service_unavailable', 'internal', false, 'Budgets cannot be looked up at the moment.'),
   CLIENT_CLOSED: row(499, 'invalid_request', 'downstream', false, 'The client closed the connection.'),
   INTERNAL: row(500, 'server_error', 'internal', false, 'Internal error.'),
-  GATEWAY_OVERLOADED: row(503, 'service_unavailable', 'internal', false, 'Too many requests are under way.'),
+  GATEWAY_OVERLOADED: row(
+    503,
+    'service_unavailable',
+    'internal',
+    false,
+    'The gateway is overloaded: too many requests are under way.',
+  ),
   STARTING: row(503, 'service_unavailable', 'internal', false, 'The gateway is starting.'),
   DRAINING: row(503, 'service_unavailable', 'internal', false, 'The gateway is shutting down.'),
   JOURNAL_UNAVAILABLE: row(503, 'service_unavailable', 'internal', false, 'Requests cannot be recorded at the moment.'),
@@ -140,7 +158,7 @@ export const ERROR_CODES = {
     'service_unavailable',
     'upstream',
     false,
-    'The answer of the provider was lost: the video may have been begun, so it is not begun a second time.',
+    'The answer of the provider was lost. The provider may have begun the video, so the gateway does not begin it again.',
   ),
   VIDEO_NOT_READY: row(503, 'service_unavailable', 'upstream', false, 'The video is not ready yet.'),
   VIDEO_FAILED: row(503, 'service_unavailable', 'upstream', false, 'The provider failed to make the video.'),
@@ -151,20 +169,20 @@ export type ErrorCode = keyof typeof ERROR_CODES
 export interface ErrorDetails {
   /** Shown to the client instead of the table's text. Must hold no secret and no upstream host. */
   readonly message?: string
-  /** JSON pointer of the bad field, or what an upstream calls it. */
+  /** JSON pointer of the bad field, or the name that an upstream gives it. */
   readonly param?: string
-  /** The `code` that chat and responses clients read in place of ours, where programs act upon a well-known word. */
+  /** The `code` for chat and responses clients instead of ours, where programs act on a well-known value. */
   readonly clientCode?: string
   /** Seconds until a retry makes sense; sent as `Retry-After`, rounded up. */
   readonly retryAfterSeconds?: number
   /** Methods that the path takes; sent as `Allow`. */
   readonly allow?: readonly string[]
-  /** For the log alone. */
+  /** Only for the log. */
   readonly detail?: string
   readonly cause?: unknown
 }
 
-/** The one error class: what happened is set where it happens and only read afterwards. */
+/** The only error class. Its members are set where the error happens and do not change. */
 export class GatewayError extends Error {
   readonly code: ErrorCode
   readonly status: number
@@ -194,13 +212,13 @@ export class GatewayError extends Error {
     this.detail = details.detail ?? null
   }
 
-  /** Anything thrown, as a GatewayError; what is not one already becomes INTERNAL without leaking its text. */
+  /** Anything thrown, as a GatewayError. Another error becomes INTERNAL, without leaking its text. */
   static from(cause: unknown): GatewayError {
     return cause instanceof GatewayError ? cause : new GatewayError('INTERNAL', { cause })
   }
 }
 
-/** Header fields that HTTP wants of the error, on every plane: when to come back, how to authenticate, what the path takes. */
+/** The header fields that HTTP requires for the error, on every plane: Retry-After, WWW-Authenticate, Allow. */
 export function errorFields({ status, retryAfterSeconds, allow }: GatewayError): Array<readonly [string, string]> {
   const fields: Array<readonly [string, string]> = []
   if (retryAfterSeconds !== null) fields.push(['Retry-After', String(Math.max(1, Math.ceil(retryAfterSeconds)))])

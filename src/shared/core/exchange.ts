@@ -7,29 +7,29 @@ export interface IncomingRequest {
   readonly query: string
   /** Names in lower case; repeated fields are joined by ", " (a repeated Content-Length or Host never gets here). */
   readonly headers: Readonly<Record<string, string | undefined>>
-  /** Of the client, after trusted proxies. */
+  /** The address of the client, resolved through trusted proxies. */
   readonly address: string
   /** Values of the route's `:parameters`, decoded. */
   readonly params: readonly string[]
 }
 
-/** A number holds nothing that has to be looked for before it goes out. */
+/** A value that is a number needs no check before it is sent. */
 export type HeaderList = ReadonlyArray<readonly [name: string, value: string | number]>
 
 /**
- * The answer to one request. Ends once: whatever comes after the end or an abort is ignored. Every method may be called
- * at any time, in any order that begins with `send` or `start`.
+ * The answer to one request. It ends once: calls after the end or an abort are ignored. Every method may be called at any
+ * time, in any order that begins with `send` or `start`.
  */
 export interface Responder {
   /** The client is gone. */
   readonly aborted: boolean
-  /** Status and headers have left. */
+  /** Status and headers were sent. */
   readonly started: boolean
   /** Called once when the client leaves before the end; at once if it has left already. */
   onAbort(listener: () => void): void
-  /** A whole answer. */
+  /** Sends a whole answer. */
   send(status: number, headers: HeaderList, body: Buffer | string): void
-  /** Status and headers of a streamed answer; they leave with the first write. */
+  /** Sets status and headers of a streamed answer. The first write sends them. */
   start(status: number, headers: HeaderList): void
   /** False: the client is slow, wait for `onDrain` before the next write. */
   write(chunk: Buffer): boolean

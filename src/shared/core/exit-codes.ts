@@ -1,9 +1,9 @@
-/** What the program and each of its commands end with. */
+/** The exit codes of the program and of each command. */
 export const EXIT = {
-  /** All is well. */
+  /** The command succeeded and found no fault. */
   ok: 0,
-  /** Something was found, or something went wrong: what it was is said. */
+  /** The command failed, or found a fault, and has printed it. */
   failure: 1,
-  /** The command was given wrongly: nothing was done. */
+  /** The arguments are wrong: the command did nothing. */
   usage: 2,
 } as const

@@ -1,7 +1,7 @@
 import type { ErrorObject } from 'ajv'
 import { GatewayError } from './errors.ts'
 
-/** The bad field and how to mend it. Names fields and limits, never a value of the client. */
+/** The error for a bad field, with a hint how to correct it. Names fields and limits, never a value of the client. */
 export function fieldError(error: ErrorObject | undefined): GatewayError {
   if (error === undefined) return new GatewayError('INVALID_FIELD')
   const param = pointerOf(error)
@@ -19,7 +19,7 @@ export function fieldName(pointer: string): string {
   return name
 }
 
-/** Of a missing field: where it should stand. */
+/** JSON pointer of the bad field; of a missing one, its place. */
 function pointerOf(error: ErrorObject): string {
   if (error.keyword === 'required') return `${error.instancePath}/${String(error.params['missingProperty'])}`
   if (error.keyword === 'discriminator') return `${error.instancePath}/${String(error.params['tag'])}`
@@ -52,13 +52,13 @@ function remedy(error: ErrorObject): string {
   }
 }
 
-/** An upper limit that only keeps arithmetic exact is left out when it is not the one that was passed. */
 function exampleOf(schema: Record<string, unknown>): string {
   const examples: unknown[] = Array.isArray(schema['examples']) ? schema['examples'] : []
   const [example] = examples
   return typeof example === 'string' ? example : 'what the documentation says'
 }
 
+/** Leaves out an upper limit that only keeps arithmetic exact, unless it is the broken one. */
 function range(schema: Record<string, unknown>, broken: string): string {
   const minimum = String(schema['minimum'])
   const maximum = String(schema['maximum'])
@@ -75,7 +75,7 @@ const TYPE_NAMES: Readonly<Record<string, string>> = {
   string: 'a string',
 }
 
-/** Null is accepted for many fields, but not what anyone should send. */
+/** Leaves out null: many fields accept it, but nobody should send it. */
 function typeNames(types: unknown): string {
   const names = (Array.isArray(types) ? types : [types]).map(String).filter((name) => name !== 'null')
   return names.map((name) => TYPE_NAMES[name] ?? name).join(' or ')

@@ -1,4 +1,4 @@
-/** The state of one store or pool, as `/health/ready` tells it. */
+/** The state of one store or pool, for `/health/ready`. */
 export interface Check {
   readonly status: 'ok' | 'down' | 'unused'
   readonly latencyMs: number
@@ -7,9 +7,9 @@ export interface Check {
 
 /** How far the database is behind the journal. */
 export interface JournalHealth {
-  /** Too far: someone should look. */
+  /** Further than `journal.alert_lag_ms`. */
   readonly isBehind: boolean
-  /** Since the journal was last in the database whole; 0 while it is. */
+  /** Time since the database last held the whole journal; 0 while it does. */
   readonly lagMs: number
   readonly unsettledBytes: number
   /** Null when the system does not say. */

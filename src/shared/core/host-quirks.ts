@@ -1,12 +1,12 @@
-/** What a host says otherwise than the service whose dialect it speaks, as far as bodies of that dialect are edited for it. */
+/** Deviations of a host from the service that defines its dialect, as far as bodies are edited for them. */
 export interface HostQuirks {
-  /** The name of the limit of tokens that it knows for all its models. */
+  /** The name of the token limit that the host knows for all its models. */
   readonly maxTokensField?: 'max_tokens' | 'max_completion_tokens'
   readonly takesDeveloperRole?: boolean
-  /** False: usage of streams must not be asked for; it comes by itself, or not at all. Taken when absent. */
+  /** False: a request must not ask for usage in streams; it comes by itself, or not at all. Absent: true. */
   readonly takesStreamOptions?: boolean
-  /** Fields that it refuses and an answer can do without: they are left out, and reported. */
+  /** Fields that the host refuses and the answer does not depend on. They are left out and reported. */
   readonly refusedFields?: readonly string[]
-  /** Fields that it knows by another name. */
+  /** Fields that the host knows by another name. */
   readonly fieldNames?: Readonly<Record<string, string>>
 }

@@ -1,33 +1,33 @@
-/** What is known of a request that wants a job, so that it is not begun twice. */
+/** The state of a request that begins a job, so that the job does not begin twice. */
 export type Claim =
-  /** Nothing: the caller may begin it, and has to tell what became of it. */
+  /** Not known before: the caller may begin the job, and must report the outcome. */
   | { readonly kind: 'new' }
-  /** It has been begun as this job. */
+  /** The request has begun this job. */
   | { readonly kind: 'job'; readonly id: string }
-  /** It is just being begun. */
+  /** Another call is beginning the job now. */
   | { readonly kind: 'busy' }
-  /** Whether it has been begun is not known. */
+  /** The job may have begun or not. */
   | { readonly kind: 'unknown' }
 
 export interface ClaimRequest {
-  /** The key that asks. */
+  /** The key of the request. */
   readonly owner: string
-  /** Of its request, unique for the owner. */
+  /** Fingerprint of the request, unique for the owner. */
   readonly fingerprint: string
   readonly untilMs: number
 }
 
-/** A front's word on a claim; `claim` and `begun` are answered. */
+/** A message of a front about a claim. `claim` and `begun` get a reply. */
 export interface ClaimMessage extends ClaimRequest {
   readonly type: 'job-claim'
-  /** Its number, which the answer names. */
+  /** Number of the message, which the reply repeats. */
   readonly question: number
   readonly action: 'claim' | 'begun' | 'release' | 'doubt'
-  /** Of `begun`. */
+  /** The job that has begun; null for other actions. */
   readonly job: string | null
 }
 
-/** How a job that was begun has ended. */
+/** The end of a job. */
 export interface JobOver {
   readonly type: 'job-over'
   readonly job: string
@@ -37,6 +37,6 @@ export interface JobOver {
 export interface ClaimReply {
   readonly type: 'job-claim-reply'
   readonly question: number
-  /** Null: nothing can be said at the moment. */
+  /** Null: the state is not known at the moment. */
   readonly claim: Claim | null
 }

@@ -1,8 +1,8 @@
-/** What one front process has learned about an upstream key and the others should know. */
+/** A change in the health of an upstream key, which one front process reports to the others. */
 export interface KeyHealthEvent {
   readonly keyId: string
   readonly kind: 'cooling' | 'breaker-open' | 'breaker-closed' | 'disabled' | 'shrink'
-  /** Unix milliseconds until which it holds. */
+  /** Unix milliseconds until which the event holds. */
   readonly untilMs: number
   readonly reason: string
 }

@@ -4,39 +4,39 @@ import type { TargetQuirks } from './codec.ts'
 export interface TokenPrices {
   readonly input: number
   readonly output: number
-  /** Of tokens read from the prompt cache. */
+  /** Price of tokens read from the prompt cache. */
   readonly cachedInput: number
-  /** Of tokens written to it. */
+  /** Price of tokens written to it. */
   readonly cacheWrite: number
 }
 
 export interface ModelPrices extends TokenPrices {
-  /** What all tokens of a request cost whose prompt is longer than so many tokens; the shortest first. */
+  /** Prices of all tokens of a request whose prompt is longer than `aboveTokens`; the smallest first. */
   readonly longPrompts: ReadonlyArray<TokenPrices & { readonly aboveTokens: number }>
 }
 
-/** What is known of a model, or of all whose ids fit a pattern. */
+/** Facts about a model, or about all models whose ids match a pattern. */
 export interface ModelFacts {
-  /** The model's id where it is served; a trailing `*` stands for any rest. */
+  /** The model's id at the provider; a trailing `*` matches any rest. */
   readonly id: string
-  /** The only known provider that this is about; null: any. */
+  /** The known provider that the facts are about; null: any. */
   readonly provider: string | null
   readonly contextTokens: number | null
   /** Null: not known. */
   readonly takesImages: boolean | null
   readonly takesTools: boolean | null
-  /** What it takes otherwise than the dialect's own service, its longest answer among them. */
+  /** Deviations from the dialect's own service, and the longest answer. */
   readonly target: TargetQuirks
   readonly prices: ModelPrices | null
-  /** Other ids that clients may ask for it by. */
+  /** Other ids by which clients may ask for it. */
   readonly aliases: readonly string[]
-  /** Stands over what others say of the same models, whatever provider they say it of. */
+  /** Overrides other entries for the same models, whatever their provider. */
   readonly overrides?: true
-  /** The only upstream that this is about, of those that override; absent: any. */
+  /** With `overrides`: the upstream that the facts are about; absent: any. */
   readonly upstream?: string
 }
 
-/** An entry, and how exactly it names a model: by its id, by its plain name, or the longer its pattern the better. */
+/** An entry, and how exactly it names a model: by id, else by plain name, else by a pattern, the longer the more exact. */
 interface Find {
   readonly facts: ModelFacts
   readonly exactness: number
@@ -45,8 +45,8 @@ interface Find {
 const BY_PLAIN_NAME = 1e6
 
 /**
- * Finds the facts of models: exact ids before the longest pattern, those of the provider before those of any. What overrides
- * them counts first in what it says, unless it names the model less exactly.
+ * Finds the facts of models: exact ids before the longest pattern, entries of the provider before entries of any. The members
+ * of an overriding entry come first, unless it names the model less exactly.
  */
 export class ModelCatalogue {
   readonly #known: FactsIndex
@@ -65,8 +65,8 @@ export class ModelCatalogue {
   }
 
   /**
-   * Of a model by the name that the provider has for it; null when nothing is known.
-   * @param upstream whose deployment it is; null: of no one in particular
+   * The facts of a model by its name at the provider; null when nothing is known.
+   * @param upstream the upstream of the deployment; null: none in particular
    */
   factsOf(upstreamModel: string, provider: string | null, upstream: string | null = null): ModelFacts | null {
     const known = this.#known.find(upstreamModel, provider) ?? this.#known.find(upstreamModel, null)
@@ -76,7 +76,7 @@ export class ModelCatalogue {
     return own.exactness >= known.exactness ? completedBy(own.facts, known.facts) : known.facts
   }
 
-  /** What was set for the name itself counts before what was set for another name that is served by the same model. */
+  /** Settings for this name come before settings for another id that the upstream serves under this name. */
   #own(upstreamModel: string, upstream: string | null): Find | null {
     const ofName = this.#overriding.find(upstreamModel, null)
     const ofServed = upstream === null ? null : this.#overriding.find(upstreamModel, upstream)
@@ -85,7 +85,7 @@ export class ModelCatalogue {
   }
 }
 
-/** Entries by what they are about and by the models they name. */
+/** Entries by their provider or upstream, and by the models that they name. */
 class FactsIndex {
   readonly #exact = new Map<string, ModelFacts>()
   readonly #patterns: readonly ModelFacts[]
@@ -119,10 +119,10 @@ class FactsIndex {
 }
 
 /**
- * What is known of the models that a provider serves under a pattern. A provider that serves any name is not known to serve the
- * models of others.
- * @param pattern the provider's own names; a trailing `*` stands for any rest
- * @param provider the known provider that it is; null: none that is known
+ * The facts of the models that a provider serves under a pattern. A provider that takes any name gets only the facts about itself:
+ * it may not serve the models of others.
+ * @param pattern the provider's own names; a trailing `*` matches any rest
+ * @param provider the known provider; null: it is not a known one
  */
 export function factsUnder(
   pattern: string,
@@ -139,7 +139,7 @@ export function factsUnder(
   )
 }
 
-/** The entry, with what it leaves out as `base` has it. */
+/** The entry, with missing members from `base`. */
 export function completedBy(entry: ModelFacts, base: ModelFacts): ModelFacts {
   return {
     ...entry,
@@ -151,10 +151,10 @@ export function completedBy(entry: ModelFacts, base: ModelFacts): ModelFacts {
   }
 }
 
-/** Of a snapshot of a model: `-2025-11-13`, `-20251101`, `@20251101`, `-v1:0`. */
+/** The version at the end of a model's name: `-2025-11-13`, `-20251101`, `@20251101`, `-v1:0`. */
 const VERSION = /(?:[-@]20\d{2}-?\d{2}-?\d{2})?(?:-v\d+(?::\d+)?)?$/
 
-/** Without the maker's name, the region and the version that hosts put around it. */
+/** The name without the vendor, region and version that hosts add. */
 function plainName(upstreamModel: string): string {
   const last = upstreamModel.slice(upstreamModel.lastIndexOf('/') + 1)
   return last.replace(/^(?:[a-z]{2,6}\.)?anthropic\./, '').replace(VERSION, '')
@@ -166,7 +166,7 @@ function keyOf(about: string | null, id: string): string {
 
 const NOTHING: TargetQuirks = {}
 
-/** The facts and the provider's quirks in one object; the provider's word is the last. */
+/** The facts and the provider's quirks in one object. The provider's quirks override the facts. */
 export function targetQuirks(facts: ModelFacts | null, provider: TargetQuirks = NOTHING): TargetQuirks {
   return facts === null ? provider : { ...facts.target, ...provider }
 }

@@ -1,4 +1,4 @@
-/** A calendar month somewhere on earth. */
+/** A calendar month in a time zone. */
 export interface Month {
   /** As in `2026-11`. */
   readonly name: string
@@ -12,7 +12,7 @@ const DAY_MS = 86_400_000
 const formats = new Map<string, Intl.DateTimeFormat>()
 const months = new Map<string, Month>()
 
-/** The month in which an instant falls in an IANA time zone; in UTC where nobody knows the zone. */
+/** The month of an instant in an IANA time zone; in UTC when the zone is not known. */
 export function monthAt(timeZone: string, atMs: number): Month {
   const last = months.get(timeZone)
   if (last !== undefined && atMs >= last.startMs && atMs < last.endMs) return last
@@ -47,7 +47,7 @@ function findMonth(format: Intl.DateTimeFormat, atMs: number): Month {
   return { name, startMs: before, endMs: after }
 }
 
-/** The first millisecond of which `holds` is true, in a stretch at whose end it is, and where it stays true. */
+/** The first millisecond for which `holds` is true. It must stay true from there to the end of the range. */
 function firstInstant(holds: (ms: number) => boolean, fromMs: number, toMs: number): number {
   let low = Math.floor(fromMs)
   let high = Math.ceil(toMs)

@@ -4,12 +4,12 @@ import { costMicro } from './pricing.ts'
 import type { Snapshot } from './snapshot.ts'
 import type { Usage } from './usage.ts'
 
-/** Model names at upstreams may be of the client's making, where a model is served by a pattern. */
+/** Bounds the cache: a client chooses the model name at the upstream when a pattern serves the model. */
 const MAX_REMEMBERED = 10_000
 
 /**
- * What models cost where they are served. A request costs what the snapshot says at the time at which it is settled, which
- * is a second after its end; what waited in the journal meanwhile gets the prices of the configuration that settles it.
+ * The prices of models at their providers. A request gets the prices of the snapshot at its settlement, a second after its end.
+ * A record that waited in the journal gets the prices of the configuration that settles it.
  */
 export class PriceBook {
   #catalogue = new ModelCatalogue([])
@@ -23,15 +23,15 @@ export class PriceBook {
   }
 
   /**
-   * Micro-units that the answer of an upstream costs, 0 where no price is known. What failed attempts used is in no usage: only
-   * the one that served is paid for.
+   * The cost of an upstream's answer in micro-units, 0 when no price is known. Usage does not include failed attempts: only the
+   * attempt that served is charged.
    */
   costOf(providerId: string | null, servedModel: string | null, usage: Usage): number {
     const prices = providerId === null || servedModel === null ? null : this.pricesOf(providerId, servedModel)
     return prices === null ? 0 : costMicro(usage, prices)
   }
 
-  /** Micro-units that an answer costs at most, whatever of its prompt is in a cache or goes there. */
+  /** The highest cost of an answer in micro-units, whether its prompt is cached, written to the cache, or neither. */
   mostOf(providerId: string, model: string, tokens: Pick<Usage, 'promptTokens' | 'completionTokens'>): number {
     const prices = this.pricesOf(providerId, model)
     if (prices === null) return 0
@@ -44,7 +44,7 @@ export class PriceBook {
     return Math.max(plain, written, cached)
   }
 
-  /** Null: nothing is known, which is free. */
+  /** Null: no price is known, and the model is free. */
   pricesOf(providerId: string, upstreamModel: string): ModelPrices | null {
     const key = `${providerId}\n${upstreamModel}`
     let prices = this.#remembered.get(key)

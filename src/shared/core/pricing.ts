@@ -2,12 +2,12 @@ import type { ModelPrices, TokenPrices } from './model-facts.ts'
 import type { Usage } from './usage.ts'
 
 const MILLION = 1_000_000
-/** Below this every sum of the products is exact, and so is its division. */
+/** Below this bound, the sum of the products and its division are exact. */
 const EXACT = 2 ** 50
 
 /**
- * What the tokens of an answer cost, in micro-units of the currency: exact, and a half is rounded up. Counts below zero and
- * beyond the prompt are taken for none. What a number cannot hold comes out as no safe integer.
+ * The cost of an answer's tokens in micro-units of the currency: exact, and a half is rounded up. Counts below zero are taken
+ * as zero, and cache counts beyond the prompt are cut. A cost that a number cannot hold becomes an unsafe integer.
  */
 export function costMicro(usage: Usage, prices: ModelPrices): number {
   const prompt = whole(usage.promptTokens)

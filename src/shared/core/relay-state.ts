@@ -1,23 +1,23 @@
 import type { KeyState } from './scheduler-stats.ts'
 
-/** An upstream key as the processes of this machine see it together. */
+/** The state of an upstream key over all processes of this machine. */
 export interface UpstreamKeyState {
   readonly providerId: string
   readonly keyId: string
-  /** The worst that a process sees. */
+  /** The worst state that a process reports. */
   readonly state: KeyState
   /** Calls under way, and how many may be. */
   readonly slotsUsed: number
   readonly slotsHeld: number
-  /** Seconds until all use it again. */
+  /** Seconds until all processes use it again. */
   readonly coolingSeconds: number
-  /** Calls by how they ended, since the control process has begun. */
+  /** Calls by outcome, since the start of the control process. */
   readonly calls: Readonly<Record<string, number>>
 }
 
-/** What the relay does now. */
+/** The present state of the relay. */
 export interface RelayState {
-  /** Of the last minute, on this machine. */
+  /** Rates of the last minute, on this machine. */
   readonly requestsPerMinute: number
   readonly tokensPerMinute: number
   /** Requests that wait for an upstream slot. */

@@ -1,14 +1,14 @@
-/** Where one member of the body's top-level object stands, as byte offsets into the body. */
+/** The position of one member of the body's top-level object, as byte offsets into the body. */
 export interface MemberSpan {
   readonly name: string
-  /** Of the opening quote of the name. */
+  /** The opening quote of the name. */
   readonly start: number
   readonly valueStart: number
-  /** Behind the last byte of the value. */
+  /** After the last byte of the value. */
   readonly valueEnd: number
 }
 
-/** A request body that passed validation: its bytes, and what routing and limits need to know of it. */
+/** A request body that passed validation: its bytes, and the data that routing and limits need. */
 export interface RequestBody {
   readonly bytes: Buffer
   /** Top-level members in order, for edits that leave all other bytes alone. */
@@ -19,22 +19,23 @@ export interface RequestBody {
   readonly wantsUsage: boolean
   /** The largest answer the client allows in tokens (`max_completion_tokens`, `max_tokens`); null: it did not say. */
   readonly maxOutputTokens: number | null
-  /** How many answers are asked for (`n`), 1 by default. */
+  /** The number of answers asked for (`n`), 1 by default. */
   readonly choices: number
   /** A fast estimate of the prompt, made from the text of the body. */
   readonly estimatedPromptTokens: number
-  /** What the requests of one conversation have in common, as far as the body tells; null: it does not. */
+  /** A value of the body that all requests of one conversation share; null: the body has none. */
   readonly affinity: string | null
+  /** Null: the upstream's answer passes unchanged. */
   readonly expected: ExpectedAnswer | null
 }
 
-/** What of a request is in its fields; the rest of a RequestBody comes from the bytes. */
+/** The part of a RequestBody that comes from its fields; the rest comes from the bytes. */
 export type RequestFields = Pick<
   RequestBody,
   'model' | 'stream' | 'wantsUsage' | 'maxOutputTokens' | 'choices' | 'expected'
 > & { readonly hasTools: boolean }
 
-/** What an answer is checked against and brought to; null where the upstream's own is passed on. Plain: it goes to the pool. */
+/** The form that an answer is checked against and converted to. Plain data: it goes to worker threads. */
 export type ExpectedAnswer =
   | {
       readonly kind: 'embeddings'
@@ -47,9 +48,9 @@ export type ExpectedAnswer =
       readonly documents: number
       /** Null: all. */
       readonly topN: number | null
-      /** Whether results may hold what they rank. */
+      /** Whether results may hold their documents. */
       readonly showsDocuments: boolean
-      /** Results are to hold what they rank, also where the upstream leaves it out. */
+      /** Whether results must hold their documents, also when the upstream leaves them out. */
       readonly wantsDocuments: boolean
     }
   | { readonly kind: 'images'; readonly wantsUrl: boolean; readonly count: number }

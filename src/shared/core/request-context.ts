@@ -10,20 +10,20 @@ import type { TraceContext } from './trace-context.ts'
 import type { Settlement, Usage } from './usage.ts'
 import { emptyUsage } from './usage.ts'
 
-/** What is held for a request under the limits and budgets of its key; settled and released once, by accounting. */
+/** The share of the limits and budgets of its key that a request holds. Accounting settles and releases it once. */
 export interface Reservation {
-  /** Some of the limits are budgets: what the request may cost and what it did cost is to be told. */
+  /** Some of the limits are budgets: `reserve` and `settle` need the cost. */
   readonly countsMoney: boolean
   /**
-   * Holds what the request may use until the truth is known: all of it, or nothing. Throws, or rejects with, TPM_EXCEEDED,
+   * Reserves the most that the request can use, until settlement: all of it, or nothing. Throws, or rejects with, TPM_EXCEEDED,
    * BUDGET_EXHAUSTED or BUDGET_UNKNOWN.
    */
   reserve(tokens: number, nowMs: number, costMicro?: number): Promise<void> | undefined
-  /** Books the truth in place of what was reserved, and gives the place back. Later calls do nothing. */
+  /** Replaces the reservation by the actual use, and releases the concurrency limit. Later calls do nothing. */
   settle(actualTokens: number, nowMs: number, costMicro?: number): void
 }
 
-/** What the key has left, as the `X-RateLimit-*` headers tell it. */
+/** The rest of the key's rate limits, for the `X-RateLimit-*` headers. */
 export interface RateLimitState {
   readonly limitRequests: number
   readonly remainingRequests: number
@@ -39,13 +39,13 @@ export interface PhaseTimes {
   limitUs: number
   validateUs: number
   queueUs: number
-  /** Of the upstream's request, that of the last attempt. */
+  /** Translation of the upstream's request, for the last attempt. */
   translateUs: number
   /** From dispatch to the upstream's response head, of the attempt that served. */
   upstreamUs: number
 }
 
-/** One AI request on its way through the phases. Every field is set here, in one order: all requests have one shape. */
+/** One AI request in its phases. The class sets every field in one order, so that all requests have one shape. */
 export class RequestContext {
   readonly id: string
   /** Unix milliseconds. */
@@ -56,40 +56,40 @@ export class RequestContext {
   /** Null when traces are off. */
   readonly trace: TraceContext | null
   principal: Principal | null = null
-  /** A key that is known and may not be used: the refusal belongs into its owner's log. */
+  /** A known key that may not be used: the log of its owner shows the refusal. */
   refusedKey: EntryKey | null = null
   body: RequestBody | null = null
-  /** As asked, also when the body was refused. */
+  /** The requested model, also when the body was refused. */
   model: string | null = null
   reservation: Reservation | null = null
-  /** The record of its begin was handed to the journal. */
+  /** The journal has its `begin` record. */
   hasBegun = false
   rateLimits: (() => RateLimitState) | null = null
   readonly attempts: AttemptRecord[] = []
   error: GatewayError | null = null
-  /** HTTP status sent; 0 while nothing was. */
+  /** The HTTP status that was sent; 0 before that. */
   status = 0
   aborted = false
   providerId: string | null = null
   upstreamKeyId: string | null = null
   servedModel: string | null = null
-  /** What the request has begun at the provider. */
+  /** The job that the request has begun at the provider. */
   job: VendorJobName | null = null
   usage: Usage = emptyUsage()
   settlement: Settlement = 'none'
-  /** Usage is an estimate, which counting may better; the whole answer where there is one. Null: it was reported. */
+  /** Set when `usage` is an estimate, which counting may improve, with the whole answer if there is one. Null: it was reported. */
   unreported: { readonly answer: Buffer | null } | null = null
   ttftUs: number | null = null
-  /** Time spent waiting for upstreams or for the client's body, but for what is under way. */
+  /** Time spent waiting for upstreams or for the client's body, without the wait that is under way. */
   waitedUs = 0
   /** Since when an upstream has the request, on the monotonic clock; null while none has. */
   waitingSinceUs: number | null = null
   readonly times: PhaseTimes = { authUs: 0, limitUs: 0, validateUs: 0, queueUs: 0, translateUs: 0, upstreamUs: 0 }
   /** Sends the last bytes of the answer; called by accounting once the record is safe. */
   finish: (() => void) | null = null
-  /** What of the request, or of its answer, the other side's dialect could not carry. */
+  /** Names of what the other side's dialect could not carry of the request or its answer. */
   dropped: readonly string[] = []
-  /** Headers that phases want on the answer. */
+  /** Headers that phases add to the answer. */
   readonly answerHeaders: Array<HeaderList[number]> = []
 
   constructor(
@@ -112,7 +112,7 @@ export class RequestContext {
     this.finish = send
   }
 
-  /** Microseconds that the gateway itself took so far: neither upstream, client nor queue. */
+  /** Microseconds that the gateway itself took so far, without waits for upstream, client and queue. */
   overheadUs(nowUs: number): number {
     const waitingUs = this.waitingSinceUs === null ? 0 : nowUs - this.waitingSinceUs
     return Math.max(0, nowUs - this.startUs - this.waitedUs - waitingUs - this.times.queueUs)

@@ -11,7 +11,7 @@ export function newRequestId(nowMs: number): string {
 
 const ID = /^req_([0-9a-z]{8})[0-9a-f]{18}$/
 
-/** When the request with this id arrived, in Unix milliseconds; null for what is no id of ours. */
+/** When the request with this id arrived, in Unix milliseconds; null when it is not an id of a gateway. */
 export function timeOfRequestId(id: string): number | null {
   const match = ID.exec(id)
   return match?.[1] === undefined ? null : Number.parseInt(match[1], 36)

@@ -4,15 +4,15 @@ import type { ErrorCode, ErrorType } from './errors.ts'
 import type { DialectName } from './endpoint.ts'
 import type { Settlement, Usage } from './usage.ts'
 
-/** What the journal holds, one per line of the request log at most two: a begin, then an end that is whole in itself. */
+/** A record of the journal. A row of the request log has at most two: a begin, and an end that is complete by itself. */
 export type JournalRecord = BeginRecord | EndRecord
 
-/** Written before the upstream hears of the request. Without an end it becomes a row marked `interrupted`. */
+/** Written before the request goes to the upstream. Without an end it becomes a row marked `interrupted`. */
 export interface BeginRecord extends RecordFields<LogFieldsWith<{ readonly begin: number }>> {
   readonly kind: 'begin'
 }
 
-/** Everything of a row. In the operating system's hands before the last byte of the answer is. */
+/** All fields of a row. The operating system has it before the last byte of the answer. */
 export interface EndRecord extends RecordFields<Exclude<LogFieldsWith<{ readonly end: number }>, keyof Usage>> {
   readonly kind: 'end'
   readonly usage: Usage
@@ -22,7 +22,7 @@ type RecordFields<Names extends LogFieldName> = {
   readonly [Name in Names]: Name extends keyof Narrower ? Narrower[Name] : LogValue<Name, LogValueTypes>
 }
 
-/** Texts of which fronts know every value. */
+/** Texts of which all values are known. */
 interface Narrower {
   readonly dialect: DialectName
   readonly errorType: ErrorType | null
@@ -52,9 +52,9 @@ export interface AttemptRecord {
   /** From the start of the request. */
   readonly startUs: number
   readonly durationUs: number
-  /** The upstream's name of the model; null in records from before it was kept. */
+  /** The upstream's name of the model; null in records of older versions. */
   readonly model: string | null
-  /** Why this key; null in records from before it was kept. */
+  /** Why this key was chosen; null in records of older versions. */
   readonly choice: Choice | null
   /** Names of what translation had to leave out of the request, or of the answer. */
   readonly dropped: readonly string[]

@@ -7,14 +7,14 @@ export interface KeyStats {
   readonly keyId: string
   /** Calls under way. */
   readonly used: number
-  /** Calls that may be under way at the same time, for all this process knows now. */
+  /** Calls that may be under way at the same time, as far as this process knows. */
   readonly held: number
   readonly state: KeyState
   /** Seconds until the key is used again; 0 when it is. */
   readonly coolingSeconds: number
 }
 
-/** What a scheduler tells of itself for the metrics. */
+/** The state of a scheduler, for the metrics. */
 export interface SchedulerStats {
   readonly keys: readonly KeyStats[]
   /** Requests that wait for a slot. */

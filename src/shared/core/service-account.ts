@@ -1,4 +1,4 @@
-/** A key of a Google service account, as far as it is needed to get access tokens. */
+/** The parts of a Google service account key that are needed to get access tokens. */
 export interface ServiceAccount {
   readonly client_email: string
   /** PKCS #8 in PEM. */
@@ -7,7 +7,7 @@ export interface ServiceAccount {
   readonly token_uri: string
 }
 
-/** A credential that is the JSON of a service account, not a token. */
+/** Whether a credential is the JSON of a service account, not a token. */
 export function isServiceAccount(credential: string): boolean {
   return credential.startsWith('{')
 }

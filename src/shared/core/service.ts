@@ -1,8 +1,8 @@
 import type { AuthStyle } from './auth-style.ts'
 
 /**
- * What a provider may serve besides conversations: the path of its endpoint, and its languages as upstreams speak them. The first
- * language is that of the endpoint's own clients.
+ * The services besides conversations: the path of the endpoint, and the protocols of upstreams. The first protocol is also that
+ * of the endpoint's clients.
  */
 export const SERVICES = {
   embeddings: {
@@ -45,34 +45,34 @@ export type ServiceProtocol = ProtocolOf<ServiceName>
 
 export type VideoProtocol = ProtocolOf<'videos'>
 
-/** The languages of the endpoints' own clients. */
+/** The protocols of the endpoints' clients. */
 export type ServiceBodiesName = (typeof SERVICES)[ServiceName]['protocols'][0]
 
-/** What a service takes otherwise than its protocol says. */
+/** Deviations of a service from its protocol. */
 export interface ServiceRules {
-  /** Inputs, or pictures, of one call; more become several calls. Absent: what the protocol says. */
+  /** Most inputs, or images, of one call; more become several calls. Absent: the limit of the protocol. */
   readonly maxPerCall?: number
-  /** Fields that it knows by another name. */
+  /** Fields that the service knows by another name. */
   readonly fieldNames?: Readonly<Record<string, string>>
-  /** Fields that it refuses and an answer can do without: left out, and reported. */
+  /** Fields that the service refuses and the answer does not depend on. They are left out and reported. */
   readonly refusedFields?: readonly string[]
 }
 
 /** How a provider serves some of its models. */
 export interface Service extends ServiceRules {
   readonly protocol: ServiceProtocol
-  /** Names of models at the provider; a trailing `*` stands for any rest. Absent: all. */
+  /** Names of models at the provider; a trailing `*` matches any rest. Absent: all. */
   readonly models?: readonly string[]
-  /** A path at the provider's host in the place of that of its base URL; `/` for none. */
+  /** A path on the provider's host instead of the path of its base URL; `/` for none. */
   readonly base?: string
-  /** In the place of the provider's own. */
+  /** Replaces the `auth` of the provider. */
   readonly auth?: AuthStyle
 }
 
-/** Of each service the first entry that fits a model counts; what has none is not served. */
+/** The first entry of a service that matches a model counts; without one, the service does not have the model. */
 export type Services = Readonly<Partial<Record<ServiceName, readonly Service[]>>>
 
-/** How the provider serves this model; null: not at all. */
+/** The entry by which the provider serves this model; null: it does not. */
 export function serviceOf(services: Services | undefined, name: ServiceName, upstreamModel: string): Service | null {
   const fits = (pattern: string): boolean =>
     pattern.endsWith('*') ? upstreamModel.startsWith(pattern.slice(0, -1)) : upstreamModel === pattern

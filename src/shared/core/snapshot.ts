@@ -30,7 +30,7 @@ export interface EntryKey {
   readonly departmentId: string | null
   readonly memberId: string | null
   readonly limits: KeyLimits
-  /** Of all keys of its user, and of its enterprise, together. */
+  /** Limits over all keys of its user, and of its enterprise. */
   readonly userLimits: KeyLimits
   readonly enterpriseLimits: KeyLimits
   /** Model ids this key may use; null: all. */
@@ -39,9 +39,9 @@ export interface EntryKey {
   readonly addresses: readonly string[] | null
   /** Prefixes of the User-Agent it may be used by; null: all. */
   readonly clients: readonly string[] | null
-  /** Its own; absent: none. */
+  /** Budget of the key itself; absent: none. */
   readonly budget?: MonthlyBudget
-  /** All that it is under, its own among them; absent: none. */
+  /** All budgets that apply to it, its own included; absent: none. */
   readonly budgets?: readonly BudgetLimit[]
   /** IANA name of the calendar that its budgets follow; absent: UTC. */
   readonly timeZone?: string
@@ -54,24 +54,24 @@ export interface Provider {
   readonly dialect: UpstreamDialectName
   /** Origin and path prefix, without a trailing slash, e.g. `https://api.openai.com/v1`. */
   readonly baseUrl: string
-  /** Of Azure: the version that calls name, in paths of their own kind; absent: calls name none. */
+  /** Azure only: the API version that calls name, in the paths of Azure; absent: none. */
   readonly apiVersion?: string
   readonly auth: AuthStyle
-  /** Sent with each request, lower-case names. */
+  /** Headers of each request, with lower-case names. */
   readonly headers: Readonly<Record<string, string>>
   readonly keys: readonly UpstreamKey[]
   readonly timeouts: UpstreamTimeouts
-  /** What it takes otherwise than its dialect's own service. */
+  /** Deviations from its dialect's own service. */
   readonly target?: TargetQuirks
-  /** The known provider that it is; absent: none. */
+  /** The id of the known provider; absent: none. */
   readonly profile?: string
-  /** What it serves besides conversations, and how; absent: nothing. */
+  /** Services besides conversations; absent: none. */
   readonly services?: Services
-  /** False: no conversations. They are served when absent. */
+  /** False: it serves no conversations. Absent: true. */
   readonly converses?: boolean
-  /** Its address is not the operator's own, see `UpstreamReach`; absent: it is. */
+  /** The operator did not give its address, so that `UpstreamReach` limits it; absent: the operator did. */
   readonly publicOnly?: boolean
-  /** The provider goes on billing when we hang up: drain within a bound instead of aborting. */
+  /** The provider bills the whole answer after a disconnect: read on within a bound instead of aborting. */
   readonly billsAfterDisconnect: boolean
 }
 
@@ -94,7 +94,7 @@ export interface UpstreamKey {
   readonly priority?: number
 }
 
-/** A model id clients may ask for, and who serves it. */
+/** A model id that clients may ask for, and the providers that serve it. */
 export interface Model {
   readonly id: string
   readonly created: number
@@ -117,6 +117,6 @@ export interface Snapshot {
   readonly keys: readonly EntryKey[]
   readonly providers: readonly Provider[]
   readonly models: readonly Model[]
-  /** What is known of models by their names at providers. */
+  /** Facts about models, by their names at providers. */
   readonly facts?: readonly ModelFacts[]
 }

@@ -6,7 +6,7 @@ import type { JsonObject } from './json-object.ts'
 import type { Usage } from './usage.ts'
 
 /**
- * A stream in the form between the dialects:
+ * A stream in the dialect-neutral form:
  *
  * ```
  * stream  = start block* ( end | error )  |  error
@@ -17,7 +17,7 @@ import type { Usage } from './usage.ts'
  *         | redacted-thinking
  * ```
  *
- * Blocks never overlap: a decoder whose dialect lets them waits with the later one. Nothing follows `end` or `error`. Text of
+ * Blocks never overlap: a decoder whose dialect lets them holds back the later one. Nothing follows `end` or `error`. Text of
  * deltas is never empty and never ends within a surrogate pair unless the upstream cut it there. The deltas of a call,
  * put together, are its input as text: empty means `{}`.
  */
@@ -51,7 +51,7 @@ export interface StartEvent {
   readonly id: string
   readonly model: string
   readonly created: number | null
-  /** What is known of it before the first token. */
+  /** The usage that is known before the first token. */
   readonly usage: Usage | null
   readonly extra: JsonObject | null
 }

@@ -6,38 +6,38 @@ export interface TraceContext {
   readonly traceId: string
   /** Two hexadecimal digits. */
   readonly flags: string
-  /** Of the systems the request came through, in their own words; null: none. */
+  /** The `tracestate` of the systems that the request came through; null: none. */
   readonly state: string | null
 }
 
 const TRACEPARENT = /^([0-9a-f]{2})-([0-9a-f]{32})-([0-9a-f]{16})-([0-9a-f]{2})(-.*)?$/
 const NO_TRACE = '0'.repeat(32)
 const NO_SPAN = '0'.repeat(16)
-/** `sampled`, and `random` of the second edition: the bits that mean something. */
+/** The bits that have a meaning: `sampled`, and `random` of the second edition. */
 const KNOWN_FLAGS = 0b11
 const UNSAMPLED = '00'
 
-/** What has to be passed on whole; more may be cut. */
+/** A state up to this length must be passed on whole; a longer one may be cut. */
 const MAX_STATE_LENGTH = 512
 const MAX_STATE_MEMBERS = 32
-/** Members longer than this go first. */
+/** Longer members are cut first. */
 const LONG_MEMBER = 128
 const MEMBER =
   /^(?:[a-z][a-z0-9_\-*/]{0,255}|[a-z0-9][a-z0-9_\-*/]{0,240}@[a-z][a-z0-9_\-*/]{0,13})=[\x20-\x2b\x2d-\x3c\x3e-\x7e]{0,255}[\x21-\x2b\x2d-\x3c\x3e-\x7e]$/
 
-/** The caller's trace; a new one, not sampled, when it names none, or not in the way the standard says. */
+/** The caller's trace; a new one, not sampled, when the header is missing or breaks the standard. */
 export function traceOf(traceparent: string | undefined, tracestate: string | undefined): TraceContext {
   const parsed = traceparent === undefined ? null : parseTraceparent(traceparent)
   if (parsed === null) return { traceId: randomHex(16), flags: UNSAMPLED, state: null }
   return { ...parsed, state: tracestate === undefined ? null : parseTracestate(tracestate) }
 }
 
-/** The header for one call on behalf of the trace, a span of its own. */
+/** The traceparent header for one call of the trace, with a new span id. */
 export function traceparentOf({ traceId, flags }: TraceContext): string {
   return `00-${traceId}-${randomHex(8)}-${flags}`
 }
 
-/** Versions to come are read as far as this one goes. */
+/** Reads from later versions the fields of this one. */
 function parseTraceparent(text: string): Omit<TraceContext, 'state'> | null {
   const [, version, traceId, parentId, flags = '', more] = TRACEPARENT.exec(text.trim()) ?? []
   if (version === undefined || traceId === undefined || version === 'ff') return null
@@ -46,7 +46,7 @@ function parseTraceparent(text: string): Omit<TraceContext, 'state'> | null {
   return { traceId, flags: (Number.parseInt(flags, 16) & KNOWN_FLAGS).toString(16).padStart(2, '0') }
 }
 
-/** Null for what breaks the rules; too much is cut to what must be passed on. */
+/** Null for a state that breaks the rules. Cuts a long one to MAX_STATE_LENGTH. */
 function parseTracestate(text: string): string | null {
   const members = text
     .split(',')
@@ -65,7 +65,7 @@ function parseTracestate(text: string): string | null {
   return kept.length === 0 ? null : kept.join(',')
 }
 
-// Asking for each id's bytes alone costs ten times as much.
+// Filling the bytes of each id alone costs ten times as much.
 const pool = Buffer.alloc(4096)
 let used = pool.length
 

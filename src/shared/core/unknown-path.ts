@@ -1,7 +1,7 @@
 import { GatewayError } from './errors.ts'
 
 const MAX_SHOWN = 200
-/** A longer path gets no hint at the right one: looking for it takes the square of its segments. */
+/** A longer path gets no hint: the time of the search grows with the square of the segments. */
 const MAX_SEGMENTS = 16
 
 /** ROUTE_NOT_FOUND for a path, with a hint where it looks like a mistake. */
@@ -34,7 +34,7 @@ function hintFor(path: string, known: readonly (readonly string[])[]): string {
   return `Send the request to ${target}.`
 }
 
-/** The longest end of the path that exists, with or without `v1` before it; null when there is none. */
+/** The longest suffix of the path that exists, with or without `v1` before it; null when there is none. */
 function meantBy(segments: readonly string[], known: readonly (readonly string[])[]): readonly string[] | null {
   if (segments.length > MAX_SEGMENTS) return null
   for (let from = 0; from < segments.length; from++) {

@@ -1,12 +1,12 @@
 import type { Deployment } from './deployment.ts'
 
-/** What came of one small call to an upstream. */
+/** The result of one small call to an upstream. */
 export interface UpstreamProbe {
   readonly ok: boolean
-  /** Of HTTP; null: there was no answer. */
+  /** HTTP status; null: there was no answer. */
   readonly status: number | null
   readonly latencyMs: number
-  /** `message` is of the gateway's own words; `said`, what the upstream said too, is for the operator, without credential and host. */
+  /** `message` is the gateway's own text. `said` has the upstream's text too, for the operator, without credential and host. */
   readonly error: { readonly code: string; readonly message: string; readonly said: string } | null
 }
 

@@ -2,8 +2,8 @@ import { isIP } from 'node:net'
 import { AddressList } from './address-list.ts'
 
 /**
- * IPv4 outside the public Internet: the special-purpose registry of IANA, multicast, what is reserved, and an address that
- * a cloud serves its machines on.
+ * IPv4 outside the public Internet: the special-purpose registry of IANA, multicast, reserved ranges, and an address at which
+ * a cloud serves its machines.
  */
 const NOT_PUBLIC_4 = new AddressList([
   '0.0.0.0/8',
@@ -26,20 +26,20 @@ const NOT_PUBLIC_4 = new AddressList([
   '224.0.0.0/4',
   '240.0.0.0/4',
 ])
-/** All other IPv6 is something else: mapped and translated IPv4, NAT64, unique local, link-local, site-local, multicast. */
+/** Public IPv6. All the rest is mapped and translated IPv4, NAT64, unique local, link-local, site-local, multicast. */
 const GLOBAL_6 = new AddressList(['2000::/3'])
-/** And in there: Teredo, ORCHID and other protocols, documentation, 6to4, AS112. */
+/** Not public within that range: Teredo, ORCHID and other protocols, documentation, 6to4, AS112. */
 const NOT_PUBLIC_6 = new AddressList(['2001::/23', '2001:db8::/32', '2002::/16', '2620:4f:8000::/48', '3fff::/20'])
 
-/** Names that mean something inside a network alone. */
+/** Names that have a meaning only inside a network. */
 const INNER_NAME = /(?:^|\.)(?:local|localhost|localdomain|internal|intranet|lan|home|corp|private|arpa)$/
 
-/** The way out that refusals name. */
+/** The key that allows further addresses. Refusals name it. */
 export const REACH_KEY = 'management.private_upstreams'
 
 /**
- * Where calls may go whose address is not the operator's own: to the public Internet over TLS, and to what the operator has
- * listed, hosts and ranges of addresses.
+ * Limits the addresses of upstreams that the operator did not give: to the public Internet over TLS, and to hosts and ranges of
+ * addresses that the operator has listed.
  */
 export class UpstreamReach {
   readonly #hosts: ReadonlySet<string>
@@ -51,7 +51,7 @@ export class UpstreamReach {
     this.#ranges = new AddressList(listed.filter(isRange))
   }
 
-  /** Why a URL may not be called, as far as can be told before its name is resolved; null: it may. */
+  /** The reason why a URL may not be called, as far as it is known before its name is resolved; null: none. */
   refusalOf({ protocol, hostname }: URL): string | null {
     const host = plainHost(hostname)
     if (this.isListed(hostname)) return null
@@ -60,7 +60,7 @@ export class UpstreamReach {
     return isInner ? `must be on the public Internet (${REACH_KEY} can make an exception)` : null
   }
 
-  /** The operator has listed the host, or the address that stands in its place. */
+  /** Whether the operator has listed the host, a name or an address. */
   isListed(hostname: string): boolean {
     const host = plainHost(hostname)
     return this.#hosts.has(host) || this.#ranges.has(host)
@@ -83,7 +83,7 @@ function isPublicAddress(address: string): boolean {
   }
 }
 
-/** As in a list: no brackets, no dot at the end, small letters. */
+/** The form of a host in the list: no brackets, no dot at the end, lower case. */
 function plainHost(hostname: string): string {
   return hostname
     .replace(/^\[|\]$/g, '')

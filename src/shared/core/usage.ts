@@ -10,7 +10,7 @@ export interface Usage {
   reasoningTokens: number
 }
 
-/** How the tokens of a row came to be known. */
+/** How the tokens of a row were determined. */
 export type Settlement = 'exact' | 'after_disconnect' | 'observed' | 'estimated' | 'interrupted' | 'none'
 
 export function emptyUsage(): Usage {

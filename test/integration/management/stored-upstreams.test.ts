@@ -182,7 +182,7 @@ describe('what was made', () => {
       { id: 'sealed', state: 'active', keys: [{ id: 'sealed-key', state: 'unreadable', credential_masked: '…read' }] },
       { id: 'with-headers', state: 'invalid', keys: [{ state: 'unreadable' }] },
     ])
-    expect(third.output).toContain('sealed with another secret')
+    expect(third.output).toContain('encrypted with another secret')
     await statusBecomes(third, 'm', 200)
     await statusBecomes(third, 'model-of-sealed', 404)
 

@@ -102,15 +102,15 @@ models:
 
 it.each([
   ['{id: "a*b"}', 'sluice.yaml:1:15: a "*" may only be the last character of a model id'],
-  ['{id: "a*", aliases: [b]}', 'sluice.yaml:1:30: a pattern cannot have other names'],
-  ['{id: a, aliases: ["b*"]}', 'sluice.yaml:1:27: another name cannot be a pattern'],
+  ['{id: "a*", aliases: [b]}', 'sluice.yaml:1:30: a pattern cannot have aliases'],
+  ['{id: a, aliases: ["b*"]}', 'sluice.yaml:1:27: an alias cannot be a pattern'],
   [
     '{id: a, prices: {input: 1.5, output: 1}}',
     'sluice.yaml:1:34: models[0].prices.input must be a whole number from 0 to 1000000000000, not 1.5',
   ],
   [
     '{id: a, prices: {input: 1, output: 1, long_prompts: [{above_tokens: 5, input: 1, output: 1}, {above_tokens: 5, input: 1, output: 1}]}}',
-    'sluice.yaml:1:62: models[0].prices.long_prompts must rise from one to the next',
+    'sluice.yaml:1:62: models[0].prices.long_prompts must be in the order of rising above_tokens',
   ],
 ])('refuses %s', (entry, message) => {
   expect(readError({ yaml: `models: [${entry}]` }).message).toBe(message)

@@ -2,10 +2,10 @@ import { compatible, under } from './provider.ts'
 import { plainly } from '../services.ts'
 import type { KnownProvider } from './provider.ts'
 
-/** What chat templates of models refuse, their servers refuse: instructions behind the first message, most of all. */
+/** A server refuses what the chat template of its model refuses, mostly system messages after the first message. */
 const engine = { ...compatible({ takesSystemAnywhere: false }), selfHosted: true } as const
 
-/** Servers that people run themselves, at the addresses where they listen when nothing else is said. */
+/** Self-hosted servers, at their default addresses. */
 export const ENGINES: readonly KnownProvider[] = [
   {
     ...engine,
@@ -84,7 +84,7 @@ export const ENGINES: readonly KnownProvider[] = [
     id: 'tei',
     name: 'Text Embeddings Inference',
     prefix: 'TEI',
-    // The ranking is not below /v1, and takes no name of a model.
+    // Reranking is not below /v1, and takes no name of a model.
     baseUrl: 'http://127.0.0.1:8080/v1',
     services: {
       embeddings: [{ protocol: 'openai-embeddings', maxPerCall: 32 }],

@@ -2,7 +2,7 @@ import { chat, compatible, under } from './provider.ts'
 import { plainly } from '../services.ts'
 import type { KnownProvider } from './provider.ts'
 
-/** Those who serve models of others. Where ids are not their own, models are asked for as `<provider>/<model>` too. */
+/** Hosts of models of other vendors. Where other hosts have the same ids, clients may also ask for `<provider>/<model>`. */
 export const HOSTS: readonly KnownProvider[] = [
   {
     ...compatible({ refusedFields: ['logit_bias'] }),
@@ -48,7 +48,7 @@ export const HOSTS: readonly KnownProvider[] = [
     models: ['accounts/fireworks/models/*'],
   },
   {
-    // Passes everything on to whom it chooses; fields of that provider's own included.
+    // Passes everything on to a provider of its choice, fields of that provider included.
     ...chat,
     id: 'openrouter',
     name: 'OpenRouter',
@@ -200,7 +200,7 @@ export const HOSTS: readonly KnownProvider[] = [
     apiVersions: true,
     services: {
       ...plainly('embeddings', 'videos'),
-      // What a deployment serves cannot be told from its name: the newer models refuse the field.
+      // The name of a deployment does not show its model, and the newer models refuse the field.
       images: [{ protocol: 'openai-images', refusedFields: ['response_format'] }],
     },
     models: [under('azure-openai')],

@@ -11,33 +11,33 @@ export interface KnownProvider {
   readonly prefix: string
   readonly dialect: UpstreamDialectName
   readonly auth: AuthStyle
-  /** Null: every customer has one of their own, which must be given. */
+  /** Null: each customer has another address, which must be configured. */
   readonly baseUrl: string | null
-  /** Appended to another address when it lacks it: this provider's own libraries leave it out. */
+  /** Appended to a configured address that lacks it: this provider's own libraries leave it out. */
   readonly basePath?: string
   /** Current ids for the model list, then patterns for all others. */
   readonly models: readonly ProviderModel[]
-  /** What it takes otherwise than its dialect's own service. */
+  /** Deviations from its dialect's own service. */
   readonly quirks?: TargetQuirks
-  /** Calls may name a version, that of `<prefix>_API_VERSION`. */
+  /** Calls may name an API version, the value of `<prefix>_API_VERSION`. */
   readonly apiVersions?: true
-  /** What it serves besides conversations; absent: nothing, or what hosts of its dialect serve where that is not openai-chat. */
+  /** Services besides conversations; absent: the default services of its dialect, and none for openai-chat. */
   readonly services?: Services
-  /** False: it holds no conversations. */
+  /** False: it serves no conversations. */
   readonly converses?: false
-  /** Runs where its users run it: an address is enough, it needs no credential. */
+  /** Its users run it themselves: it needs an address, and no credential. */
   readonly selfHosted?: true
 }
 
-/** An id, or what clients ask for and what it is called there. */
+/** An id, or the id for clients with the name at the provider. */
 export type ProviderModel = string | { readonly id: string; readonly upstreamModel: string }
 
-/** Whose protocol it is: takes all of it. */
+/** A server that takes the whole chat protocol. */
 export const chat = { dialect: 'openai-chat', auth: 'bearer' } as const
 
 export const messages = { dialect: 'anthropic-messages', auth: 'x-api-key' } as const
 
-/** What servers that speak the chat protocol have in common, unless theirs says otherwise. */
+/** Quirks of most servers that speak the chat protocol. */
 export const COMPATIBLE = {
   maxTokensField: 'max_tokens',
   takesDeveloperRole: false,
@@ -49,7 +49,7 @@ export function compatible(quirks: TargetQuirks = {}): typeof chat & { readonly 
   return { ...chat, quirks: { ...COMPATIBLE, ...quirks } }
 }
 
-/** All models under the provider's name, for hosts whose ids others use as well: `together/Qwen/Qwen3-32B`. */
+/** All models under the provider's name, for hosts whose model ids other hosts use too: `together/Qwen/Qwen3-32B`. */
 export function under(id: string): ProviderModel {
   return { id: `${id}/*`, upstreamModel: '*' }
 }

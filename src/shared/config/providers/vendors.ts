@@ -2,10 +2,10 @@ import { chat, compatible, messages } from './provider.ts'
 import { plainly } from '../services.ts'
 import type { KnownProvider } from './provider.ts'
 
-/** Its own interface is at the same host as the one that others share. */
+/** The native API of Gemini is on the same host as its OpenAI-compatible one. */
 const NATIVE_GEMINI = { base: '/', auth: 'x-goog-api-key' } as const
 
-/** Those who make the models they serve. */
+/** Vendors that serve their own models. */
 export const VENDORS: readonly KnownProvider[] = [
   {
     ...chat,
@@ -26,7 +26,7 @@ export const VENDORS: readonly KnownProvider[] = [
       ...['gpt-5', 'gpt-5-mini', 'gpt-5-nano', 'gpt-4.1', 'gpt-4o', 'gpt-4o-mini', 'o3', 'o4-mini'],
       ...['gpt-*', 'chatgpt-*', 'o1*', 'o3*', 'o4*', 'text-embedding-*', 'dall-e-*', 'sora-*'],
     ],
-    // The older name is refused by models that reason.
+    // Reasoning models refuse the older name, max_tokens.
     quirks: { maxTokensField: 'max_completion_tokens' },
   },
   {
@@ -160,7 +160,7 @@ export const VENDORS: readonly KnownProvider[] = [
     models: ['MiniMax-M2.5', 'MiniMax-*', 'minimax-*'],
   },
   {
-    // Turns must alternate behind the instructions.
+    // Turns must alternate after the instructions.
     ...compatible({ alternates: true, takesSystemAnywhere: false, takesJsonMode: false }),
     id: 'perplexity',
     name: 'Perplexity',

@@ -6,11 +6,11 @@ export interface CodeSample {
   readonly source: string
 }
 
-/** What a sample is made from. */
+/** The call that a sample shows. */
 export interface SampledCall {
   readonly method: string
   readonly path: string
-  /** What its caller shows; null: nothing. */
+  /** The credential of the caller; null: none. */
   readonly credential: 'key' | 'session' | null
   /** Undefined: none. */
   readonly body: unknown
@@ -69,7 +69,7 @@ function python(call: SampledCall, body: unknown): string {
     `    "${call.method}",`,
     `    os.environ["SLUICE_URL"] + "${call.path}",`,
     ...(headers.length === 0 ? [] : ['    headers={', ...headers, '    },']),
-    // JSON within a string of Python: its true, false and null are no words of Python.
+    // JSON within a Python string: its true, false and null are not Python.
     ...(body === undefined ? [] : [`    data=${JSON.stringify(JSON.stringify(body))},`]),
   ]
   return `import os\nimport requests\n\nresponse = requests.request(\n${lines.join('\n')}\n)\nprint(response.text)\n`

@@ -10,15 +10,15 @@ export interface DescribedEndpoint {
   readonly tag: 'Models' | 'Health'
   readonly summary: string
   readonly body?: TObject
-  /** A body, where the fields that the schema requires would make a poor example. */
+  /** An example body, where the fields that the schema requires would make a poor one. */
   readonly example?: object
-  /** Null: the shape is that of the service whose protocol it is. */
+  /** Null: the answer is that of the protocol's own service. */
   readonly answer: TSchema | null
-  /** Of the events, where the answer may be a stream. */
+  /** Schema of the events, where the answer may be a stream. */
   readonly event?: TSchema | undefined
   readonly query?: TObject | undefined
-  /** Of an answer that is no JSON. */
+  /** Media type of an answer that is not JSON. */
   readonly media?: string | undefined
-  /** Nobody needs a key: it is open, or the link says all. */
+  /** It needs no key: it is open, or a signed link authorises the request. */
   readonly isOpen?: boolean
 }

@@ -1,7 +1,7 @@
 import { Type } from 'typebox'
 import type { Static } from 'typebox'
 
-/** All there are; clients may rely on the list being closed. */
+/** All error types. Clients may rely on the list being closed. */
 export const ErrorType = Type.Enum(
   [
     'invalid_request',

@@ -1,5 +1,5 @@
 /** The description of the API as a whole, in Markdown: a newcomer reads it before the operations. */
-export const INTRODUCTION = `An AI model gateway: one address for the models of many providers, and the management of who uses them.
+export const INTRODUCTION = `An AI model gateway: one address for the models of many providers, and the management of their users, keys and budgets.
 
 # First request
 
@@ -16,7 +16,7 @@ Management endpoints take the **token of a session**:
 3. \`POST /api/auth/logout\` ends the session at once.
 
 Repeat a change safely with an \`Idempotency-Key\` header: the second call gets the answer of the first, with
-\`Idempotent-Replayed: true\`. \`If-Match\` with the \`ETag\` that was read refuses to overwrite what somebody else has changed.
+\`Idempotent-Replayed: true\`. Send the \`ETag\` that you read as \`If-Match\`: if somebody else has changed the resource, the answer is 412.
 Lists are read page by page: send \`next_cursor\` of an answer as \`cursor\`.
 
 # Money
@@ -25,8 +25,8 @@ Amounts are whole numbers of **micro-units**, millionths of a US dollar: 1 000 0
 
 Each request costs what its tokens, images or seconds cost at the prices of the catalogue; a model without a price is free.
 Before a request is let in, the most that it can cost is reserved on the budgets of its key, member, departments and enterprise,
-and on the wallet of a prepaid enterprise. Afterwards the true cost takes its place. Without room for the reservation the answer
-is 429 \`quota_exhausted\`, which says whose budget it was. Budgets are for a calendar month in the time zone of the enterprise.
+and on the wallet of a prepaid enterprise. Afterwards the true cost takes its place. If a budget has no room for the reservation, the
+answer is 429 \`quota_exhausted\`, and its message names the budget. Budgets are for a calendar month in the time zone of the enterprise.
 
 # Errors
 
@@ -40,10 +40,10 @@ Every error answer has the same body; the messages endpoints have that of their 
 | --- | --- | --- |
 | \`invalid_request\` | 400, 404, 405, 408, 409, 411, 412, 413, 415 | Change the request; \`param\` names the field. |
 | \`auth_error\` | 401 | Send a valid key, or log in again. |
-| \`access_denied\` | 403 | Ask somebody with the role for it. |
+| \`access_denied\` | 403 | Ask somebody who has the role. |
 | \`rate_limit\` | 429 | Wait for \`Retry-After\` seconds, then repeat. |
 | \`quota_exhausted\` | 429 | Raise the budget, fill the wallet, or wait for the next month. |
-| \`server_error\` | 500 | Repeat; tell the operator the \`request_id\` when it stays. |
+| \`server_error\` | 500 | Repeat; if it happens again, tell the operator the \`request_id\`. |
 | \`service_unavailable\` | 503 | Wait for \`Retry-After\` seconds, then repeat. |
 
 \`type\` and \`code\` are stable, \`message\` is for people. \`request_id\` is also in the \`X-Request-Id\` header and finds the request

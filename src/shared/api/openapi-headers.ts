@@ -9,15 +9,18 @@ const error = { 'application/json': { schema: { $ref: '#/components/schemas/Erro
 const retryAfter = { 'Retry-After': { $ref: '#/components/headers/RetryAfter' } } as const
 
 const RESPONSES = {
-  NotModified: { description: 'It is what If-None-Match names.' },
+  NotModified: { description: 'The resource has not changed: If-None-Match names its ETag.' },
   Conflict: {
     description:
-      'It cannot be so, the same request is still being worked on, or another was sent with this Idempotency-Key.',
+      'The change contradicts the present state, the same request is still running, or the Idempotency-Key was used with another request.',
     content: error,
   },
-  PreconditionFailed: { description: 'It is not any more what If-Match names.', content: error },
+  PreconditionFailed: {
+    description: 'The resource has changed: If-Match does not name its present ETag.',
+    content: error,
+  },
   TooManyRequests: {
-    description: 'Too many at the same time, or too many attempts.',
+    description: 'Too many requests at the same time, or too many attempts.',
     headers: retryAfter,
     content: error,
   },
@@ -29,21 +32,27 @@ export const HEADER_COMPONENTS = {
     IdempotencyKey: {
       name: 'Idempotency-Key',
       in: 'header',
-      description: 'The same one with the same body is done once within a day, and gets the first answer again.',
+      description:
+        'Requests with the same key and body take effect once within a day; a repetition gets the first answer again.',
       schema: { ...text, minLength: 1, maxLength: 255, pattern: '^[\\x21-\\x7e]+$' },
     },
     IfMatch: {
       name: 'If-Match',
       in: 'header',
-      description: 'ETags of what is to be changed; nothing is when it is something else by now.',
+      description: 'ETags of the resource to change. If it has another ETag by now, nothing changes.',
       schema: text,
     },
-    IfNoneMatch: { name: 'If-None-Match', in: 'header', description: 'ETags of what is known already.', schema: text },
+    IfNoneMatch: {
+      name: 'If-None-Match',
+      in: 'header',
+      description: 'ETags of the resource that the client has already.',
+      schema: text,
+    },
   },
   headers: {
-    ETag: { description: 'Stands for what is shown, for If-Match and If-None-Match.', schema: text },
+    ETag: { description: 'Version of the resource, for If-Match and If-None-Match.', schema: text },
     IdempotentReplayed: { description: 'This is the answer to an earlier request.', schema: { enum: ['true'] } },
-    RetryAfter: { description: 'Seconds.', schema: { type: 'integer', minimum: 1 } },
+    RetryAfter: { description: 'Seconds until a retry makes sense.', schema: { type: 'integer', minimum: 1 } },
   },
 } as const
 
@@ -57,7 +66,7 @@ export function headerParametersOf(spec: OperationSpec): readonly Json[] {
   return parameters
 }
 
-/** The headers of its answer when it is done. */
+/** The headers of a successful answer. */
 export function answerHeadersOf(spec: OperationSpec): Json {
   const hasTag = resourceOf(spec) !== null && spec.answer.schema !== null
   const headers = {
@@ -69,7 +78,7 @@ export function answerHeadersOf(spec: OperationSpec): Json {
   return Object.keys(headers).length === 0 ? {} : { headers }
 }
 
-/** The other answers that come of headers. */
+/** The other answers that the headers of a request can cause. */
 export function headerResponsesOf(spec: OperationSpec): Json {
   const hasResource = resourceOf(spec) !== null
   return {

@@ -11,27 +11,27 @@ import { OPERATIONS } from './operations/index.ts'
 type Json = Readonly<Record<string, unknown>>
 
 const TAGS: Readonly<Record<string, string>> = {
-  Models: 'What models do. Authenticated by an entry key.',
+  Models: 'Calls of models, authenticated by an entry key.',
   Health: 'For load balancers and people. Open to everyone.',
   Session: 'Logging in and out.',
   Keys: 'Entry keys of a user.',
-  'Request log': 'What was asked, and what became of it.',
+  'Request log': 'Requests and their outcome.',
   Statistics: 'Sums of the request log.',
-  Enterprises: 'Who pays, and for whom.',
-  Members: 'Users of an enterprise, by role.',
+  Enterprises: 'Customers with members, budgets and a wallet.',
+  Members: 'Users of an enterprise, with their roles.',
   Departments: 'A tree with budgets.',
   Wallet: 'Money of an enterprise.',
   'Enterprise keys': 'Entry keys of an enterprise, with budgets.',
   Platform: 'For admins of the platform.',
   Upstreams: 'Hosts that serve models, and their keys.',
-  Catalogue: 'What models cost, who serves them and what they are called.',
-  Operation: 'For those who run the gateway.',
+  Catalogue: 'Prices, upstreams and names of models.',
+  Operation: 'For operators of the gateway.',
 }
 
 const API_KEY: readonly Json[] = [{ apiKey: [] }, { apiKeyHeader: [] }]
 const SESSION: readonly Json[] = [{ session: [] }]
 
-/** The OpenAPI 3.1 document of everything that the gateway serves, made from the tables that it is served by. */
+/** The OpenAPI 3.1 document of everything that the gateway serves, made from the same tables as the routes. */
 export function openApiDocument(version: string, endpoints: readonly DescribedEndpoint[]): Json {
   const paths: Record<string, Record<string, Json>> = {}
   const add = (path: string, method: string, described: Json): void => {
@@ -69,7 +69,7 @@ function describeEndpoint(endpoint: DescribedEndpoint): Json {
   const { operation, method, path, tag, summary, query, body, example, answer, event, media, isOpen } = endpoint
   const call = { method, path, credential: isOpen === true ? null : 'key' } as const
   const sent = exampleBody(body, example)
-  const success = answer ?? { type: 'object', description: 'As the service whose protocol it is answers.' }
+  const success = answer ?? { type: 'object', description: "The answer of the protocol's own service." }
   const content = {
     'application/json': { schema: success },
     ...(event === undefined ? {} : { 'text/event-stream': { schema: event } }),
@@ -112,7 +112,7 @@ function describeOperation(name: string, spec: OperationSpec): Json {
   }
 }
 
-/** `x-codeSamples` is what API pages look for. */
+/** API pages read `x-codeSamples`. */
 function samplesOf(call: SampledCall): Json {
   return { 'x-codeSamples': codeSamples(call) }
 }
@@ -154,12 +154,12 @@ function parametersOf(path: string, query?: OperationSpec['query'], inHeader: re
 function errors(schema: 'Error' | 'MessagesError'): Json {
   const content = { 'application/json': { schema: { $ref: `#/components/schemas/${schema}` } } }
   return {
-    '4XX': { description: 'What was asked cannot be done; the error says why.', content },
+    '4XX': { description: 'The request cannot be served; the error says why.', content },
     '5XX': { description: 'The gateway or a service behind it failed.', content },
   }
 }
 
-/** A copy in which the branches that a discriminator chooses among have names, without which it could not choose. */
+/** A copy in which the branches of a discriminator have names: a discriminator can choose only among named schemas. */
 function withNamedBranches(value: unknown, named: Record<string, unknown>): unknown {
   if (Array.isArray(value)) return value.map((item) => withNamedBranches(item, named))
   if (!isRecord(value)) return value
@@ -177,7 +177,7 @@ function withNamedBranches(value: unknown, named: Record<string, unknown>): unkn
   return { ...copy, discriminator: { propertyName: tag, mapping }, oneOf: branches.map(({ $ref }) => ({ $ref })) }
 }
 
-/** The name under which a schema is known: with a number where another has it. */
+/** Adds a schema to `named`. @returns its name: `wanted`, with a number when another schema has that name */
 function nameOf(wanted: string, schema: unknown, named: Record<string, unknown>): string {
   const text = JSON.stringify(schema)
   for (let number = 1; ; number++) {

@@ -4,8 +4,8 @@ import { nullable } from './nullable.ts'
 import type { EnterpriseAction } from './roles.ts'
 
 /**
- * Who may call. `scraper`: admins, and whoever has the configured token. `user`: whoever is logged in. An action: who may do it in
- * the enterprise whose id is the path's `{id}`.
+ * The callers of an operation. `scraper`: admins, and callers with the configured token. `user`: logged-in users. An action: users
+ * who may do it in the enterprise of the path's `{id}`.
  */
 export type Access = 'everyone' | 'scraper' | 'user' | 'platform-admin' | EnterpriseAction
 
@@ -17,19 +17,19 @@ export interface OperationSpec {
   readonly tag: string
   readonly summary: string
   readonly access: Access
-  /** Strings become the numbers and booleans that are asked for. */
+  /** Strings are converted to the numbers and booleans of the schema. */
   readonly query?: TObject
   readonly body?: TObject
-  /** False: it changes nothing that is kept, whatever its method says. */
+  /** False: it changes no stored data, whatever its method says. */
   readonly isChange?: false
   readonly answer: AnswerSpec
 }
 
 export interface AnswerSpec {
   readonly status: 200 | 201 | 204
-  /** Null: the body is empty, or no JSON. */
+  /** Null: the body is empty, or not JSON. */
   readonly schema: TSchema | null
-  /** Of a body without a schema; several where the caller or what is asked for decides. */
+  /** Media type of a body without a schema; several where the request decides. */
   readonly media?: string | readonly string[]
 }
 
@@ -37,12 +37,12 @@ export function operation<const Spec extends OperationSpec>(spec: Spec): Spec {
   return spec
 }
 
-/** Whether it is done in one transaction with its row in the audit log. */
+/** Whether it runs in one transaction with its row in the audit log. */
 export function isChange(spec: OperationSpec): boolean {
   return spec.method !== 'GET' && spec.isChange !== false
 }
 
-/** Whether it is done once however often it is sent with the same Idempotency-Key. */
+/** Whether repetitions with the same Idempotency-Key take effect once. */
 export function takesIdempotencyKey(spec: OperationSpec): boolean {
   return isChange(spec) && spec.method === 'POST' && spec.access !== 'everyone'
 }
@@ -76,7 +76,7 @@ export const NOTHING = { status: 204, schema: null } as const
 const MAX_LIMIT = 100
 const MAX_PAGE = 1_000_000_000
 
-/** Of every list. */
+/** Query of every list. */
 export const PageQuery = {
   page: Type.Optional(Type.Integer({ description: 'From 1.', minimum: 1, maximum: MAX_PAGE, default: 1 })),
   limit: Type.Optional(
@@ -84,17 +84,17 @@ export const PageQuery = {
   ),
 }
 
-/** As far as pages of a long list go, and as far as its total counts. */
+/** The number of rows of a long list that pages reach and that its total counts. */
 export const MAX_PAGED_ROWS = 10_000
 
-/** Of lists that may be long: by pages, or by cursor, which costs the same however far back it is. */
+/** Query of long lists: by page, or by cursor, which costs the same at any distance. */
 export const LongPageQuery = {
-  // No default: what is not said would be taken for said.
-  page: Type.Optional(Type.Integer({ description: 'From 1, which it is unless told.', minimum: 1 })),
+  // No default, so that a missing page differs from page 1.
+  page: Type.Optional(Type.Integer({ description: 'From 1; 1 by default.', minimum: 1 })),
   limit: PageQuery.limit,
   cursor: Type.Optional(
     Type.String({
-      description: 'next_cursor of the page before, in the place of a page.',
+      description: 'next_cursor of the previous page, instead of page.',
       minLength: 1,
       maxLength: 400,
     }),

@@ -6,7 +6,7 @@ const ADMINS = ['owner', 'admin'] as const
 const TREASURERS = ['owner', 'finance'] as const
 const OFFICERS = ['owner', 'admin', 'finance'] as const
 
-/** What may be done in an enterprise, and by which of its roles. Platform admins may do all of it in every enterprise. */
+/** The actions in an enterprise, and the roles that may do them. Platform admins may do all of them in every enterprise. */
 export const ENTERPRISE_ACTIONS = {
   'enterprise.read': EVERY_MEMBER,
   'enterprise.update': ADMINS,

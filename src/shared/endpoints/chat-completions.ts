@@ -4,16 +4,16 @@ import { nullable, stringOrArray } from '../api/nullable.ts'
 import type { RequestFields } from '../core/request-body.ts'
 import { conversationEndpoint } from './declare.ts'
 
-/** Above this an integer is surely a mistake, and arithmetic with it would not be exact any more. */
+/** A larger integer is surely a mistake, and arithmetic with it would not be exact. */
 const LARGEST_INTEGER = 2_147_483_647
 
 const Integer = (description: string, minimum: number) =>
   Type.Integer({ description, minimum, maximum: LARGEST_INTEGER })
-/** As many as OpenAI takes. */
+/** The maximum of OpenAI. */
 const MAX_ANSWERS = 128
 const Range = (description: string, minimum: number, maximum: number) => Type.Number({ description, minimum, maximum })
 
-/** Any object; its members are not our business and pass as they are. */
+/** Any object. Its members pass unchecked. */
 const Anything = (description: string) => Type.Object({}, { description })
 
 export const ChatContentPart = Type.Object(
@@ -21,7 +21,7 @@ export const ChatContentPart = Type.Object(
     type: Type.String({
       description: 'text, image_url, input_audio, file, refusal, or a kind that the upstream alone knows.',
     }),
-    text: Type.Optional(nullable(Type.String({ description: 'Of a text part.' }))),
+    text: Type.Optional(nullable(Type.String({ description: 'Text of a text part.' }))),
   },
   { description: 'A part of a message. Members beyond these pass through.' },
 )
@@ -44,7 +44,7 @@ export const ChatToolCall = Type.Object(
   { description: 'A call that the model made.' },
 )
 
-/** One kind of message: what all have in common, and what `own` adds or replaces. */
+/** One kind of message: the members of all kinds, and `own`, which adds or replaces members. */
 function message<Role extends string, Own extends TProperties>(role: Role, description: string, own: Own) {
   return Type.Object(
     {
@@ -59,8 +59,8 @@ function message<Role extends string, Own extends TProperties>(role: Role, descr
 const OptionalContent = { content: Type.Optional(nullable(Content)) }
 
 const messageKinds = [
-  message('user', 'What the user says.', { content: Content }),
-  message('assistant', 'What the model said earlier.', {
+  message('user', 'A message of the user.', { content: Content }),
+  message('assistant', 'An earlier message of the model.', {
     ...OptionalContent,
     refusal: Type.Optional(nullable(Type.String())),
     tool_calls: Type.Optional(nullable(Type.Array(ChatToolCall))),
@@ -97,7 +97,7 @@ export const ChatTool = Type.Object(
       ),
     ),
   },
-  { description: 'A tool the model may call.' },
+  { description: 'A tool that the model may call.' },
 )
 
 /** POST /v1/chat/completions. A null is the same as leaving the field out; fields not named here pass through. */
@@ -114,34 +114,42 @@ export const ChatCompletionRequest = Type.Object(
         ),
       ),
     ),
-    max_tokens: Type.Optional(nullable(Integer('Most tokens of the answer; the older name.', 1))),
+    max_tokens: Type.Optional(
+      nullable(Integer('Most tokens of the answer; the older name of max_completion_tokens.', 1)),
+    ),
     max_completion_tokens: Type.Optional(nullable(Integer('Most tokens of the answer, reasoning included.', 1))),
     n: Type.Optional(
-      nullable(Type.Integer({ description: 'How many answers; 1 by default.', minimum: 1, maximum: MAX_ANSWERS })),
+      nullable(Type.Integer({ description: 'Number of answers; 1 by default.', minimum: 1, maximum: MAX_ANSWERS })),
     ),
     temperature: Type.Optional(nullable(Range('Sampling temperature.', 0, 2))),
     top_p: Type.Optional(nullable(Range('Nucleus sampling.', 0, 1))),
-    top_k: Type.Optional(nullable(Integer('Sampling from the k likeliest, where the upstream knows it.', 0))),
+    top_k: Type.Optional(nullable(Integer('Sample from the k likeliest tokens, where the upstream can.', 0))),
     presence_penalty: Type.Optional(nullable(Range('Discourages any token that has occurred.', -2, 2))),
     frequency_penalty: Type.Optional(nullable(Range('Discourages tokens by how often they have occurred.', -2, 2))),
     stop: Type.Optional(
-      nullable(stringOrArray(Type.String(), { description: 'Where the answer ends; not part of it.' })),
+      nullable(
+        stringOrArray(Type.String(), { description: 'Sequences that end the answer; they are not part of it.' }),
+      ),
     ),
-    tools: Type.Optional(nullable(Type.Array(ChatTool, { description: 'Tools the model may call.' }))),
+    tools: Type.Optional(nullable(Type.Array(ChatTool, { description: 'Tools that the model may call.' }))),
     tool_choice: Type.Optional(
       Type.Unsafe<string | Record<string, unknown> | null>({
         type: ['string', 'object', 'null'],
         description: 'none, auto, required, or the tool to call.',
       }),
     ),
-    parallel_tool_calls: Type.Optional(nullable(Type.Boolean({ description: 'Several calls in one answer.' }))),
+    parallel_tool_calls: Type.Optional(
+      nullable(Type.Boolean({ description: 'Whether one answer may hold several calls.' })),
+    ),
     response_format: Type.Optional(nullable(Anything('text, json_object or json_schema.'))),
-    seed: Type.Optional(nullable(Type.Integer({ description: 'For answers that repeat, as far as they can.' }))),
-    logit_bias: Type.Optional(nullable(Anything('Token id to bias, -100 to 100.'))),
+    seed: Type.Optional(
+      nullable(Type.Integer({ description: 'The same seed gives the same answer, as far as the upstream can.' })),
+    ),
+    logit_bias: Type.Optional(nullable(Anything('Bias by token id, -100 to 100.'))),
     logprobs: Type.Optional(nullable(Type.Boolean({ description: 'Return log probabilities.' }))),
     top_logprobs: Type.Optional(nullable(Integer('Alternatives for each token.', 0))),
     reasoning_effort: Type.Optional(nullable(Type.String({ description: 'none, minimal, low, medium, high, …' }))),
-    user: Type.Optional(nullable(Type.String({ description: 'The end user, as an opaque name.' }))),
+    user: Type.Optional(nullable(Type.String({ description: 'An opaque identifier of the end user.' }))),
     metadata: Type.Optional(nullable(Anything('Names and values for your own use.'))),
   },
   { description: 'A chat completion request.' },
@@ -207,7 +215,7 @@ export const ChatCompletionChunk = Type.Object(
             }),
           ),
         }),
-        finish_reason: nullable(Type.String({ description: `Null but on the last chunk: ${finishReason}` })),
+        finish_reason: nullable(Type.String({ description: `Null except on the last chunk: ${finishReason}` })),
       }),
       { description: 'Empty on the chunk that carries the usage.' },
     ),
@@ -237,7 +245,7 @@ function fieldsOf(request: ChatCompletionRequest): RequestFields {
     model: request.model,
     stream: request.stream ?? false,
     wantsUsage: request.stream_options?.include_usage ?? false,
-    // Which of the two an upstream obeys is its own affair: reserve for the larger.
+    // Upstreams differ in which of the two they obey: reserve for the larger.
     maxOutputTokens: older !== null && newer !== null ? Math.max(older, newer) : (newer ?? older),
     choices: request.n ?? 1,
     hasTools: (request.tools?.length ?? 0) > 0,

@@ -3,7 +3,7 @@ import type { Static } from 'typebox'
 import { conversationEndpoint } from './declare.ts'
 import { promptFields, promptFieldsOf } from './messages.ts'
 
-/** POST /v1/messages/count_tokens: a messages request without what concerns the answer. */
+/** POST /v1/messages/count_tokens: a messages request without the fields for the answer. */
 export const CountTokensRequest = Type.Object(promptFields, { description: 'The prompt to count.' })
 export type CountTokensRequest = Static<typeof CountTokensRequest>
 

@@ -5,7 +5,7 @@ import type { RequestFields } from '../core/request-body.ts'
 import { SERVICES } from '../core/service.ts'
 import type { ServiceName } from '../core/service.ts'
 
-/** Of requests whose answers come whole and generate no text. */
+/** Fields of requests whose answers come whole and hold no generated text. */
 export const PLAIN_FIELDS = {
   stream: false,
   wantsUsage: false,
@@ -20,9 +20,9 @@ export interface ServedEndpoint extends Endpoint, DescribedEndpoint {
   readonly method: 'POST'
   readonly body: TObject
   readonly example: object
-  /** What routing and limits need of a body that fits the schema. Throws INVALID_FIELD or UNSUPPORTED_FIELD. */
+  /** The fields that routing and limits need, of a body that fits the schema. Throws INVALID_FIELD or UNSUPPORTED_FIELD. */
   readonly fields: (request: unknown) => RequestFields
-  /** Clients of the vendor find it under `/<vendor>` too. */
+  /** It is also served under `/<vendor>`, for clients of the vendor. */
   readonly isAliased: boolean
 }
 
@@ -35,16 +35,16 @@ export interface LocalEndpoint extends Endpoint, DescribedEndpoint {
   readonly takesSlashes: boolean
 }
 
-/** GET without a key: the request log does not have it. */
+/** GET without a key; not in the request log. */
 export interface OpenEndpoint extends DescribedEndpoint {
   readonly kind: 'open'
   readonly method: 'GET'
   readonly isOpen: true
 }
 
-type Told = Pick<DescribedEndpoint, 'summary' | 'answer' | 'event'> & { readonly isAliased?: true }
+type Documented = Pick<DescribedEndpoint, 'summary' | 'answer' | 'event'> & { readonly isAliased?: true }
 
-interface Served<Body extends TObject> extends Told {
+interface Served<Body extends TObject> extends Documented {
   readonly operation: string
   readonly name: string
   readonly body: Body
@@ -71,7 +71,7 @@ export function serviceEndpoint<Name extends ServiceName, Body extends TObject>(
   return served(path, { ...declared, dialect: 'openai-chat', servedBy: service }, protocols[0])
 }
 
-/** Every member is set, in one order: for requests all endpoints have one shape. */
+/** Sets every member in one order, so that all endpoints have one shape. */
 function served<Path extends string, Body extends TObject>(
   path: Path,
   declared: Served<Body> & Pick<Endpoint, 'dialect' | 'servedBy'>,
@@ -92,7 +92,7 @@ function served<Path extends string, Body extends TObject>(
     summary: declared.summary,
     body: declared.body,
     example: declared.example,
-    // Only what the schema has let pass is read.
+    // Only bodies that passed the schema reach it.
     fields: declared.fields as ServedEndpoint['fields'],
     answer: declared.answer,
     event: declared.event,
@@ -102,7 +102,7 @@ function served<Path extends string, Body extends TObject>(
 
 export function localEndpoint<const Path extends string, const Operation extends string>(
   path: Path,
-  declared: Told & {
+  declared: Documented & {
     readonly operation: Operation
     readonly name: string
     readonly query?: TObject

@@ -13,7 +13,7 @@ export const EmbeddingsRequest = Type.Object(
     model: Type.String({ description: 'Embedding model id.', minLength: 1, maxLength: 256 }),
     input: Type.Unsafe<EmbeddingInput>({
       type: ['string', 'array'],
-      description: 'What to embed: a text, an array of token numbers, or an array of either.',
+      description: 'The input to embed: a text, an array of token numbers, or an array of either.',
       minLength: 1,
       minItems: 1,
       items: {
@@ -32,7 +32,7 @@ export const EmbeddingsRequest = Type.Object(
     dimensions: Type.Optional(
       nullable(Type.Integer({ description: 'Length of the vectors, where the model can vary it.', minimum: 1 })),
     ),
-    user: Type.Optional(nullable(Type.String({ description: 'The end user, as an opaque name.' }))),
+    user: Type.Optional(nullable(Type.String({ description: 'An opaque identifier of the end user.' }))),
   },
   { description: 'An embeddings request.' },
 )
@@ -48,7 +48,7 @@ export const Embeddings = Type.Object(
         embedding: Type.Unsafe<number[] | string>({
           type: ['array', 'string'],
           items: { type: 'number' },
-          description: 'Numbers, or base64 of them where that was asked for.',
+          description: 'Numbers, or their base64 when the request asks for it.',
         }),
       }),
     ),
@@ -76,7 +76,7 @@ function fieldsOf(request: EmbeddingsRequest): RequestFields {
   return { ...PLAIN_FIELDS, model, expected: { kind: 'embeddings', encoding: encodingOf(request), inputs } }
 }
 
-/** Voyage and Jina have vectors of other numbers than float32, under names of their own: those stay as they come. */
+/** Voyage and Jina have fields of their own for vectors that are not float32: those vectors pass unchanged. */
 function encodingOf(
   request: EmbeddingsRequest & { output_dtype?: unknown; embedding_type?: unknown },
 ): 'float' | 'base64' | 'as-is' {

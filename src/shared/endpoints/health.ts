@@ -13,12 +13,14 @@ export const Health = Type.Object(
         'unhealthy (503): no AI request can be served.',
     }),
     reasons: Type.Optional(
-      Type.Array(Type.String(), { description: 'Only when the status is not healthy: why, in words for operators.' }),
+      Type.Array(Type.String(), { description: 'Reasons for operators; only when the status is not healthy.' }),
     ),
     available_keys: Type.Integer({ description: 'Upstream keys enabled and not cooling.', minimum: 0 }),
-    total_concurrency: Type.Integer({ description: 'Slots of those keys.', minimum: 0 }),
+    total_concurrency: Type.Integer({ description: 'Slots of the available keys.', minimum: 0 }),
     cache_hit_rate: Percentage('Prompt tokens served from prompt caches over five minutes, e.g. 12.5%.'),
-    response_cache_hit_rate: Type.Optional(Percentage('Answers served from our own cache over five minutes.')),
+    response_cache_hit_rate: Type.Optional(
+      Percentage("Answers served from the gateway's own cache over five minutes."),
+    ),
     journal: Type.Optional(
       Type.Object(
         {
@@ -39,7 +41,7 @@ export const Liveness = Type.Object({ status: Type.Literal('ok') })
 export type Liveness = Static<typeof Liveness>
 
 const Check = Type.Object({
-  status: Type.Enum(['ok', 'down', 'unused'], { description: 'unused: the gateway runs without one.' }),
+  status: Type.Enum(['ok', 'down', 'unused'], { description: 'unused: the gateway runs without it.' }),
   latency_ms: Type.Number({ minimum: 0 }),
   message: Type.Optional(Type.String()),
 })
@@ -64,20 +66,20 @@ export type Readiness = Static<typeof Readiness>
 export const health = openEndpoint('/health', {
   operation: 'health',
   tag: 'Health',
-  summary: 'How the gateway does',
+  summary: 'Health of the gateway',
   answer: Health,
 })
 
 export const liveness = openEndpoint('/health/live', {
   operation: 'liveness',
   tag: 'Health',
-  summary: 'The process is there',
+  summary: 'Liveness: the process answers',
   answer: Liveness,
 })
 
 export const readiness = openEndpoint('/health/ready', {
   operation: 'readiness',
   tag: 'Health',
-  summary: 'The gateway takes requests',
+  summary: 'Readiness: the gateway takes requests',
   answer: Readiness,
 })

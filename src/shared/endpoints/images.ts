@@ -9,7 +9,7 @@ import { PLAIN_FIELDS, serviceEndpoint } from './declare.ts'
 export const ImagesRequest = Type.Object(
   {
     model: Type.String({ description: 'Image model id.', minLength: 1, maxLength: 256 }),
-    prompt: Type.String({ description: 'What to show.', minLength: 1 }),
+    prompt: Type.String({ description: 'Description of the image.', minLength: 1 }),
     n: Type.Optional(
       nullable(Type.Integer({ description: 'Number of images; 1 by default.', minimum: 1, maximum: 10 })),
     ),
@@ -25,8 +25,8 @@ export const ImagesRequest = Type.Object(
     response_format: Type.Optional(
       Type.Unsafe<'url' | 'b64_json' | null>({ enum: ['url', 'b64_json', null], description: 'url by default.' }),
     ),
-    stream: Type.Optional(nullable(Type.Boolean({ description: 'Not offered: images come whole.' }))),
-    user: Type.Optional(nullable(Type.String({ description: 'The end user, as an opaque name.' }))),
+    stream: Type.Optional(nullable(Type.Boolean({ description: 'Not supported: images come whole.' }))),
+    user: Type.Optional(nullable(Type.String({ description: 'An opaque identifier of the end user.' }))),
   },
   { description: 'An image request.' },
 )
@@ -38,10 +38,12 @@ export const Images = Type.Object(
     data: Type.Array(
       Type.Object({
         url: Type.Optional(
-          Type.String({ description: 'Where the image is; a data: URL when the upstream sends nothing but bytes.' }),
+          Type.String({ description: 'Address of the image; a data: URL when the upstream sends only bytes.' }),
         ),
-        b64_json: Type.Optional(nullable(Type.String({ description: 'The image itself.' }))),
-        revised_prompt: Type.Optional(nullable(Type.String({ description: 'What the model made of the prompt.' }))),
+        b64_json: Type.Optional(nullable(Type.String({ description: 'The image in base64.' }))),
+        revised_prompt: Type.Optional(
+          nullable(Type.String({ description: 'The prompt as the model has rewritten it.' })),
+        ),
       }),
     ),
   },
@@ -66,7 +68,7 @@ function fieldsOf(request: ImagesRequest): RequestFields {
   return {
     ...PLAIN_FIELDS,
     model: request.model,
-    // Some models count the picture in tokens, thousands of them.
+    // Some models count the image as thousands of tokens.
     maxOutputTokens: null,
     choices: request.n ?? 1,
     expected: { kind: 'images', wantsUrl: request.response_format !== 'b64_json', count: request.n ?? 1 },

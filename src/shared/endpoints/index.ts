@@ -38,7 +38,7 @@ export const SERVED_ENDPOINTS: readonly ServedEndpoint[] = ALL_ENDPOINTS.filter(
   (endpoint) => endpoint.kind === 'served',
 )
 
-/** @param vendor whose clients find some endpoints under `/<vendor>` too */
+/** @param vendor some endpoints are also under `/<vendor>`, for clients of this vendor */
 export function describedEndpoints(vendor: string): readonly DescribedEndpoint[] {
   const aliases = ALL_ENDPOINTS.filter((endpoint) => endpoint.kind !== 'open' && endpoint.isAliased).map(
     (endpoint) => ({

@@ -11,14 +11,14 @@ export const ContentBlock = Type.Object(
     type: Type.String({
       description: 'text, image, document, tool_use, tool_result, thinking, or a kind that the upstream alone knows.',
     }),
-    text: Type.Optional(Type.String({ description: 'Of a text block.' })),
+    text: Type.Optional(Type.String({ description: 'Text of a text block.' })),
   },
   { description: 'A block of content. Members beyond these pass through.' },
 )
 
 export const InputMessage = Type.Object(
   {
-    role: Type.Enum(['user', 'assistant', 'system'], { description: 'Who speaks.' }),
+    role: Type.Enum(['user', 'assistant', 'system'], { description: 'The author of the message.' }),
     content: stringOrArray(ContentBlock, { description: 'A text, or blocks.' }),
   },
   { description: 'A message of the conversation.' },
@@ -31,17 +31,19 @@ export const MessagesTool = Type.Object(
     description: Type.Optional(nullable(Type.String())),
     input_schema: Type.Optional(nullable(Type.Object({}, { description: 'JSON Schema of the input.' }))),
   },
-  { description: 'A tool the model may use.' },
+  { description: 'A tool that the model may use.' },
 )
 
-/** What a messages request and a count of its tokens have in common: all that the model reads. */
+/** The fields that a messages request and a count of its tokens share: all that the model reads. */
 export const promptFields = {
   model: Type.String({ description: 'Model id.', minLength: 1, maxLength: 256 }),
   messages: Type.Array(InputMessage, { description: 'The conversation so far.', minItems: 1 }),
   system: Type.Optional(stringOrArray(ContentBlock, { description: 'System prompt: a text, or text blocks.' })),
-  tools: Type.Optional(Type.Array(MessagesTool, { description: 'Tools the model may use.' })),
+  tools: Type.Optional(Type.Array(MessagesTool, { description: 'Tools that the model may use.' })),
   tool_choice: Type.Optional(Type.Object({}, { description: 'auto, any, none, or the tool to use.' })),
-  thinking: Type.Optional(Type.Object({}, { description: 'Whether and how much the model thinks first.' })),
+  thinking: Type.Optional(
+    Type.Object({}, { description: 'Whether and how much the model reasons before it answers.' }),
+  ),
 }
 
 /** POST /v1/messages. Fields not named here pass through. */
@@ -53,10 +55,10 @@ export const MessagesRequest = Type.Object(
     temperature: Type.Optional(Type.Number({ description: 'Sampling temperature.', minimum: 0, maximum: 1 })),
     top_p: Type.Optional(Type.Number({ description: 'Nucleus sampling.', minimum: 0, maximum: 1 })),
     top_k: Type.Optional(
-      Type.Integer({ description: 'Sampling from the k likeliest.', minimum: 0, maximum: LARGEST_INTEGER }),
+      Type.Integer({ description: 'Sample from the k likeliest tokens.', minimum: 0, maximum: LARGEST_INTEGER }),
     ),
-    stop_sequences: Type.Optional(Type.Array(Type.String(), { description: 'Where the answer ends.' })),
-    metadata: Type.Optional(Type.Object({}, { description: 'user_id: the end user, as an opaque name.' })),
+    stop_sequences: Type.Optional(Type.Array(Type.String(), { description: 'Sequences that end the answer.' })),
+    metadata: Type.Optional(Type.Object({}, { description: 'user_id: an opaque identifier of the end user.' })),
   },
   { description: 'A messages request.' },
 )
@@ -64,7 +66,9 @@ export type MessagesRequest = Static<typeof MessagesRequest>
 
 export const MessagesUsage = Type.Object(
   {
-    input_tokens: Type.Integer({ description: 'Neither read from the cache nor written to it.' }),
+    input_tokens: Type.Integer({
+      description: 'Tokens of the prompt that were neither read from the prompt cache nor written to it.',
+    }),
     output_tokens: Type.Integer({ description: 'Thinking included.' }),
     cache_creation_input_tokens: Type.Optional(nullable(Type.Integer())),
     cache_read_input_tokens: Type.Optional(nullable(Type.Integer())),
@@ -86,7 +90,7 @@ export const Message = Type.Object(
     model: Type.String({ description: 'Model id.' }),
     content: Type.Array(ContentBlock),
     stop_reason: stopReason,
-    stop_sequence: Type.Optional(nullable(Type.String({ description: 'The stop sequence met.' }))),
+    stop_sequence: Type.Optional(nullable(Type.String({ description: 'The stop sequence that ended the answer.' }))),
     usage: MessagesUsage,
   },
   { description: 'A whole answer.' },
@@ -109,7 +113,7 @@ const streamEvents = [
   Type.Object({
     type: Type.Literal('message_delta'),
     delta: Type.Object({ stop_reason: stopReason, stop_sequence: Type.Optional(nullable(Type.String())) }),
-    usage: Type.Partial(MessagesUsage, { description: 'Of the whole message up to here.' }),
+    usage: Type.Partial(MessagesUsage, { description: 'Tokens of the whole message so far.' }),
   }),
   Type.Object({ type: Type.Literal('message_stop') }),
   Type.Object({ type: Type.Literal('ping') }),

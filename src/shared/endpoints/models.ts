@@ -8,7 +8,7 @@ const unknownOr = <Schema extends TSchema>(schema: Schema) => Type.Union([schema
 /** GET /v1/models/{id}. */
 export const ModelEntry = Type.Object(
   {
-    id: Type.String({ description: 'What requests name in `model`.' }),
+    id: Type.String({ description: 'The value of `model` in requests.' }),
     object: Type.Literal('model'),
     created: Type.Integer({ description: 'Unix time in seconds.' }),
     owned_by: Type.String(),
@@ -18,12 +18,14 @@ export const ModelEntry = Type.Object(
     max_output_tokens: Type.Optional(unknownOr(Type.Integer({ description: 'Most tokens of an answer.' }))),
     capabilities: Type.Optional(
       Type.Object({
-        images: unknownOr(Type.Boolean({ description: 'Prompts may hold images.' })),
-        tools: unknownOr(Type.Boolean({ description: 'It calls tools.' })),
-        reasoning: unknownOr(Type.Boolean({ description: 'It reasons before it answers.' })),
+        images: unknownOr(Type.Boolean({ description: 'Whether prompts may hold images.' })),
+        tools: unknownOr(Type.Boolean({ description: 'Whether the model can call tools.' })),
+        reasoning: unknownOr(Type.Boolean({ description: 'Whether the model reasons before it answers.' })),
       }),
     ),
-    type: Type.Literal('model', { description: 'This and the next two are for clients of the messages protocol.' }),
+    type: Type.Literal('model', {
+      description: 'type, display_name and created_at are for clients of the messages protocol.',
+    }),
     display_name: Type.String(),
     created_at: Type.String({ format: 'date-time' }),
   },
@@ -49,13 +51,13 @@ export interface MessagesModelList {
   readonly last_id: string | null
 }
 
-/** Of the list, where the request has `anthropic-version`. */
+/** Query of the list, for requests with `anthropic-version`. */
 export const ModelListQuery = Type.Object({
   limit: Type.Optional(
     Type.Integer({ description: 'Only with anthropic-version: most models of a page.', minimum: 1, maximum: 1000 }),
   ),
   after_id: Type.Optional(
-    Type.String({ description: 'Only with anthropic-version: the page begins behind this model.' }),
+    Type.String({ description: 'Only with anthropic-version: the page begins after this model.' }),
   ),
   before_id: Type.Optional(
     Type.String({ description: 'Only with anthropic-version: the page ends before this model.' }),

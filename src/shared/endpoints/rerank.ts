@@ -7,7 +7,7 @@ import { PLAIN_FIELDS, serviceEndpoint } from './declare.ts'
 export const RerankRequest = Type.Object(
   {
     model: Type.String({ description: 'Reranker model id.', minLength: 1, maxLength: 256 }),
-    query: Type.String({ description: 'What the documents are compared with.', minLength: 1 }),
+    query: Type.String({ description: 'The text that the documents are compared with.', minLength: 1 }),
     documents: Type.Array(
       Type.Unsafe<string | object>({ type: ['string', 'object'], description: 'A text, or an object with a `text`.' }),
       { description: 'Candidates.', minItems: 1 },
@@ -16,7 +16,7 @@ export const RerankRequest = Type.Object(
       nullable(Type.Integer({ description: 'Number of results wanted; all by default.', minimum: 1 })),
     ),
     return_documents: Type.Optional(
-      nullable(Type.Boolean({ description: 'Whether results hold their documents, where the upstream can.' })),
+      nullable(Type.Boolean({ description: 'Whether results hold their documents, where the upstream supports it.' })),
     ),
   },
   { description: 'A rerank request.' },
@@ -30,13 +30,13 @@ export const Ranking = Type.Object(
     results: Type.Array(
       Type.Object({
         index: Type.Integer({ description: 'Position in the documents.', minimum: 0 }),
-        relevance_score: Type.Number({ description: 'Comparable within one answer only; of no fixed range.' }),
-        document: Type.Optional(Type.Object({}, { description: 'As the upstream returned it.' })),
+        relevance_score: Type.Number({ description: 'Comparable only within one answer; it has no fixed range.' }),
+        document: Type.Optional(Type.Object({}, { description: 'The document as the upstream returned it.' })),
       }),
       { description: 'By descending score.' },
     ),
     usage: Type.Optional(Type.Object({ prompt_tokens: Type.Integer(), total_tokens: Type.Integer() })),
-    meta: Type.Optional(Type.Object({}, { description: 'What else the upstream counts, such as search units.' })),
+    meta: Type.Optional(Type.Object({}, { description: 'Other counts of the upstream, such as search units.' })),
   },
   { description: 'Documents by relevance.' },
 )

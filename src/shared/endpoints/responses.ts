@@ -8,7 +8,7 @@ import { conversationEndpoint } from './declare.ts'
 
 const LARGEST_INTEGER = 2_147_483_647
 
-/** Any object; its members are not our business. */
+/** Any object. Its members pass unchecked. */
 const Anything = (description: string) => Type.Object({}, { description })
 
 export const ResponsesItem = Type.Object(
@@ -21,17 +21,18 @@ export const ResponsesItem = Type.Object(
         }),
       ),
     ),
-    role: Type.Optional(Type.Enum(['user', 'assistant', 'system', 'developer'], { description: 'Of a message.' })),
+    role: Type.Optional(Type.Enum(['user', 'assistant', 'system', 'developer'], { description: 'Role of a message.' })),
     content: Type.Optional(
       Type.Unsafe<string | Record<string, unknown>[] | null>({
         type: ['string', 'array', 'null'],
         items: { type: 'object' },
-        description: 'Of a message: a text, or parts (input_text, input_image, input_file, output_text, refusal).',
+        description:
+          'Content of a message: a text, or parts (input_text, input_image, input_file, output_text, refusal).',
       }),
     ),
-    call_id: Type.Optional(Type.String({ description: 'Of a call and of its output.' })),
+    call_id: Type.Optional(Type.String({ description: 'Id of a call, which its output repeats.' })),
     output: Type.Optional(
-      stringOrArray(Anything('A part, as messages have them.'), { description: 'Of a tool: a text, or parts.' }),
+      stringOrArray(Anything('A part, as messages have them.'), { description: 'Output of a tool: a text, or parts.' }),
     ),
   },
   { description: 'An item of the conversation.' },
@@ -41,15 +42,15 @@ export const ResponsesTool = Type.Object(
   {
     type: Type.String({
       description:
-        'function, custom, or namespace (a group of both). Any other is a tool of the provider (web_search, …): left out, and named in X-Sluice-Dropped, where the upstream does not have it.',
+        'function, custom, or namespace (a group of both). Any other type is a tool of the provider (web_search, …). If the upstream does not have it, Sluice leaves it out and names it in X-Sluice-Dropped.',
     }),
     name: Type.Optional(Type.String({ description: 'Letters, digits, _ and -.' })),
     description: Type.Optional(nullable(Type.String())),
     parameters: Type.Optional(nullable(Anything('JSON Schema of the arguments.'))),
     strict: Type.Optional(nullable(Type.Boolean())),
-    tools: Type.Optional(Type.Array(Type.Object({ type: Type.String() }), { description: 'Of a namespace.' })),
+    tools: Type.Optional(Type.Array(Type.Object({ type: Type.String() }), { description: 'Tools of a namespace.' })),
   },
-  { description: 'A tool the model may call.' },
+  { description: 'A tool that the model may call.' },
 )
 
 /** POST /v1/responses. A null is the same as leaving the field out; nothing is stored. */
@@ -64,7 +65,7 @@ export const ResponsesRequest = Type.Object(
           'The conversation so far: a text of the user, or items. May be empty where there are instructions.',
       }),
     ),
-    instructions: Type.Optional(nullable(Type.String({ description: 'What the model is to follow.' }))),
+    instructions: Type.Optional(nullable(Type.String({ description: 'Instructions for the model.' }))),
     stream: Type.Optional(nullable(Type.Boolean({ description: 'Answer as server-sent events.', default: false }))),
     max_output_tokens: Type.Optional(
       nullable(
@@ -91,16 +92,18 @@ export const ResponsesRequest = Type.Object(
           'none, auto, required, or the tool to call; a tool of the provider only where the upstream has it.',
       }),
     ),
-    parallel_tool_calls: Type.Optional(nullable(Type.Boolean({ description: 'Several calls in one answer.' }))),
+    parallel_tool_calls: Type.Optional(
+      nullable(Type.Boolean({ description: 'Whether one answer may hold several calls.' })),
+    ),
     reasoning: Type.Optional(nullable(Anything('effort: none, minimal, low, medium, high, …'))),
     text: Type.Optional(nullable(Anything('format: text, json_object or json_schema.'))),
     include: Type.Optional(
       nullable(Type.Array(Type.String(), { description: 'reasoning.encrypted_content is always part of the answer.' })),
     ),
     metadata: Type.Optional(nullable(Anything('Names and values for your own use.'))),
-    user: Type.Optional(nullable(Type.String({ description: 'The end user, as an opaque name.' }))),
-    store: Type.Optional(nullable(Type.Boolean({ description: 'false: nothing is stored.' }))),
-    background: Type.Optional(nullable(Type.Boolean({ description: 'false: the answer comes at once.' }))),
+    user: Type.Optional(nullable(Type.String({ description: 'An opaque identifier of the end user.' }))),
+    store: Type.Optional(nullable(Type.Boolean({ description: 'Must not be true: Sluice stores nothing.' }))),
+    background: Type.Optional(nullable(Type.Boolean({ description: 'Must not be true: the answer comes at once.' }))),
   },
   { description: 'A request for a response.' },
 )
@@ -118,10 +121,10 @@ export const responses = conversationEndpoint('/v1/responses', {
   fields: fieldsOf,
 })
 
-/** Fields that lead to what is stored at a server, or run there. */
+/** Fields that refer to state stored at a server. */
 const STATEFUL = ['previous_response_id', 'conversation', 'prompt'] as const
 
-/** What an item must hold, by its type. */
+/** The required members of an item, by its type. */
 const REQUIRED: ReadonlyMap<string, readonly string[]> = new Map([
   ['message', ['role', 'content']],
   ['reasoning', []],
@@ -133,7 +136,7 @@ const REQUIRED: ReadonlyMap<string, readonly string[]> = new Map([
 
 type Tool = Omit<NonNullable<ResponsesRequest['tools']>[number], 'tools'> & { readonly tools?: readonly Tool[] }
 
-/** What is left of tools that ran at a server, without which the conversation still makes sense. */
+/** Items of tools that ran at a server. The conversation makes sense without them. */
 const PASSED_OVER: ReadonlySet<string> = new Set([
   'web_search_call',
   'file_search_call',
@@ -143,7 +146,7 @@ const PASSED_OVER: ReadonlySet<string> = new Set([
   'mcp_list_tools',
 ])
 
-/** Throws INVALID_FIELD or UNSUPPORTED_FIELD for what a gateway that keeps nothing cannot do. */
+/** Throws INVALID_FIELD or UNSUPPORTED_FIELD for fields that need stored state. */
 function fieldsOf(request: ResponsesRequest): RequestFields {
   const fields: Readonly<Record<string, unknown>> = request
   for (const name of STATEFUL) {
@@ -152,7 +155,7 @@ function fieldsOf(request: ResponsesRequest): RequestFields {
   if (request.store === true) throw unsupported('/store', 'nothing is stored here; send false')
   if (request.background === true) throw unsupported('/background', 'answers come at once; send false')
   const { input } = request
-  // The service takes instructions alone.
+  // The service accepts instructions without input.
   if ((input?.length ?? 0) === 0 && (request.instructions ?? '') === '') {
     const message = 'input must not be empty where there are no instructions.'
     throw new GatewayError('INVALID_FIELD', { param: '/input', message })
@@ -176,7 +179,7 @@ function checkItem(item: Readonly<Record<string, unknown>>, index: number): void
   const required = REQUIRED.get(type)
   if (required === undefined) {
     if (PASSED_OVER.has(type)) return
-    throw unsupported(`/input/${index}/type`, `${quoted(type)} belongs to what is stored or run at a server`)
+    throw unsupported(`/input/${index}/type`, `${quoted(type)} refers to state or tools of a server`)
   }
   for (const name of required) {
     const value = item[name]
@@ -184,7 +187,7 @@ function checkItem(item: Readonly<Record<string, unknown>>, index: number): void
   }
 }
 
-/** What a provider runs is for its upstream to have or not; what the client runs must have a name. */
+/** A tool of the provider passes unchecked: the upstream has it or not. A tool of the client must have a name. */
 function checkTool({ type, name, tools }: Tool, place: string): void {
   if (type !== 'function' && type !== 'custom' && type !== 'namespace') return
   if (name === undefined || name === '') throw missing(`${place}/name`)
@@ -204,7 +207,7 @@ function checkToolChoice(choice: ResponsesRequest['tool_choice']): void {
   if (typeof choice['type'] !== 'string') throw missing('/tool_choice/type')
 }
 
-/** Long enough for every name there is. */
+/** Quotes 40 characters at most: enough for every known type. */
 function quoted(type: string): string {
   return JSON.stringify(type.slice(0, 40))
 }

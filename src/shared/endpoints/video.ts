@@ -7,7 +7,7 @@ import { localEndpoint, openEndpoint, PLAIN_FIELDS, serviceEndpoint } from './de
 export const VideoRequest = Type.Object(
   {
     model: Type.String({ description: 'Video model id.', minLength: 1, maxLength: 256 }),
-    prompt: Type.String({ description: 'What to show.', minLength: 1 }),
+    prompt: Type.String({ description: 'Description of the video.', minLength: 1 }),
     size: Type.Optional(
       nullable(
         Type.String({
@@ -20,7 +20,7 @@ export const VideoRequest = Type.Object(
     duration: Type.Optional(nullable(Type.Integer({ description: 'Length in seconds.', minimum: 1, maximum: 3600 }))),
     n: Type.Optional(
       nullable(
-        Type.Integer({ description: 'Number of videos, where the upstream knows it.', minimum: 1, maximum: 10 }),
+        Type.Integer({ description: 'Number of videos, where the upstream supports it.', minimum: 1, maximum: 10 }),
       ),
     ),
     async: Type.Optional(
@@ -28,7 +28,7 @@ export const VideoRequest = Type.Object(
         Type.Boolean({ description: 'Answer with the id of the job at once, instead of waiting for the video.' }),
       ),
     ),
-    user: Type.Optional(nullable(Type.String({ description: 'The end user, as an opaque name.' }))),
+    user: Type.Optional(nullable(Type.String({ description: 'An opaque identifier of the end user.' }))),
   },
   { description: 'A video request.' },
 )
@@ -37,24 +37,28 @@ export type VideoRequest = Static<typeof VideoRequest>
 /** The answer to a video request, and to GET /v1/video/generations/{id}. */
 export const Video = Type.Object(
   {
-    id: Type.String({ description: 'Of the job; GET /v1/video/generations/{id} tells how it goes.' }),
+    id: Type.String({ description: 'Id of the job. GET /v1/video/generations/{id} shows its state.' }),
     object: Type.Literal('video.generation'),
     status: Type.Enum(['queued', 'in_progress', 'completed', 'failed']),
-    model: Type.String({ description: 'As asked.' }),
+    model: Type.String({ description: 'The requested model.' }),
     created: Type.Integer({ description: 'Unix time in seconds.' }),
-    progress: Type.Optional(Type.Number({ description: 'Per cent, where the upstream tells.' })),
+    progress: Type.Optional(Type.Number({ description: 'In percent, where the upstream reports it.' })),
     data: Type.Optional(
       Type.Array(
-        Type.Object({ url: Type.String({ description: 'Of the video; open to whoever has it, for a while.' }) }),
+        Type.Object({
+          url: Type.String({
+            description: 'Link to the video. Anybody who has the link can open it until it expires.',
+          }),
+        }),
         {
-          description: 'Once it is completed.',
+          description: 'Present when the status is completed.',
         },
       ),
     ),
     error: Type.Optional(
       Type.Object(
         { type: Type.String(), message: Type.String(), code: Type.String() },
-        { description: 'Once it has failed.' },
+        { description: 'Present when the status is failed.' },
       ),
     ),
   },
@@ -80,14 +84,14 @@ export const video = serviceEndpoint('videos', {
 export const videoJob = localEndpoint('/v1/video/generations/{id}', {
   operation: 'video',
   name: 'video.get',
-  summary: 'A video that was asked for before',
+  summary: 'State of a video that was requested before',
   answer: Video,
 })
 
 export const videoContent = openEndpoint('/v1/video/generations/{id}/content', {
   operation: 'videoContent',
   tag: 'Models',
-  summary: 'The video itself, by the link of its job',
+  summary: 'Content of a video, by the link of its job',
   query: Type.Object({
     expires: Type.Integer({ description: 'Unix time in seconds.' }),
     signature: Type.String(),

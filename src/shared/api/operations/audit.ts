@@ -7,16 +7,18 @@ const Name = Type.Optional(Type.String({ minLength: 1, maxLength: 200 }))
 export const AuditEntry = Type.Object({
   id: Id,
   time: Time,
-  user_id: nullable(Type.String({ description: 'Who; null: nobody was logged in.' })),
-  role: nullable(Type.String({ description: 'In the enterprise, or else on the platform.' })),
+  user_id: nullable(Type.String({ description: 'The caller; null: not logged in.' })),
+  role: nullable(Type.String({ description: 'Role of the caller in the enterprise, or else on the platform.' })),
   operation: Type.String({ description: 'Its operationId in this document.' }),
   path: Type.String(),
   enterprise_id: nullable(Type.String()),
-  target_id: nullable(Type.String({ description: 'What was made, changed or deleted.' })),
+  target_id: nullable(Type.String({ description: 'Id of the object that was made, changed or deleted.' })),
   sent: nullable(Type.Object({}, { description: 'The body, without its secrets.', additionalProperties: true })),
   address: Type.String(),
   request_id: Type.String(),
-  outcome: Type.Enum(['done', 'refused'], { description: 'refused: the caller may not, or could not log in.' }),
+  outcome: Type.Enum(['done', 'refused'], {
+    description: 'refused: the caller had no permission, or could not log in.',
+  }),
   error_code: nullable(Type.String()),
 })
 
@@ -34,7 +36,7 @@ export const AUDIT = {
       user_id: Name,
       enterprise_id: Name,
       operation: Name,
-      target: Type.Optional(Type.String({ description: 'Its id.', minLength: 1, maxLength: 200 })),
+      target: Type.Optional(Type.String({ description: 'Id of the object.', minLength: 1, maxLength: 200 })),
     }),
     answer: ok(longListOf(AuditEntry)),
   }),

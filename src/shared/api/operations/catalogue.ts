@@ -8,49 +8,52 @@ const tokens = (description: string) => Type.Integer({ description })
 const Name = Type.String({ minLength: 1, maxLength: 256 })
 
 const TokenPrices = {
-  input: price('Of tokens of the prompt.'),
-  output: price('Of tokens of the answer.'),
+  input: price('Price of tokens of the prompt.'),
+  output: price('Price of tokens of the answer.'),
 }
 const CachePrices = {
-  cached_input: price('Of tokens read from the prompt cache. Default: as input.'),
-  cache_write: price('Of tokens written to it. Default: as input.'),
+  cached_input: price('Price of tokens read from the prompt cache. Default: the price of input.'),
+  cache_write: price('Price of tokens written to the prompt cache. Default: the price of input.'),
 }
 const NewTokenPrices = { ...TokenPrices, ...Type.Partial(Type.Object(CachePrices)).properties }
 
-/** Members of a model as in the configuration file, whose checks they have to pass; here is no more than their kind. */
+/** Members of a model as in the configuration file, which has the checks. This schema checks only their types. */
 const Settings = {
   prices: Type.Object(
     {
       ...NewTokenPrices,
       long_prompts: Type.Optional(
         Type.Array(
-          Type.Object({ above_tokens: tokens('Of the prompt.'), ...NewTokenPrices }, { additionalProperties: false }),
-          { description: 'Of all tokens, where the prompt is longer; the shortest first.', maxItems: 100 },
+          Type.Object(
+            { above_tokens: tokens('Length of the prompt above which these prices apply.'), ...NewTokenPrices },
+            { additionalProperties: false },
+          ),
+          {
+            description: 'Prices of all tokens of a request with a longer prompt; the smallest above_tokens first.',
+            maxItems: 100,
+          },
         ),
       ),
     },
     { description: MICRO, additionalProperties: false },
   ),
-  aliases: Type.Array(Name, { description: 'Other ids that clients may ask for it by.', maxItems: 100 }),
+  aliases: Type.Array(Name, { description: 'Other ids by which clients may ask for the model.', maxItems: 100 }),
   context_tokens: tokens('Most tokens of prompt and answer together.'),
   max_output_tokens: tokens('Most tokens of an answer.'),
   images: Type.Boolean({ description: 'Whether prompts may hold images.' }),
-  tools: Type.Boolean({ description: 'Whether it calls tools.' }),
-  quirks: Type.Object(
-    {},
-    { description: 'What it takes otherwise than the dialect of its upstream says.', additionalProperties: true },
-  ),
+  tools: Type.Boolean({ description: 'Whether the model can call tools.' }),
+  quirks: Type.Object({}, { description: 'Deviations from the dialect of its upstream.', additionalProperties: true }),
   deployments: Type.Array(
     Type.Object(
       {
         upstream: Id,
-        upstream_model: Type.Optional(Type.String({ description: 'Its name there. Default: the id.' })),
+        upstream_model: Type.Optional(Type.String({ description: 'Its name at the upstream. Default: the id.' })),
         weight: Type.Optional(Type.Number({ description: 'Share of the traffic. Default: 1.' })),
         priority: Type.Optional(Type.Integer({ description: 'Lower is used first. Default: 0.' })),
       },
       { additionalProperties: false },
     ),
-    { description: 'Who serves it, in place of the upstreams that list it.', maxItems: 1_000 },
+    { description: 'The upstreams that serve it, instead of those that list it.', maxItems: 1_000 },
   ),
 }
 
@@ -61,7 +64,7 @@ const Prices = nullable(
       ...CachePrices,
       long_prompts: Type.Array(Type.Object({ above_tokens: Type.Integer(), ...TokenPrices, ...CachePrices })),
     },
-    { description: `${MICRO} Null: not known, which is free.` },
+    { description: `${MICRO} Null: not known; the model is free.` },
   ),
 )
 
@@ -71,11 +74,11 @@ export const CatalogueModel = Type.Object({
   id: Type.String(),
   source: Type.Enum([...SOURCES], {
     type: 'string',
-    description: 'Who has it served: the configuration, management, or the built-in simulator.',
+    description: 'Source of the model: the configuration, management, or the built-in simulator.',
   }),
-  alias_of: nullable(Type.String({ description: 'The model that it is another name of.' })),
+  alias_of: nullable(Type.String({ description: 'The model of which this id is an alias.' })),
   aliases: Type.Array(Type.String()),
-  owned_by: nullable(Type.String({ description: 'Null: nobody serves it at the moment.' })),
+  owned_by: nullable(Type.String({ description: 'Null: no upstream serves it at the moment.' })),
   context_tokens: nullable(Type.Integer()),
   max_output_tokens: nullable(Type.Integer()),
   images: nullable(Type.Boolean({ description: 'Null: not known.' })),
@@ -84,7 +87,7 @@ export const CatalogueModel = Type.Object({
   prices_source: Type.Unsafe<(typeof SOURCES)[number] | null>({
     type: ['string', 'null'],
     enum: [...SOURCES, null],
-    description: 'Who says so; built-in: what comes with the gateway.',
+    description: 'Source of the prices; built-in: the catalogue of the gateway.',
   }),
   deployments: Type.Array(
     Type.Object({
@@ -96,7 +99,7 @@ export const CatalogueModel = Type.Object({
     }),
   ),
   settings: nullable(
-    Type.Object({}, { description: 'What management has set of it; null: nothing.', additionalProperties: true }),
+    Type.Object({}, { description: 'Settings that management has made; null: none.', additionalProperties: true }),
   ),
   problem: nullable(Type.String({ description: 'Why what is set of it cannot be used.' })),
   warnings: Type.Array(Type.String(), { description: 'What is set of it, and probably not meant so.' }),
@@ -109,11 +112,11 @@ export const CATALOGUE = {
     method: 'GET',
     path: '/v1/admin/models',
     tag: 'Catalogue',
-    summary: 'Every model that may be asked for, who serves it, and what it costs',
+    summary: 'Every model that clients may ask for, with its upstreams and prices',
     access: 'platform-admin',
     query: Type.Object({
       ...PageQuery,
-      search: Type.Optional(Type.String({ description: 'In the id.', minLength: 1, maxLength: 256 })),
+      search: Type.Optional(Type.String({ description: 'A part of the id.', minLength: 1, maxLength: 256 })),
     }),
     answer: ok(listOf(CatalogueModel)),
   }),
@@ -121,7 +124,7 @@ export const CATALOGUE = {
     method: 'PUT',
     path: '/v1/admin/models',
     tag: 'Catalogue',
-    summary: 'Set these models, and take back all that was set of others',
+    summary: 'Set these models, and remove the settings of all others',
     access: 'platform-admin',
     body: Type.Object({
       models: Type.Array(
@@ -131,8 +134,8 @@ export const CATALOGUE = {
     }),
     answer: ok(
       Type.Object({
-        set: Type.Integer({ description: 'Models that are set now.' }),
-        removed: Type.Integer({ description: 'Models that were set, and are not any more.' }),
+        set: Type.Integer({ description: 'Models that have settings now.' }),
+        removed: Type.Integer({ description: 'Models whose settings were removed.' }),
       }),
     ),
   }),
@@ -148,7 +151,7 @@ export const CATALOGUE = {
     method: 'PUT',
     path: '/v1/admin/models/{id}',
     tag: 'Catalogue',
-    summary: 'Set prices, names, limits or deployments of a model: what is not given stays, null is taken back',
+    summary: 'Set prices, aliases, limits or deployments of a model: a missing field stays as it is, null removes it',
     access: 'platform-admin',
     body: Type.Object({
       prices: Type.Optional(nullable(Settings.prices)),
@@ -166,7 +169,7 @@ export const CATALOGUE = {
     method: 'DELETE',
     path: '/v1/admin/models/{id}',
     tag: 'Catalogue',
-    summary: 'Take back all that was set of a model',
+    summary: 'Remove all settings of a model',
     access: 'platform-admin',
     answer: NOTHING,
   }),

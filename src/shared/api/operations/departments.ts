@@ -13,7 +13,7 @@ export const Department = Type.Object({
   monthly_budget: nullable(Type.Integer()),
   monthly_tokens: nullable(Type.Integer()),
   spend: ShownSpend,
-  members: Type.Integer({ description: 'Of the department itself.', minimum: 0 }),
+  members: Type.Integer({ description: 'Members of the department itself.', minimum: 0 }),
   created_at: Time,
 })
 
@@ -34,7 +34,7 @@ export const DEPARTMENTS = {
     method: 'POST',
     path: '/v1/enterprise/{id}/departments',
     tag: 'Departments',
-    summary: 'Make a department; what it spends counts against those above it as well',
+    summary: 'Make a department; its spend counts against the departments above it too',
     access: 'departments.manage',
     body: Type.Object({ name: Name, parent_id: Parent, ...Budgets }),
     answer: created(Department),
@@ -60,7 +60,7 @@ export const DEPARTMENTS = {
     method: 'DELETE',
     path: '/v1/enterprise/{id}/departments/{departmentId}',
     tag: 'Departments',
-    summary: 'Delete a department that has no members, keys and departments of its own',
+    summary: 'Delete a department that has no members, keys and departments below it',
     access: 'departments.manage',
     answer: NOTHING,
   }),

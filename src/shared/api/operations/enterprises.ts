@@ -42,8 +42,8 @@ export const Enterprise = Type.Object({
   name: Type.String(),
   status: Type.Enum(['active', 'disabled']),
   currency: Type.String({ description: 'ISO 4217.' }),
-  time_zone: Type.String({ description: 'IANA name: its months begin there.' }),
-  is_prepaid: Type.Boolean({ description: 'Requests end with the money in the wallet.' }),
+  time_zone: Type.String({ description: 'IANA name of the time zone in which its months begin.' }),
+  is_prepaid: Type.Boolean({ description: 'Requests are refused when the wallet has no money.' }),
   rpm: nullable(Type.Integer()),
   tpm: nullable(Type.Integer()),
   max_concurrency: nullable(Type.Integer()),
@@ -63,7 +63,7 @@ const JoinRequest = Type.Object({
 })
 
 export const ENTERPRISES = {
-  // Before those with `{id}`, which would take its last segment for one.
+  // Before the paths with `{id}`, which would match its last segment.
   searchEnterprises: operation({
     method: 'GET',
     path: '/v1/enterprise/search',
@@ -81,7 +81,7 @@ export const ENTERPRISES = {
     access: 'platform-admin',
     query: Type.Object({
       ...PageQuery,
-      search: Type.Optional(Type.String({ description: 'In the name.', minLength: 2, maxLength: 100 })),
+      search: Type.Optional(Type.String({ description: 'A part of the name.', minLength: 2, maxLength: 100 })),
     }),
     answer: ok(listOf(Enterprise)),
   }),
@@ -94,7 +94,7 @@ export const ENTERPRISES = {
     body: Type.Object({
       name: Name,
       owner_phone: Type.Optional(
-        Type.String({ description: 'Of the user who is to own it.', minLength: 5, maxLength: 32 }),
+        Type.String({ description: 'Phone number of the user who becomes the owner.', minLength: 5, maxLength: 32 }),
       ),
       currency: Type.Optional(
         Type.String({
@@ -123,7 +123,7 @@ export const ENTERPRISES = {
     method: 'PUT',
     path: '/v1/admin/enterprises/{id}',
     tag: 'Platform',
-    summary: 'Change an enterprise; to disable one stops its keys',
+    summary: 'Change an enterprise; disabling it stops its keys',
     access: 'platform-admin',
     body: Type.Object({
       name: Type.Optional(Name),
@@ -170,7 +170,7 @@ export const ENTERPRISES = {
     method: 'GET',
     path: '/v1/enterprise/{id}/join-requests',
     tag: 'Enterprises',
-    summary: 'Who asks to become a member',
+    summary: 'Requests to become a member',
     access: 'members.manage',
     query: Type.Object(PageQuery),
     answer: ok(listOf(JoinRequest)),
@@ -179,7 +179,7 @@ export const ENTERPRISES = {
     method: 'POST',
     path: '/v1/enterprise/{id}/join-requests/{requestId}/approve',
     tag: 'Enterprises',
-    summary: 'Make who asks a member, an employee',
+    summary: 'Approve a request: the user becomes a member with the role employee',
     access: 'members.manage',
     answer: ok(JoinRequest),
   }),
@@ -187,7 +187,7 @@ export const ENTERPRISES = {
     method: 'POST',
     path: '/v1/enterprise/{id}/join-requests/{requestId}/reject',
     tag: 'Enterprises',
-    summary: 'Turn who asks down',
+    summary: 'Reject a request',
     access: 'members.manage',
     answer: ok(JoinRequest),
   }),
@@ -195,7 +195,7 @@ export const ENTERPRISES = {
     method: 'DELETE',
     path: '/v1/enterprise/{id}/join-requests/{requestId}',
     tag: 'Enterprises',
-    summary: 'Ask no longer',
+    summary: 'Withdraw your request',
     access: 'user',
     answer: NOTHING,
   }),

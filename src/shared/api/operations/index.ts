@@ -15,7 +15,7 @@ import { UPSTREAMS } from './upstreams.ts'
 import { USERS } from './users.ts'
 import { WALLET } from './wallet.ts'
 
-/** Every operation of the management plane by its name, which is its `operationId`. Of two paths that fit, the first is meant. */
+/** Every operation of the management plane by its name, which is its `operationId`. Of two paths that match, the first one counts. */
 export const OPERATIONS = {
   ...SESSION,
   ...KEYS,

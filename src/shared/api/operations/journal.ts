@@ -17,8 +17,8 @@ export const DeadLetter = Type.Object({
   node: Type.String(),
   segment: Type.String(),
   position: Count,
-  reason: Type.String({ description: 'Why the record could be no row.' }),
-  bytes: Type.String({ description: 'Of the record, base64.' }),
+  reason: Type.String({ description: 'Why the record could not become a row.' }),
+  bytes: Type.String({ description: 'The record in base64.' }),
 })
 
 export const JOURNAL = {
@@ -34,7 +34,7 @@ export const JOURNAL = {
     method: 'GET',
     path: '/v1/admin/journal/dead-letters',
     tag: 'Operation',
-    summary: 'Records that could be no rows',
+    summary: 'Records that could not become rows',
     access: 'platform-admin',
     query: Type.Object(LongPageQuery),
     answer: ok(longListOf(DeadLetter)),

@@ -55,7 +55,7 @@ export const Key = Type.Object({
 
 export const NewKey = Type.Object({
   ...Key.properties,
-  key: Type.String({ description: 'The key itself, told this once.' }),
+  key: Type.String({ description: 'The key itself. It is shown only once.' }),
 })
 
 export const KEYS = {
@@ -89,7 +89,7 @@ export const KEYS = {
     method: 'PUT',
     path: '/api/keys/{id}',
     tag: 'Keys',
-    summary: 'Change a key; what is not given stays as it is',
+    summary: 'Change a key; a missing field stays as it is',
     access: 'user',
     body: Type.Object({ name: Type.Optional(Name), ...Limits }),
     answer: ok(Key),
@@ -108,19 +108,21 @@ export const KEYS = {
     tag: 'Keys',
     summary: 'Turn a key off, or on again',
     access: 'user',
-    body: Type.Object({ enabled: Type.Optional(Type.Boolean({ description: 'Absent: the other way.' })) }),
+    body: Type.Object({
+      enabled: Type.Optional(Type.Boolean({ description: 'Default: the opposite of the present state.' })),
+    }),
     answer: ok(Key),
   }),
   rotateKey: operation({
     method: 'POST',
     path: '/api/keys/{id}/rotate',
     tag: 'Keys',
-    summary: 'Give a key a new secret; the old one goes on for the grace period',
+    summary: 'Give a key a new secret; the old one stays valid for the grace period',
     access: 'user',
     body: Type.Object({
       grace_seconds: Type.Optional(
         Type.Integer({
-          description: 'How long the old secret is good for.',
+          description: 'How long the old secret stays valid.',
           minimum: 0,
           maximum: 604_800,
           default: 86_400,

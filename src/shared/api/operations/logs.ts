@@ -29,11 +29,11 @@ const SCHEMAS = {
   status: (options) => nullable(Type.Integer(options)),
   count: (options) => Type.Integer({ ...options, minimum: 0 }),
   money: (options) => Type.Integer(options),
-  /** How many there were. */
+  /** The number of attempts. */
   attempts: (options) => Type.Integer({ ...options, minimum: 0 }),
 } as const satisfies Record<LogFieldType, (options: { description?: string }) => TSchema>
 
-/** What a field is in JSON. */
+/** The types of fields in JSON. */
 interface JsonTypes {
   readonly id: string
   readonly time: string
@@ -53,7 +53,7 @@ type Entry<Names extends Shown> = {
 
 export const LogEntry = Type.Object(propertiesOf<Exclude<Shown, ForAdmins>>(({ isForAdmins }) => !isForAdmins))
 
-/** With what of upstreams is for admins alone. */
+/** With the fields about upstreams that only admins see. */
 export const AdminLogEntry = Type.Object(propertiesOf<Shown>(() => true))
 
 function propertiesOf<Names extends Shown>(isShown: (field: NamedLogField) => boolean): Entry<Names> {
@@ -71,7 +71,7 @@ function schemaOf({ type, isNullable, about }: NamedLogField): TSchema {
 export const LogDetail = Type.Object({
   ...AdminLogEntry.properties,
   attempts: Type.Array(Type.Unsafe<object>({ type: 'object' }), {
-    description: 'Each with its upstream key, what came of it, and why this key was chosen and others were not.',
+    description: 'Each attempt with its upstream key, its outcome, and why this key was chosen and others were not.',
   }),
 })
 

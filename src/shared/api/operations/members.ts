@@ -29,7 +29,7 @@ export const Invitation = Type.Object({
 })
 
 export const MEMBERS = {
-  // Before those with `{id}`, which would take its last segment for one.
+  // Before the paths with `{id}`, which would match its last segment.
   acceptInvitation: operation({
     method: 'POST',
     path: '/v1/enterprise/invitations/accept',
@@ -52,7 +52,7 @@ export const MEMBERS = {
     method: 'POST',
     path: '/v1/enterprise/{id}/members/invite',
     tag: 'Members',
-    summary: 'Invite somebody; the token is told this once, and mailed where mail is set up',
+    summary: 'Invite somebody; the token is shown only once, and mailed when mail is configured',
     access: 'members.manage',
     body: Type.Object({
       email: Type.String({ pattern: '^[^@\\s]{1,64}@[^@\\s]{1,190}$', examples: ['ada@example.com'], maxLength: 254 }),
@@ -63,7 +63,7 @@ export const MEMBERS = {
       Type.Object({
         ...Invitation.properties,
         token: Type.String(),
-        mailed: Type.Boolean({ description: 'The token is on its way to the address.' }),
+        mailed: Type.Boolean({ description: 'Whether the token is being mailed to the address.' }),
       }),
     ),
   }),
@@ -71,7 +71,7 @@ export const MEMBERS = {
     method: 'GET',
     path: '/v1/enterprise/{id}/invitations',
     tag: 'Members',
-    summary: 'Who has been invited',
+    summary: 'The invitations',
     access: 'members.manage',
     query: Type.Object(PageQuery),
     answer: ok(listOf(Invitation)),
@@ -80,7 +80,7 @@ export const MEMBERS = {
     method: 'DELETE',
     path: '/v1/enterprise/{id}/invitations/{invitationId}',
     tag: 'Members',
-    summary: 'Make an invitation worth nothing',
+    summary: 'Cancel an invitation',
     access: 'members.manage',
     answer: NOTHING,
   }),
@@ -110,7 +110,7 @@ export const MEMBERS = {
     method: 'DELETE',
     path: '/v1/enterprise/{id}/members/{memberId}',
     tag: 'Members',
-    summary: 'Take a member out; the keys of that member are turned off',
+    summary: 'Remove a member; the keys of that member are turned off',
     access: 'members.manage',
     answer: NOTHING,
   }),

@@ -4,7 +4,9 @@ import { Id, listOf, ok, operation, PageQuery, Time } from '../operation.ts'
 import { Period, Sums } from './stats.ts'
 
 const Count = Type.Integer({ minimum: 0 })
-const Share = nullable(Type.Number({ description: 'From 0 to 1; null of nothing.', minimum: 0, maximum: 1 }))
+const Share = nullable(
+  Type.Number({ description: 'From 0 to 1; null when there were no requests.', minimum: 0, maximum: 1 }),
+)
 
 export const Dashboard = Type.Object({
   from: Time,
@@ -13,14 +15,14 @@ export const Dashboard = Type.Object({
   totals: Type.Object(Sums),
   active: Type.Object(
     { users: Count, enterprises: Count, keys: Count },
-    { description: 'How many there are now that are not disabled, expired or deleted.' },
+    { description: 'Present numbers, without disabled, expired and deleted ones.' },
   ),
   series: Type.Array(Type.Object({ time: Time, ...Sums })),
   models: Type.Array(Type.Object({ model: nullable(Type.String()), ...Sums }), {
-    description: 'Those asked for most. Null: refused before it was known whether there is such a model.',
+    description: 'The models with the most requests. Null: requests that were refused before the model was looked up.',
   }),
   tenants: Type.Array(Type.Object({ enterprise_id: nullable(Id), name: nullable(Type.String()), ...Sums }), {
-    description: 'Those that asked most. Null: keys of users.',
+    description: 'The enterprises with the most requests. Null: keys of users.',
   }),
   errors: Type.Array(Type.Object({ status: nullable(Type.Integer()), requests: Count }), {
     description: 'Requests that failed, by status. Null: the process ended before the answer did.',
@@ -44,22 +46,26 @@ export const KeyUsage = Type.Object({
 
 const Percentiles = Type.Object(
   { p50: nullable(Type.Number()), p95: nullable(Type.Number()), p99: nullable(Type.Number()) },
-  { description: 'Milliseconds, at most 10 % off; null of nothing.' },
+  { description: 'Milliseconds, with an error of at most 10 %; null when there were no requests.' },
 )
 
 const UpstreamKey = Type.Object({
   provider_id: Id,
   upstream_key_id: Id,
   state: Type.Enum(['ok', 'half-open', 'cooling', 'breaker-open', 'disabled', 'unknown'], {
-    description: 'The worst that a process sees. Unknown: no process has it, as it is not configured any more.',
+    description:
+      'The worst state that a process reports. unknown: no process has the key, because it is not configured any more.',
   }),
   slots_used: Type.Integer({ description: 'Calls under way.', minimum: 0 }),
   slots_held: Type.Integer({ description: 'Calls that may be under way.', minimum: 0 }),
-  cooling_seconds: Type.Number({ description: 'Until it is used again.', minimum: 0 }),
+  cooling_seconds: Type.Number({ description: 'Seconds until the key is used again.', minimum: 0 }),
   calls: Type.Record(Type.String(), Count, {
-    description: 'Calls by how they ended, retries included, since the control process has begun.',
+    description: 'Calls by outcome, retries included, since the start of the control process.',
   }),
-  requests: Type.Integer({ description: 'Answered by this key, in the period; likewise below.', minimum: 0 }),
+  requests: Type.Integer({
+    description: 'Requests that this key answered in the period. The fields below are about them.',
+    minimum: 0,
+  }),
   errors: Count,
   aborted: Count,
   success_rate: Share,
@@ -78,7 +84,7 @@ export const Relay = Type.Object({
   success_rate: nullable(
     Type.Number({
       description:
-        'Of the requests that were no mistake of the client (400 to 499 but 429), the share answered below 400.',
+        'Share of requests answered with a status below 400, without mistakes of the client (400 to 499 except 429).',
       minimum: 0,
       maximum: 1,
     }),
@@ -88,8 +94,8 @@ export const Relay = Type.Object({
   now: Type.Object({
     rpm: Type.Number({ description: 'Requests of the last minute.', minimum: 0 }),
     tpm: Type.Number({ description: 'Tokens of the last minute.', minimum: 0 }),
-    waiting: Type.Integer({ description: 'Requests that wait for an upstream.', minimum: 0 }),
-    fronts: Type.Integer({ description: 'Processes that serve.', minimum: 0 }),
+    waiting: Type.Integer({ description: 'Requests that wait for an upstream slot.', minimum: 0 }),
+    fronts: Type.Integer({ description: 'Front processes.', minimum: 0 }),
   }),
   overhead_ms: Percentiles,
   ttft_ms: Percentiles,
@@ -111,7 +117,7 @@ export const PLATFORM_STATS = {
     method: 'GET',
     path: '/v1/admin/stats/keys',
     tag: 'Platform',
-    summary: 'What entry keys did, the busiest first',
+    summary: 'Use of entry keys, the busiest first',
     access: 'platform-admin',
     query: Type.Object({
       ...PageQuery,
@@ -126,7 +132,7 @@ export const PLATFORM_STATS = {
     method: 'GET',
     path: '/v1/admin/stats/relay',
     tag: 'Platform',
-    summary: 'How well the relay does, and each upstream key',
+    summary: 'Statistics of the relay and of each upstream key',
     access: 'platform-admin',
     query: Type.Object({ period: Type.Optional(Period) }),
     answer: ok(Relay),

@@ -5,8 +5,8 @@ import type { OperationName } from './index.ts'
 const ALL = Object.entries(OPERATIONS) as ReadonlyArray<readonly [OperationName, OperationSpec]>
 
 /**
- * The operation that shows the one thing that `spec` shows or changes, whose answers carry an ETag; null where there is none:
- * of lists, of what is no JSON, and of what is made. What ends in a verb (`…/{id}/toggle`) is about what stands before it.
+ * The operation that shows the resource that `spec` shows or changes; its answers carry an ETag. Null for lists, for answers that
+ * are not JSON, and for POST. A path that ends in a verb (`…/{id}/toggle`) is about the resource before the verb.
  */
 export function resourceOf(spec: OperationSpec): OperationName | null {
   if (spec.method === 'POST') return null

@@ -20,12 +20,12 @@ export const Account = Type.Object({
   id: Id,
   phone: Type.String({ description: 'E.164.' }),
   name: Type.String(),
-  role: Type.Enum(['admin', 'user'], { description: 'On the platform.' }),
+  role: Type.Enum(['admin', 'user'], { description: 'Role on the platform.' }),
   enterprises: Type.Array(Membership),
 })
 
 export const Session = Type.Object({
-  token: Type.String({ description: 'To be sent as Authorization: Bearer.' }),
+  token: Type.String({ description: 'Send it as Authorization: Bearer.' }),
   token_type: Type.Literal('Bearer'),
   expires_in: Type.Integer({ description: 'Seconds.' }),
   user: Account,
@@ -60,7 +60,7 @@ export const SESSION = {
     method: 'POST',
     path: '/api/auth/logout',
     tag: 'Session',
-    summary: 'End this session: its token is worth nothing any more',
+    summary: 'End this session: its token is not valid any more',
     access: 'user',
     answer: NOTHING,
   }),
@@ -68,7 +68,7 @@ export const SESSION = {
     method: 'GET',
     path: '/api/auth/me',
     tag: 'Session',
-    summary: 'Who is logged in',
+    summary: 'The logged-in user',
     access: 'user',
     answer: ok(Account),
   }),

@@ -18,7 +18,7 @@ export const Sums = {
 }
 
 export const Period = Type.String({
-  description: 'How far back: hours or days. Whole hours: the first one may reach back a little further.',
+  description: 'Length of the period, in hours or days. It begins at a whole hour, so it may be a little longer.',
   pattern: '^[1-9][0-9]{0,3}[hd]$',
   default: '7d',
   examples: ['24h', '30d'],
@@ -48,7 +48,7 @@ export const STATS = {
     method: 'GET',
     path: '/api/stats/usage',
     tag: 'Statistics',
-    summary: 'What you used',
+    summary: 'Your usage',
     access: 'user',
     query: UsageQuery,
     answer: ok(Usage),
@@ -57,7 +57,7 @@ export const STATS = {
     method: 'GET',
     path: '/v1/enterprise/{id}/stats',
     tag: 'Statistics',
-    summary: 'What an enterprise used',
+    summary: 'Usage of an enterprise',
     access: 'usage.read',
     query: UsageQuery,
     answer: ok(Usage),
@@ -66,7 +66,7 @@ export const STATS = {
     method: 'GET',
     path: '/v1/admin/stats/usage',
     tag: 'Platform',
-    summary: 'What everyone used',
+    summary: 'Usage of everyone',
     access: 'platform-admin',
     query: UsageQuery,
     answer: ok(Usage),

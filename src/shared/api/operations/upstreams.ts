@@ -6,48 +6,50 @@ const text = (description: string) => Type.String({ description, minLength: 1, m
 const anything = (description: string) => Type.Object({}, { description, additionalProperties: true })
 const integer = (description: string) => Type.Integer({ description })
 
-/** Members of an upstream as in the configuration file, whose checks they have to pass; here is no more than their kind. */
+/** Members of an upstream as in the configuration file, which has the checks. This schema checks only their types. */
 const Settings = {
-  name: text('For people. Default: the id.'),
-  provider: text('A host known by name: the source of what is not given.'),
-  dialect: text('The language it speaks.'),
-  base_url: text('Where the path of a call is appended.'),
-  api_version: text('Of Azure: the version that calls name.'),
+  name: text('Name for people. Default: the id.'),
+  provider: text('A known provider. Settings that are not given come from it.'),
+  dialect: text('The wire protocol of the upstream.'),
+  base_url: text('Address to which the path of a call is appended.'),
+  api_version: text('Azure only: the API version of calls.'),
   auth: text('How the credential is sent.'),
-  priority: integer('Lower is used first; those of the upstream, its key and its model are added up.'),
+  priority: integer('Lower is used first. Sluice adds the priorities of the upstream, its key and its model.'),
   models: Type.Array(
     Type.Unsafe<string | object>({
       type: ['string', 'object'],
       properties: {
-        id: Type.String({ description: 'What clients ask for; a trailing "*" stands for any rest.' }),
+        id: Type.String({ description: 'The id for clients; a trailing "*" matches any rest.' }),
         upstream_model: Type.String({ description: 'Its name at the upstream. Default: the id.' }),
         weight: Type.Number({ description: 'Share of the traffic.' }),
         priority: integer('Lower is used first.'),
         owned_by: Type.String({ description: 'Shown in the model list.' }),
       },
     }),
-    { description: 'Models it serves: ids, or objects.', maxItems: 10_000 },
+    { description: 'Models of the upstream: ids, or objects.', maxItems: 10_000 },
   ),
   timeouts: Type.Object(
     {
-      connect_ms: Type.Optional(integer('To connect.')),
-      first_byte_ms: Type.Optional(integer('From the request sent to the first byte of the answer.')),
+      connect_ms: Type.Optional(integer('Longest time to connect.')),
+      first_byte_ms: Type.Optional(integer('Longest time from sending the request to the first byte of the answer.')),
       idle_ms: Type.Optional(
         integer(
-          'Longest time without a step of the answer: an event of a stream (comments and pings are events), a KiB of any body, or a blank line before the body begins.',
+          'Longest time without progress of the answer: an event of a stream (comments and pings are events), a KiB of any body, or a blank line before the body begins.',
         ),
       ),
-      total_ms: Type.Optional(integer('All attempts of a request together, from the first one on.')),
+      total_ms: Type.Optional(
+        integer('Longest time of all attempts of a request together, from the start of the first one.'),
+      ),
     },
-    { description: 'Waits that differ from those configured.', additionalProperties: false },
+    { description: 'Timeouts that differ from the configured ones.', additionalProperties: false },
   ),
-  quirks: anything('What it takes otherwise than its dialect says.'),
-  services: anything('What it serves besides conversations.'),
-  bills_after_disconnect: Type.Boolean({ description: 'It bills to the end of an answer when we hang up.' }),
+  quirks: anything('Deviations from its dialect.'),
+  services: anything('Services besides conversations.'),
+  bills_after_disconnect: Type.Boolean({ description: 'The upstream bills the whole answer even after a disconnect.' }),
 }
 
 const KeySettings = {
-  name: Type.Optional(text('For people. Default: the id.')),
+  name: Type.Optional(text('Name for people. Default: the id.')),
   weight: Type.Optional(Type.Number({ description: 'Share of the traffic. Default: 1.' })),
   priority: Type.Optional(integer('Lower is used first. Default: 0.')),
   max_concurrency: Type.Optional(integer('Requests at the same time. Default: 1000.')),
@@ -63,7 +65,7 @@ const Credential = Type.String({
 
 export const NewUpstreamKey = Type.Object(
   {
-    id: Type.Optional(text('Unique over all upstreams. Default: one is made up.')),
+    id: Type.Optional(text('Unique over all upstreams. Default: a generated id.')),
     credential: Credential,
     ...KeySettings,
   },
@@ -83,16 +85,16 @@ export const UpstreamKey = Type.Object({
   id: Id,
   name: Type.String(),
   source: Source,
-  credential_masked: Type.String({ description: 'Its end.' }),
+  credential_masked: Type.String({ description: 'The end of the credential.' }),
   enabled: Type.Boolean(),
   state: Type.Enum(['active', 'disabled', 'unreadable', 'shadowed'], {
     type: 'string',
     description:
-      'unreadable: its credential was sealed with another secret, give it anew; shadowed: the configuration has a key of this id.',
+      'unreadable: its credential was encrypted with another secret, set it again; shadowed: the configuration has a key of this id.',
   }),
   weight: Type.Number(),
   priority: Type.Integer({
-    description: 'Of keys of the configuration: together with that of the upstream.',
+    description: 'For keys of the configuration: the sum with the priority of the upstream.',
   }),
   max_concurrency: Type.Integer(),
   created_at: nullable(Time),
@@ -107,7 +109,7 @@ const ServedModel = Type.Object({
   owned_by: Type.String(),
 })
 
-/** What is null of an upstream cannot be told, as it is not valid. */
+/** A setting is null when it is not known, because the upstream is not valid. */
 export const Upstream = Type.Object({
   id: Id,
   name: Type.String(),
@@ -134,10 +136,12 @@ export const Upstream = Type.Object({
     }),
   ),
   bills_after_disconnect: nullable(Type.Boolean()),
-  services: Type.Array(Type.String({ description: 'What it serves besides conversations.' })),
+  services: Type.Array(Type.String({ description: 'A service besides conversations.' })),
   models: Type.Array(ServedModel),
   keys: Type.Array(UpstreamKey),
-  settings: nullable(anything('What was set, without defaults and secrets; null: the configuration says it.')),
+  settings: nullable(
+    anything('The stored settings, without defaults and secrets; null: the upstream is of the configuration.'),
+  ),
   created_at: nullable(Time),
   updated_at: nullable(Time),
 })
@@ -147,7 +151,7 @@ export const UPSTREAMS = {
     method: 'GET',
     path: '/v1/admin/upstreams',
     tag: 'Upstreams',
-    summary: 'Those of the configuration, then those made here',
+    summary: 'Upstreams of the configuration, then those made by management',
     access: 'platform-admin',
     query: Type.Object(PageQuery),
     answer: ok(listOf(Upstream)),
@@ -179,7 +183,7 @@ export const UPSTREAMS = {
     method: 'PUT',
     path: '/v1/admin/upstreams/{id}',
     tag: 'Upstreams',
-    summary: 'Change an upstream: what is not given stays, null is taken away',
+    summary: 'Change an upstream: a missing field stays as it is, null removes it',
     access: 'platform-admin',
     body: Type.Object({
       name: Type.Optional(nullable(Settings.name)),
@@ -203,7 +207,7 @@ export const UPSTREAMS = {
     method: 'DELETE',
     path: '/v1/admin/upstreams/{id}',
     tag: 'Upstreams',
-    summary: 'Delete an upstream and its keys; what is under way there goes on',
+    summary: 'Delete an upstream and its keys; running requests go on',
     access: 'platform-admin',
     answer: NOTHING,
   }),
@@ -211,19 +215,19 @@ export const UPSTREAMS = {
     method: 'POST',
     path: '/v1/admin/upstreams/{id}/test',
     tag: 'Upstreams',
-    summary: 'Make one small call with one of its keys, which is paid for at the provider',
+    summary: 'Make one small call with one of its keys; the provider bills it',
     access: 'platform-admin',
     body: Type.Object({
-      key_id: Type.Optional(text('Default: the first one that is in use.')),
-      model: Type.Optional(text('As clients ask for it. Default: the first one that is no pattern.')),
+      key_id: Type.Optional(text('Default: the first key that is in use.')),
+      model: Type.Optional(text('The id for clients. Default: the first model that is not a pattern.')),
     }),
     isChange: false,
     answer: ok(
       Type.Object({
         ok: Type.Boolean(),
-        status: nullable(Type.Integer({ description: 'Of HTTP; null: there was no answer.' })),
-        latency_ms: Type.Integer({ description: 'Until the answer was whole, or the failure known.' }),
-        model: Type.String({ description: 'As it is called there.' }),
+        status: nullable(Type.Integer({ description: 'HTTP status; null: there was no answer.' })),
+        latency_ms: Type.Integer({ description: 'Time until the whole answer arrived, or the call failed.' }),
+        model: Type.String({ description: 'Name of the model at the upstream.' }),
         key_id: Id,
         error: nullable(Type.Object({ code: Type.String(), message: Type.String() })),
       }),

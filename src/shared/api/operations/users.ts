@@ -22,7 +22,7 @@ export const USERS = {
     access: 'platform-admin',
     query: Type.Object({
       ...PageQuery,
-      search: Type.Optional(Type.String({ description: 'In name or phone.', minLength: 2, maxLength: 100 })),
+      search: Type.Optional(Type.String({ description: 'A part of the name or phone.', minLength: 2, maxLength: 100 })),
       status: Type.Optional(Type.Enum(['active', 'disabled'])),
     }),
     answer: ok(listOf(User)),
@@ -53,7 +53,7 @@ export const USERS = {
     method: 'PUT',
     path: '/v1/admin/users/{id}',
     tag: 'Platform',
-    summary: 'Change a user; to disable one ends its sessions and stops its keys',
+    summary: 'Change a user; disabling one ends its sessions and stops its keys',
     access: 'platform-admin',
     body: Type.Object({
       name: Type.Optional(Name),

@@ -7,8 +7,8 @@ const Micro = Type.Integer({ description: 'Micro-units of the currency.' })
 
 export const Wallet = Type.Object({
   balance: Micro,
-  credited: Type.Integer({ description: 'All that was paid in, less what was paid back; micro-units.' }),
-  charged: Type.Integer({ description: 'All that requests cost; micro-units.' }),
+  credited: Type.Integer({ description: 'All payments in, without those paid back; micro-units.' }),
+  charged: Type.Integer({ description: 'The cost of all requests; micro-units.' }),
   currency: Type.String({ description: 'ISO 4217.' }),
   is_prepaid: Type.Boolean(),
   spend: ShownSpend,
@@ -25,7 +25,7 @@ export const WALLET = {
     method: 'GET',
     path: '/v1/enterprise/{id}/wallet',
     tag: 'Wallet',
-    summary: 'What is in the wallet',
+    summary: 'The wallet',
     access: 'wallet.read',
     answer: ok(Wallet),
   }),
@@ -52,7 +52,7 @@ export const WALLET = {
     method: 'GET',
     path: '/v1/enterprise/{id}/wallet/transactions',
     tag: 'Wallet',
-    summary: 'What moved, newest first',
+    summary: 'Movements of money, newest first',
     access: 'wallet.read',
     query: Type.Object(LongPageQuery),
     answer: ok(
@@ -72,16 +72,20 @@ export const WALLET = {
     method: 'POST',
     path: '/v1/admin/enterprises/{id}/wallet/adjustments',
     tag: 'Platform',
-    summary: 'Pay money back, or set a wallet right',
+    summary: 'Pay money back, or correct the balance',
     access: 'platform-admin',
     body: Type.Object({
       kind: Type.Enum(['refund', 'adjustment']),
       amount: Type.Integer({
-        description: 'Micro-units into the wallet; below 0 out of it, as every refund is.',
+        description: 'Micro-units into the wallet; below 0 out of it. Every refund is below 0.',
         minimum: -1_000_000_000_000_000,
         maximum: 1_000_000_000_000_000,
       }),
-      reference: Type.String({ description: 'Why; the same one does so once.', minLength: 1, maxLength: 200 }),
+      reference: Type.String({
+        description: 'The reason. A repetition with the same reference changes nothing.',
+        minLength: 1,
+        maxLength: 200,
+      }),
     }),
     answer: ok(Wallet),
   }),

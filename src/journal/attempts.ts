@@ -15,12 +15,12 @@ export function writeAttempts(
   for (const attempt of attempts) writeAttempt(writer, attempt, servedModel)
 }
 
-/** Throws when the value is no list of attempts. */
+/** Throws when the value is not a list of attempts. */
 export function decodeAttempts(value: unknown, servedModel: string | null): AttemptRecord[] {
   return list(value).map((attempt) => decodeAttempt(attempt, servedModel))
 }
 
-/** Nearly always, the model of an attempt is the one that served: it is not written twice. */
+/** Written in place of the attempt's model when that model served, as it nearly always did: its name is not written twice. */
 const AS_SERVED = 0
 
 function writeAttempt(writer: MsgpackWriter, attempt: AttemptRecord, servedModel: string | null): void {

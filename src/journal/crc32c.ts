@@ -21,7 +21,7 @@ export function crc32c(bytes: Uint8Array, start = 0, end = bytes.length): number
   return ~crc >>> 0
 }
 
-/** Inlined by V8; every index above is within bounds. */
+/** V8 inlines this; every index above is within bounds. */
 function at(numbers: Uint8Array | Int32Array, index: number): number {
   return numbers[index] as number
 }

@@ -2,19 +2,19 @@ import { closeSync, openSync, statfsSync, unlinkSync, writeSync } from 'node:fs'
 import { dirname } from 'node:path'
 
 const CHUNK = Buffer.alloc(256 * 1024, 0xa5)
-/** Of its size that must be free before the space is taken back: others need some of it too. */
-const ROOM = 2
+/** The reserve is taken back only when the disk has this many times its size free: other programs need space too. */
+const MIN_FREE_FACTOR = 2
 
 /**
- * Space on the journal's disk that nobody else can have. It is given up when the disk is full, so that what is under way can
- * still be recorded, and taken back when there is room.
+ * A file that reserves space on the journal's disk. The journal gives it up when the disk is full, so that requests under way
+ * are still recorded, and takes it back when the disk has space again.
  */
 export class DiskReserve {
   readonly #path: string
   readonly #bytes: number
   #isHeld = false
 
-  /** @param bytes 0: there is none, and it counts as held */
+  /** @param bytes 0 turns the reserve off; it then counts as held */
   constructor(path: string, bytes: number) {
     this.#path = path
     this.#bytes = bytes
@@ -24,12 +24,12 @@ export class DiskReserve {
     return this.#isHeld || this.#bytes === 0
   }
 
-  /** Takes the space, over what an earlier process left of it; false when the disk has no room for it. */
+  /** Writes the file, over one that an earlier process left. Returns false when the disk has too little free space. */
   take(): boolean {
     if (this.isHeld) return true
     try {
       const { bavail, bsize } = statfsSync(dirname(this.#path))
-      if (bavail * bsize < this.#bytes * ROOM) return false
+      if (bavail * bsize < this.#bytes * MIN_FREE_FACTOR) return false
       this.#fill()
       this.#isHeld = true
       return true
@@ -39,7 +39,7 @@ export class DiskReserve {
     }
   }
 
-  /** Afterwards the disk has that much more room. */
+  /** Deletes the file, which frees its space. */
   giveUp(): void {
     this.#isHeld = false
     this.#remove()
@@ -60,7 +60,7 @@ export class DiskReserve {
     try {
       unlinkSync(this.#path)
     } catch {
-      // It was not there, which is as good.
+      // The file did not exist.
     }
   }
 }

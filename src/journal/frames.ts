@@ -16,7 +16,7 @@ const MAGIC = Buffer.from('SLUICEJ1', 'latin1')
 export const FRAME_HEADER_BYTES = 8
 export const MAX_PAYLOAD_BYTES = 16 * 1024 * 1024
 
-/** Who wrote a segment. `writer` is never used again by another process; a file is named `<writer>-<seq>.seg`. */
+/** The process that wrote a segment. No other process ever uses its `writer` name. A file is named `<writer>-<seq>.seg`. */
 export interface SegmentHeader {
   readonly writer: string
   readonly pid: number
@@ -26,7 +26,7 @@ export interface SegmentHeader {
   readonly createdAtMs: number
 }
 
-/** Where a frame is whose checksum holds. Its payload follows `FRAME_HEADER_BYTES`, and may still be no record. */
+/** The position of a frame with a correct checksum. Its payload begins `FRAME_HEADER_BYTES` later, and may still not be a record. */
 export interface JournalFrame {
   readonly start: number
   readonly end: number
@@ -34,20 +34,20 @@ export interface JournalFrame {
 
 export interface FrameBatch {
   readonly frames: readonly JournalFrame[]
-  /** Behind the last whole frame. */
+  /** The position after the last whole frame. */
   readonly next: number
   /**
    * Why reading ended. `end`: nothing is left. `limit`: as many frames as asked. `torn`: the buffer ends inside a frame.
    * `corrupt`: a wrong checksum or an impossible length.
    */
   readonly stop: 'end' | 'limit' | 'torn' | 'corrupt'
-  /** Bytes of the whole frame at `next` where its length is known and plausible, else 0. */
+  /** Size of the frame at `next` in bytes if its length is known and plausible; otherwise 0. */
   readonly stopFrameBytes: number
 }
 
 /**
- * Collects frames in a buffer that is used again and again. `take` returns what was appended since the last `take`; those
- * bytes stay valid until the next `take`, so that records may be appended while a write of them is under way.
+ * Collects frames in two buffers that it reuses. `take` returns the bytes appended since the last `take`. They stay valid until
+ * the next `take`, so that records can be appended while these bytes are written.
  */
 export class FrameWriter {
   #filling: Buffer
@@ -60,7 +60,7 @@ export class FrameWriter {
     this.#taken = Buffer.allocUnsafeSlow(initialBytes)
   }
 
-  /** Bytes appended and not taken yet. */
+  /** Bytes that were appended and not taken yet. */
   get pendingBytes(): number {
     return this.#length
   }
@@ -72,7 +72,7 @@ export class FrameWriter {
     this.#endFrame(this.#writer.at)
   }
 
-  /** The start of a new segment: the magic and the header frame. */
+  /** Appends the start of a new segment: the magic and the header frame. */
   appendHeader(header: SegmentHeader): void {
     this.#reserve(MAGIC.length)
     MAGIC.copy(this.#filling, this.#length)
@@ -96,10 +96,12 @@ export class FrameWriter {
     this.#endFrame(start + payload.length)
   }
 
-  /** Puts the head before a payload that reaches up to `end`. */
+  /** Writes the length and the checksum before the payload that ends at `end`. */
   #endFrame(end: number): void {
     const start = this.#length + FRAME_HEADER_BYTES
-    if (end - start > MAX_PAYLOAD_BYTES) throw new RangeError(`a journal record of ${end - start} bytes`)
+    if (end - start > MAX_PAYLOAD_BYTES) {
+      throw new RangeError(`a journal record has ${end - start} bytes; the limit is ${MAX_PAYLOAD_BYTES}`)
+    }
     const target = this.#filling
     target.writeUInt32LE(end - start, this.#length)
     target.writeUInt32LE(crc32c(target, start, end), this.#length + 4)
@@ -115,7 +117,7 @@ export class FrameWriter {
   }
 }
 
-/** Finds up to `limit` frames from `offset` on. Never throws: what is wrong is told in the result. */
+/** Finds up to `limit` frames from `offset` on. Never throws: `stop` names the fault. */
 export function readFrames(buffer: Buffer, offset: number, limit = Infinity): FrameBatch {
   const frames: JournalFrame[] = []
   let next = offset
@@ -125,7 +127,7 @@ export function readFrames(buffer: Buffer, offset: number, limit = Infinity): Fr
     if (frames.length >= limit) return { frames, next, stop: 'limit', stopFrameBytes: 0 }
     if (payloadStart > buffer.length) return { frames, next, stop: 'torn', stopFrameBytes: 0 }
     const length = buffer.readUInt32LE(next)
-    // No record is empty: a length of zero is a hole that the file system filled, and its checksum, zero, would fit.
+    // No record is empty. A file system can fill a hole with zeros, and the checksum of an empty payload, zero, would match.
     if (length === 0 || length > MAX_PAYLOAD_BYTES) return { frames, next, stop: 'corrupt', stopFrameBytes: 0 }
     const end = payloadStart + length
     const stopFrameBytes = end - next
@@ -139,8 +141,9 @@ export function readFrames(buffer: Buffer, offset: number, limit = Infinity): Fr
 }
 
 /**
- * Where the next whole record begins, from `offset` on, when the frames there cannot be followed; -1 when there is none.
- * Records begin as arrays of 16 to 255 fields, DC 00, which valid UTF-8 cannot contain: no text of a client can pose as one.
+ * Finds the next whole record from `offset` on, after damaged bytes. Returns its position, or -1 when there is none.
+ * A record is an array of 16 to 255 fields and begins with DC 00. Valid UTF-8 cannot contain these bytes, so no text of a client
+ * can look like a record.
  */
 export function findFrame(buffer: Buffer, offset: number): number {
   for (let at = buffer.indexOf(0xdc, offset + FRAME_HEADER_BYTES); at !== -1; at = buffer.indexOf(0xdc, at + 1)) {
@@ -150,7 +153,7 @@ export function findFrame(buffer: Buffer, offset: number): number {
   return -1
 }
 
-/** The header of a segment and where its records begin; `torn` when the bytes end too early, `corrupt` when it is none. */
+/** Reads a segment header; `end` is where the records begin. `torn`: the bytes end too early. `corrupt`: they are not a header. */
 export function readSegmentHeader(buffer: Buffer): { header: SegmentHeader; end: number } | 'torn' | 'corrupt' {
   const magic = buffer.subarray(0, MAGIC.length)
   if (!magic.equals(MAGIC.subarray(0, magic.length))) return 'corrupt'

@@ -13,29 +13,29 @@ export interface JournalOptions {
   readonly segmentMaxBytes: number
   /** A segment with records is closed after this long, so that it can be deleted once it is settled. */
   readonly segmentMaxAgeMs: number
-  /** `os`: a record is safe when the operating system has it; `disk`: when the disk has. */
+  /** `os`: a record is durable when the operating system has it. `disk`: when the disk has it (fdatasync). */
   readonly durability: 'os' | 'disk'
   readonly reserve: { readonly path: string; readonly bytes: number }
   readonly clock: Clock
-  /** Nothing can be recorded from now on, or a segment cannot be closed. */
+  /** Called when a write, a sync or the disk reserve fails, or when a segment cannot be opened or closed. */
   readonly onFault: (cause: Error) => void
-  /** It can again. */
+  /** Called when the journal is writable again. */
   readonly onRecovered: () => void
-  /** How long each fdatasync took. */
+  /** Called with the duration of each fdatasync. */
   readonly onSync: (durationUs: number) => void
 }
 
-type Waiting = (failure: Error | null) => void
+type Waiter = (failure: Error | null) => void
 
 const RETRY_MS = 100
 const RECOVER_MS = 500
-/** How long finished requests wait for a full disk before their connections are cut. */
+/** When writes fail this long, the waiters get the failure and their connections are cut. */
 const GIVE_UP_MS = 10_000
-/** Records held back by a failing disk; requests are refused long before. */
+/** The most bytes of records held in memory while the disk fails. New requests are refused long before. */
 export const MAX_HELD_BYTES = 64 * 1024 * 1024
 
 /**
- * This process's part of the journal: segment files that only it writes to, one write per turn of the event loop.
+ * Writes the journal segments of this process, with one write per turn of the event loop. No other process writes to them.
  * A record is durable before its waiter is called.
  */
 export class Journal {
@@ -43,16 +43,16 @@ export class Journal {
   readonly #frames = new FrameWriter()
   readonly #reserve: DiskReserve
   readonly #ageTimer: NodeJS.Timeout
-  #waiting: Waiting[] = []
+  #waiting: Waiter[] = []
   #segment: Segment
   #sequence = 1
   #scheduled = false
   #syncing = false
-  #awaitingSync: Waiting[] = []
-  /** Bytes that could not be written yet. */
+  #awaitingSync: Waiter[] = []
+  /** Bytes whose write failed; the next write begins with them. */
   #pending: Buffer | null = null
   #failingSinceMs: number | null = null
-  /** After a failed sync nobody knows what of the segment is on disk, and asking again proves nothing: it takes a new one. */
+  /** After a failed fdatasync, it is unknown which bytes are on disk, and a second one proves nothing: a new segment is needed. */
   #isSyncBroken = false
   #recoverTimer: NodeJS.Timeout | null = null
   #closed = false
@@ -64,14 +64,16 @@ export class Journal {
     mkdirSync(options.directory, { recursive: true, mode: 0o700 })
     this.#segment = this.#newSegment(this.#sequence)
     this.#reserve = new DiskReserve(options.reserve.path, options.reserve.bytes)
-    if (!this.#reserve.take()) this.#impair(new Error('the disk has no room for the reserve of the journal'))
+    if (!this.#reserve.take()) {
+      this.#impair(new Error('the disk has too little free space for the reserve of the journal'))
+    }
     const rotate = (): void => {
       if (this.#segment.hasRecords) this.#rotate()
     }
     this.#ageTimer = repeat(options.segmentMaxAgeMs, rotate, this.#onTimerFault).unref()
   }
 
-  /** False while the disk takes nothing, or only what is under way: new requests are to be refused. */
+  /** False while the disk takes no writes, or only those of requests under way. The caller then refuses new requests. */
   get writable(): boolean {
     return this.#failingSinceMs === null && this.#reserve.isHeld && !this.#isSyncBroken && !this.#closed
   }
@@ -81,18 +83,18 @@ export class Journal {
     return (this.#pending?.length ?? 0) + this.#frames.pendingBytes
   }
 
-  /** Since the start, segment headers not included. */
+  /** Totals since the start, without segment headers. */
   get totals(): { readonly records: number; readonly bytes: number } {
     return { records: this.#appendedRecords, bytes: this.#writtenBytes }
   }
 
   /**
-   * Adds a record; `then` is called once it is durable, or with the failure when it cannot be made so in time: it may become
-   * so later.
+   * Adds a record. `then` is called once the record is durable, or with the failure when it is not durable in time; the record may
+   * still become durable later.
    */
-  append(record: JournalRecord, then: Waiting): void {
+  append(record: JournalRecord, then: Waiter): void {
     if (this.heldBytes > MAX_HELD_BYTES) {
-      then(new Error('the journal holds back too much already'))
+      then(new Error(`the journal cannot write to its disk and holds ${this.heldBytes} bytes of records in memory`))
       return
     }
     this.#frames.append(record)
@@ -101,7 +103,7 @@ export class Journal {
     this.#schedule()
   }
 
-  /** Writes what is left and closes the segment. */
+  /** Writes the remaining records and closes the segment. */
   close(): void {
     if (this.#closed) return
     clearInterval(this.#ageTimer)
@@ -109,7 +111,7 @@ export class Journal {
     this.#flush()
     this.#closed = true
     this.#syncNow()
-    // One that is under way goes on with its descriptor.
+    // A sync under way still needs the descriptor; its callback closes the segment.
     if (!this.#syncing) this.#segment.close()
     this.#reserve.giveUp()
   }
@@ -143,7 +145,7 @@ export class Journal {
     if (this.#segment.sizeBytes >= this.#options.segmentMaxBytes) this.#rotate()
   }
 
-  /** What is under way must be recorded: on a full disk it gets the space that was kept for it. */
+  /** On a full disk, gives up the reserve and writes again: requests under way must be recorded. */
   #write(bytes: Buffer): void {
     try {
       this.#segment.write(bytes)
@@ -173,7 +175,7 @@ export class Journal {
     if (this.writable) this.#options.onRecovered()
   }
 
-  /** Tells, and looks from time to time whether things are as they should be again. */
+  /** Reports the fault, then tries to recover every `RECOVER_MS`. */
   #impair(cause: Error): void {
     this.#options.onFault(cause)
     const recover = (): void => {
@@ -194,10 +196,12 @@ export class Journal {
     if (this.writable) this.#options.onRecovered()
   }
 
-  /** One fdatasync for all that was written before it; what comes meanwhile waits for the next. */
-  #sync(waiting: readonly Waiting[]): void {
+  /** One fdatasync serves all writes before it. Writes during an fdatasync wait for the next one. */
+  #sync(waiting: readonly Waiter[]): void {
     if (this.#isSyncBroken) {
-      for (const then of waiting) then(new Error('the journal cannot be synced to its disk'))
+      for (const then of waiting) {
+        then(new Error('the journal cannot be synced to its disk: records are not durable until a new segment is open'))
+      }
       return
     }
     this.#awaitingSync.push(...waiting)
@@ -222,7 +226,7 @@ export class Journal {
     })
   }
 
-  /** For what waits when there is no time to wait. */
+  /** Syncs synchronously for the waiters: the segment is about to be closed or replaced. */
   #syncNow(): void {
     const served = this.#awaitingSync
     this.#awaitingSync = []
@@ -244,9 +248,9 @@ export class Journal {
     for (const then of waiting) then(cause)
   }
 
-  /** Goes on in a new segment. One that cannot be made leaves things as they are: the old one just grows. */
+  /** Continues in a new segment. If that cannot be created, the old segment stays in use and grows. */
   #rotate(): boolean {
-    // Whoever still waits for a sync waits for this file: the next sync is of another.
+    // Waiters of the sync under way wait for this file; the next sync would be of another file.
     if (this.#syncing || this.#closed) return false
     const old = this.#segment
     try {

@@ -1,16 +1,16 @@
-/** Of a text, with its length in 32 bits. */
+/** Bytes before a text whose length is written in 32 bits. */
 const LONG_HEAD = 5
 const MAX_BYTES_PER_UNIT = 3
-/** Most texts are short: for those, a call into the runtime costs more than a loop. */
+/** Texts up to this length, as most are, are written in a loop: a call into the runtime costs more. */
 const LOOPED_TEXT = 64
 const FIRST_SURROGATE = 0xd800
 const LAST_SURROGATE = 0xdfff
-/** Of anything but a text. */
+/** The most bytes that a value other than a text takes. */
 const MOST_BYTES = 9
 
 /**
- * Writes msgpack (https://github.com/msgpack/msgpack/blob/master/spec.md) into a buffer, and into a larger one when it is full.
- * Writing a journal record so costs a third of what a general encoder takes, which looks at each value for its type.
+ * Writes msgpack (https://github.com/msgpack/msgpack/blob/master/spec.md) into a buffer, and replaces a full buffer by a larger one.
+ * A journal record takes a third of the time of a general encoder, which checks the type of each value.
  */
 export class MsgpackWriter {
   #bytes: Buffer = Buffer.alloc(0)
@@ -21,12 +21,12 @@ export class MsgpackWriter {
     this.#at = at
   }
 
-  /** The buffer given, or the one that took its place. */
+  /** The buffer given to `begin`, or the larger one that replaced it. */
   get bytes(): Buffer {
     return this.#bytes
   }
 
-  /** Behind the last byte written. */
+  /** The position after the last byte written. */
   get at(): number {
     return this.#at
   }
@@ -45,7 +45,7 @@ export class MsgpackWriter {
     this.#room(MOST_BYTES)[this.#at++] = value ? 0xc3 : 0xc2
   }
 
-  /** Integers below 2^32 as such, all else as a double. */
+  /** Writes an integer from 0 to 2^32 - 1 as an integer, and any other number as a double. */
   number(value: number | null): void {
     const bytes = this.#room(MOST_BYTES)
     if (value === null) bytes[this.#at++] = 0xc0
@@ -77,7 +77,7 @@ export class MsgpackWriter {
     }
     const { length } = value
     const bytes = this.#room(LONG_HEAD + length * MAX_BYTES_PER_UNIT)
-    // How many bytes it takes is known once it is written, behind the head that as many characters of ASCII need.
+    // The byte length is known only after writing. The text is written after a head of the size that ASCII text needs.
     const head = length < 32 ? 1 : length < 0x100 ? 2 : LONG_HEAD
     const start = at + head
     let written = length <= LOOPED_TEXT ? writeUnits(bytes, start, value) : -1
@@ -90,7 +90,7 @@ export class MsgpackWriter {
     } else this.#longHead(at, head, written)
   }
 
-  /** The buffer, with room for so many bytes more. */
+  /** Returns the buffer, grown if it has no room for `bytes` more. */
   #room(bytes: number): Buffer {
     return this.#at + bytes <= this.#bytes.length ? this.#bytes : this.#grow(bytes)
   }
@@ -110,7 +110,7 @@ export class MsgpackWriter {
   }
 }
 
-/** Writes UTF-8; gives how many bytes that are, or -1 when there are surrogates in it. */
+/** Writes UTF-8. Returns the number of bytes, or -1 when the text has surrogates. */
 function writeUnits(bytes: Buffer, start: number, text: string): number {
   let at = start
   for (let index = 0; index < text.length; index++) {

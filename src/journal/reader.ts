@@ -3,28 +3,28 @@ import type { SegmentHeader } from './frames.ts'
 import type { JournalEntry, SegmentFile, SegmentRead } from './segment-reader.ts'
 import { listSegments, readAsDamaged, readHeader, readSegment } from './segment-reader.ts'
 
-/** How far a segment is settled, as far as this process knows. */
+/** The position up to which a segment is settled, as this process knows it. */
 export interface KnownOffset {
   readonly position: number
   readonly createdAtMs: number
-  /** The database has it, at this position. */
+  /** The database has this offset, at this position. */
   readonly isStored: boolean
-  /** The header of the file was read and is the one the offset belongs to. */
+  /** The header of the file was read, and the offset belongs to this file. */
   readonly isVerified: boolean
 }
 
 export type KnownOffsets = Map<string, KnownOffset>
 
 export interface JournalBatch {
-  /** Of each writer in the order of its journal. */
+  /** In journal order for each writer. */
   readonly entries: readonly JournalEntry[]
-  /** To be deleted once the entries are committed: nothing more will come from them. */
+  /** Segments to delete once the entries are committed: they have no more entries. */
   readonly finished: readonly SegmentFile[]
   /** Writers that are dead and read to their end. */
   readonly ended: readonly string[]
-  /** There is, or may be, more to read right now. */
+  /** More entries are, or may be, ready to read now. */
   readonly hasMore: boolean
-  /** In all segments together, these entries included, at the time of the listing. */
+  /** Bytes in all segments when they were listed, these entries included. */
   readonly unsettledBytes: number
 }
 
@@ -32,16 +32,16 @@ export interface JournalReaderOptions {
   readonly directory: string
   readonly clock: Clock
   readonly isWriterAlive: (header: SegmentHeader) => boolean
-  /** Hears of the torn end of a segment, which nobody was promised. */
+  /** Called for the torn end of a segment. No request was told that these bytes are durable. */
   readonly onTorn: (segment: SegmentFile, bytes: number) => void
-  /** A segment has an offset that belongs to an earlier file of its name. */
+  /** Called for a segment whose offset belongs to an earlier file of the same name. */
   readonly dropOffset: (segment: string) => Promise<void>
 }
 
-/** A segment without a header for this long was left by a writer that ended between creating and writing it. */
+/** A segment that has no header after this long was left by a writer that ended between creating and writing the file. */
 const HEADERLESS_MS = 600_000
 
-/** Reads the segments of all writers, a batch at a time, each from where it is settled. */
+/** Reads the segments of all writers in batches, each segment from its settled position. */
 export class JournalReader {
   readonly #options: JournalReaderOptions
   /** The latest header read of each writer. */
@@ -56,15 +56,15 @@ export class JournalReader {
     return listSegments(this.#options.directory)
   }
 
-  /** In all segments together, as the files are now. */
+  /** Unsettled bytes in all segments, as the files are now. */
   async unsettledBytes(offsets: KnownOffsets): Promise<number> {
     return unsettledBytes(await this.writers(), offsets)
   }
 
-  /** Offsets of segments met for the first time are added to `offsets`; what was read is not: that is for the commit. */
+  /** Adds the offsets of new segments to `offsets`, and moves no offset: the commit does that. */
   async read(offsets: KnownOffsets, limit: number): Promise<JournalBatch> {
-    // The order matters: a writer found dead before the directory is listed has no segment that the listing lacks, and no
-    // byte that reading lacks. A writer first seen in this listing counts as alive until the next time.
+    // The order matters: a writer that is dead before the directory is listed adds no segment and no byte after the listing.
+    // A writer first seen in this listing counts as alive until the next read.
     const dead = this.#deadWriters()
     const writers = await this.writers()
     this.#forgetOthers(writers)
@@ -100,7 +100,7 @@ export class JournalReader {
     }
   }
 
-  /** Segment after segment, and none before the one before it is read to its end: an end must not overtake its begin. */
+  /** Reads segment after segment, each one to its end: an end record must not come before its begin record. */
   async #readWriter(
     segments: readonly SegmentFile[],
     isDead: boolean,
@@ -125,13 +125,13 @@ export class JournalReader {
     return { entries, finished, state: 'end' }
   }
 
-  /** Where reading goes on; `torn` while the header is not whole, `corrupt` when there is something else in its place. */
+  /** Finds where reading continues. `torn`: the header is not whole yet. `corrupt`: the file does not begin with a header. */
   async #findPosition(segment: SegmentFile, offsets: KnownOffsets): Promise<number | 'torn' | 'corrupt'> {
     const known = offsets.get(segment.name)
     if (known?.isVerified === true) return known.position
     const read = await readHeader(segment)
     if (read === 'torn') return read
-    // An offset in a file without a header: it was settled as damaged, whole.
+    // A file without a header has an offset when all of it was settled as damaged.
     if (read === 'corrupt') return known?.position ?? read
     this.#headers.set(segment.writer, read.header)
     const { createdAtMs } = read.header
@@ -171,7 +171,7 @@ function unsettledBytes(
   return bytes
 }
 
-/** Each time another writer comes first, so that none is always last when there is more than a batch can take. */
+/** Puts another writer first at each read, so that no writer is always last when a batch cannot take everything. */
 function rotated<T>(items: readonly T[], by: number): T[] {
   const start = items.length === 0 ? 0 : by % items.length
   return [...items.slice(start), ...items.slice(0, start)]

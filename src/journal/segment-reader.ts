@@ -18,16 +18,16 @@ export interface SegmentFile {
   readonly modifiedMs: number
 }
 
-/** A frame of a segment, or bytes that are none, with where they are. */
+/** A frame of a segment, or damaged bytes, with their position. */
 export interface JournalEntry {
   readonly segment: string
   readonly writer: string
   readonly start: number
   readonly end: number
-  /** Holds the bytes of the entry, from `chunkStart` on. */
+  /** Contains the bytes of the entry; its first byte is at `chunkStart` in the segment. */
   readonly chunk: Buffer
   readonly chunkStart: number
-  /** What is wrong with the bytes; null for a whole frame. */
+  /** The damage of the bytes; null for a whole frame. */
   readonly damage: string | null
 }
 
@@ -38,15 +38,15 @@ export function bytesOf({ chunk, chunkStart, start, end }: JournalEntry): Buffer
 export interface SegmentRead {
   readonly entries: readonly JournalEntry[]
   /**
-   * `more`: read on from the end of the last entry. `end`: nothing is left. `waiting`: what is left is not whole and may
-   * still become so.
+   * `more`: continue from the end of the last entry. `end`: nothing is left. `waiting`: the rest is not a whole frame yet, and may
+   * become one.
    */
   readonly state: 'more' | 'end' | 'waiting'
-  /** Bytes behind the last whole frame that are given up; only with `end`. */
+  /** Bytes after the last whole frame that are skipped for good; only with `end`. */
   readonly tornBytes: number
 }
 
-/** The segments of a journal by writer, each writer's in the order they were written. */
+/** Lists the segments of a journal by writer, in the order in which the writer made them. */
 export async function listSegments(directory: string): Promise<Map<string, SegmentFile[]>> {
   const writers = new Map<string, SegmentFile[]>()
   for (const name of await namesIn(directory)) {
@@ -77,8 +77,8 @@ export async function readHeader(
 }
 
 /**
- * Up to `limit` entries from the byte `from` on. With `isFinal` nothing will be written to the segment any more (which
- * must have been true before this call): then what is not whole is given up, and what is damaged becomes entries.
+ * Reads up to `limit` entries from the byte `from` on. `isFinal` says that the segment gets no more writes; this must be true
+ * before the call. A torn end is then skipped for good, and damaged bytes become entries.
  */
 export async function readSegment(
   segment: SegmentFile,
@@ -93,7 +93,7 @@ export async function readSegment(
     let chunk = await readBytes(file, from, Math.min(size - from, CHUNK_BYTES))
     let batch = readFrames(chunk, 0, limit)
     if (batch.stop === 'torn' && batch.next === 0 && batch.stopFrameBytes > chunk.length) {
-      // A frame larger than a chunk.
+      // The frame is larger than a chunk.
       if (from + batch.stopFrameBytes <= size) {
         chunk = await readBytes(file, from, batch.stopFrameBytes)
         batch = readFrames(chunk, 0, limit)
@@ -118,7 +118,7 @@ export async function readSegment(
   }
 }
 
-/** All of a segment as damaged entries. */
+/** Returns the whole segment as damaged entries. */
 export async function readAsDamaged(segment: SegmentFile, reason: string): Promise<SegmentRead> {
   const file = await open(segment.path)
   try {
@@ -130,21 +130,21 @@ export async function readAsDamaged(segment: SegmentFile, reason: string): Promi
 }
 
 /**
- * At `from` there is no whole frame and never will be. What lies before the next good one is damaged; when there is none, a
- * record was cut short by the end of its writer (`isTorn`), or all the rest is damaged.
+ * The bytes at `from` will never become a whole frame. Bytes before the next good frame are damaged. When there is no next frame,
+ * either the end of the writer cut a record short (`isTorn`), or all the rest is damaged.
  */
 async function giveUp(file: FileHandle, segment: SegmentFile, from: number, isTorn: boolean): Promise<SegmentRead> {
   const { size } = await file.stat()
   const found = findFrame(await readBytes(file, from, size - from), 1)
   if (found !== -1) {
-    const entries = await damagedEntries(file, segment, from, from + found, 'no frame')
+    const entries = await damagedEntries(file, segment, from, from + found, 'not a valid frame')
     return { entries, state: 'more', tornBytes: 0 }
   }
   if (isTorn) return { entries: [], state: 'end', tornBytes: size - from }
-  return { entries: await damagedEntries(file, segment, from, size, 'no frame'), state: 'end', tornBytes: 0 }
+  return { entries: await damagedEntries(file, segment, from, size, 'not a valid frame'), state: 'end', tornBytes: 0 }
 }
 
-/** Where a frame with a wrong checksum is followed by a good one, its length at least is right. */
+/** Returns whether a good frame begins at `offset`: the length of the damaged frame before it is then right. */
 async function leadsToFrame(file: FileHandle, offset: number): Promise<boolean> {
   const chunk = await readBytes(file, offset, CHUNK_BYTES)
   const batch = readFrames(chunk, 0, 1)
@@ -185,7 +185,7 @@ function toEntry(segment: SegmentFile, from: number, chunk: Buffer, frame: Journ
   }
 }
 
-/** Fewer bytes than asked at the end of the file. */
+/** Returns fewer bytes at the end of the file. */
 async function readBytes(file: FileHandle, offset: number, length: number): Promise<Buffer> {
   const buffer = allocateBody(length)
   let filled = 0

@@ -10,7 +10,7 @@ export class Segment {
   readonly #descriptor: number
   readonly #headerBytes: number
   #written: number
-  /** Half a write is still behind what was written. */
+  /** Part of a failed write is still in the file, after `#written`. */
   #isTorn = false
 
   private constructor(descriptor: number, headerBytes: number) {
@@ -19,7 +19,7 @@ export class Segment {
     this.#written = headerBytes
   }
 
-  /** Throws, and leaves no file, when it cannot be begun: a later segment seals the one before it. */
+  /** Throws and leaves no file when the header cannot be written: a later segment makes the one before it final. */
   static create(directory: string, header: SegmentHeader, sequence: number): Segment {
     const path = join(directory, `${header.writer}-${String(sequence).padStart(8, '0')}.seg`)
     const descriptor = openSync(path, 'ax', 0o600)
@@ -27,7 +27,9 @@ export class Segment {
     writer.appendHeader(header)
     const bytes = writer.take()
     try {
-      if (writeSync(descriptor, bytes) !== bytes.length) throw new Error('half a segment header was written')
+      if (writeSync(descriptor, bytes) !== bytes.length) {
+        throw new Error('the header of a journal segment was written only in part')
+      }
     } catch (cause) {
       closeSync(descriptor)
       unlinkSync(path)
@@ -44,15 +46,15 @@ export class Segment {
     return this.#written > this.#headerBytes
   }
 
-  /** All or nothing: half a write would leave a torn frame in the middle of the segment. */
+  /** Writes all bytes or none: a partial write would leave a torn frame in the middle of the segment. */
   write(bytes: Buffer): void {
-    if (this.#isTorn) this.#mend()
+    if (this.#isTorn) this.#cutPartialWrite()
     let done = 0
     try {
       while (done < bytes.length) done += writeSync(this.#descriptor, bytes, done, bytes.length - done)
     } catch (cause) {
       this.#isTorn = done > 0
-      if (this.#isTorn) this.#mend()
+      if (this.#isTorn) this.#cutPartialWrite()
       throw cause
     }
     this.#written += bytes.length
@@ -71,16 +73,16 @@ export class Segment {
   }
 
   /**
-   * What was written whole may have been settled already: the same bytes must come to the same place again, never to another
-   * segment.
+   * Whole frames of a failed write may be settled already: the same bytes must be written again at the same position, never to
+   * another segment.
    */
-  #mend(): void {
+  #cutPartialWrite(): void {
     ftruncateSync(this.#descriptor, this.#written)
     this.#isTorn = false
   }
 }
 
-/** Has the names of a directory's files on disk, without which what is in them cannot be found after a power cut. */
+/** Syncs the directory and its parent to disk: without this, a power cut can lose the names of their files. */
 export function syncDirectory(directory: string): void {
   for (const path of [directory, dirname(directory)]) {
     const descriptor = openSync(path, 'r')

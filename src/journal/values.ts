@@ -1,6 +1,6 @@
-/** Each throws when the value is of another type. */
+// Each function throws when the value has another type.
 export function text(value: unknown): string {
-  if (typeof value !== 'string') throw new Error(`a ${typeof value} where text belongs`)
+  if (typeof value !== 'string') throw new Error(`expected a text, got a ${typeof value}`)
   return value
 }
 
@@ -9,16 +9,16 @@ export function textOrNull(value: unknown): string | null {
 }
 
 export function number(value: unknown): number {
-  if (typeof value !== 'number') throw new Error(`a ${typeof value} where a number belongs`)
+  if (typeof value !== 'number') throw new Error(`expected a number, got a ${typeof value}`)
   return value
 }
 
 export function boolean(value: unknown): boolean {
-  if (typeof value !== 'boolean') throw new Error(`a ${typeof value} where a boolean belongs`)
+  if (typeof value !== 'boolean') throw new Error(`expected a boolean, got a ${typeof value}`)
   return value
 }
 
 export function list(value: unknown): unknown[] {
-  if (!Array.isArray(value)) throw new Error(`a ${typeof value} where a list belongs`)
+  if (!Array.isArray(value)) throw new Error(`expected a list, got a ${typeof value}`)
   return value
 }

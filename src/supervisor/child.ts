@@ -3,14 +3,14 @@ import type { ControlSetup, EndReason, FromChild, FrontSetup, ToChild } from './
 /** How long a process may outlive its supervisor. */
 const ORPHAN_MS = 10_000
 
-/** What the supervisor's word to end does. A process that has nothing to finish yet just ends. */
+/** Runs when the supervisor asks this process to end. Until `drainOnRequest` replaces it, the process exits at once. */
 let drainNow: (reason: EndReason) => void = () => {
   leave(0)
 }
 let announceEnd: () => void = () => undefined
 let leaving = false
 
-/** Waits for the supervisor's setup, then runs; a failure is told to the supervisor and ends the process. */
+/** Waits for the supervisor's setup and calls `run` with it; calls `fail` when `run` rejects. */
 export function receiveSetup<Setup extends FrontSetup | ControlSetup>(
   run: (setup: Setup) => Promise<void>,
   fail: (cause: unknown) => void,
@@ -22,18 +22,18 @@ export function receiveSetup<Setup extends FrontSetup | ControlSetup>(
   })
   process.on('disconnect', () => {
     drainNow('orphaned')
-    // Nobody is left who would end it: a drain may wait for a stream, or for a database that is away.
+    // No supervisor is left to kill this process, and a drain can wait for a stream or for a database that is away.
     setTimeout(() => {
       process.exit(1)
     }, ORPHAN_MS).unref()
   })
-  // Signals of a terminal reach all processes of the group; the supervisor is the one that acts on them.
+  // A terminal sends its signals to all processes of the group; only the supervisor acts on them.
   process.on('SIGINT', () => undefined)
   process.on('SIGTERM', () => undefined)
 }
 
 /**
- * Runs `drain` once: when the supervisor asks, or when it is gone. The process ends when it resolves. `announce` runs when the
+ * Runs `drain` once, when the supervisor asks for it or is gone. The process ends when `drain` resolves. `announce` runs when the
  * supervisor says that it will ask soon.
  */
 export function drainOnRequest(
@@ -55,19 +55,19 @@ export function tellSupervisor(message: FromChild): void {
   if (process.connected) process.send?.(message)
 }
 
-/** Says why this process cannot go on, in one line, and ends it. */
+/** Tells the supervisor in one line why this process cannot continue, and ends the process. */
 export function reportFatal(cause: unknown): void {
   tellSupervisor({ type: 'fatal', message: cause instanceof Error ? cause.message : String(cause) })
   leave(1)
 }
 
-/** Exits once what was said has been written. */
+/** Exits once the messages to the supervisor are written. */
 function leave(code: number): void {
   if (leaving) return
   leaving = true
   process.exitCode = code
   setImmediate(() => {
-    // Not while Node hands over messages that came before anybody listened: it would miss its channel.
+    // Not earlier: Node may still deliver messages that came before the listener, and needs the channel for this.
     if (process.connected) process.disconnect()
     setImmediate(() => process.exit(code))
   })

@@ -3,8 +3,8 @@ import { factsUnder } from '../shared/core/model-facts.ts'
 import type { ModelFacts } from '../shared/core/model-facts.ts'
 
 /**
- * A model for a first chat request: one that an upstream with a usable key names, else the cheapest that the catalogue knows under
- * one of its patterns; null: there is none.
+ * Returns a model for a first chat request: one that an upstream with an enabled key names, otherwise the cheapest catalogue model
+ * that matches a pattern of such an upstream. Null when there is none.
  */
 export function exampleModel({ upstreams, models: facts }: Config): string | null {
   const able = upstreams.filter(({ converses = true, keys }) => converses && keys.some(({ enabled }) => enabled))
@@ -16,7 +16,7 @@ export function exampleModel({ upstreams, models: facts }: Config): string | nul
 
 interface Known {
   readonly id: string
-  /** Of a million tokens of an answer. */
+  /** Price of a million output tokens. */
   readonly price: number
 }
 
@@ -27,7 +27,7 @@ function knownUnder(
 ): Known[] {
   return (
     factsUnder(upstreamModel, profile ?? null, facts)
-      // Models that draw or embed take no tools.
+      // Image and embedding models take no tools.
       .filter(({ takesTools }) => takesTools === true)
       .map((fact) => ({
         id: id.slice(0, -1) + fact.id.slice(upstreamModel.length - 1),

@@ -9,15 +9,15 @@ export interface LeaveOptions {
   readonly dataDir: string
   /** How long another gateway may take to appear. */
   readonly announceMs: number
-  /** How long one that has appeared may take to serve. */
+  /** A gateway that has appeared may take this much longer than `announceMs` to serve. */
   readonly patienceMs: number
-  /** Another gateway needs what only one control process can have. May be called again. */
+  /** Called when another gateway needs this control process to end. May be called again. */
   readonly onControlNeeded: () => void
 }
 
 /**
- * Waits, after the lock of the data directory was given up, for another gateway to take it and serve: until then the fronts of this
- * one go on. A look for one that comes later goes on until `stop` is called.
+ * Waits for another gateway to lock the data directory and serve, after this one has released the lock. The fronts of this gateway
+ * serve until then. Looks for a late gateway until `stop` is called.
  */
 export class HandOver {
   readonly #options: LeaveOptions
@@ -28,7 +28,7 @@ export class HandOver {
     this.#options = options
   }
 
-  /** Another gateway is there, or was. */
+  /** Another gateway has the data directory, or had it. */
   get isTaken(): boolean {
     return this.#isTaken
   }
@@ -61,7 +61,7 @@ export class HandOver {
   }
 
   async #look(): Promise<GatewayState | null> {
-    // No gateway can go on from a directory that cannot be read.
+    // No gateway can take over a directory that cannot be read.
     const successor = await findGateway(this.#options.dataDir).catch(() => null)
     if (successor !== null) this.#isTaken = true
     if (successor === 'waiting' || successor === 'serving') this.#options.onControlNeeded()
@@ -70,8 +70,9 @@ export class HandOver {
 }
 
 /**
- * The gateways that are about to end on this data directory, to go on from. Those of another version are waited for: their fronts
- * and the control process to come may not understand each other. Rejects when one of these has not ended within `patienceMs`.
+ * Returns the gateways on this data directory that are about to end and hand over. Waits until those of another version have ended:
+ * their fronts and the new control process may not understand each other. Rejects when one of them has not ended within
+ * `patienceMs`.
  */
 export async function predecessors(dataDir: string, version: string, patienceMs: number): Promise<readonly Leaving[]> {
   const endMs = Date.now() + patienceMs
@@ -86,7 +87,7 @@ export async function predecessors(dataDir: string, version: string, patienceMs:
   }
 }
 
-/** The lowest numbers that no front of another gateway has. */
+/** Returns the `count` lowest numbers that no front of another gateway has. */
 export function freeIndices(count: number, leaving: readonly Leaving[]): readonly number[] {
   const taken = new Set(leaving.flatMap(({ indices }) => indices))
   return Array.from({ length: count + taken.size }, (_, index) => index)

@@ -3,34 +3,34 @@ import type { ListenOptions } from 'node:net'
 import { setTimeout as elapsed } from 'node:timers/promises'
 import { isListenedOn, listenersOn } from './listeners.ts'
 
-/** The fronts of a gateway that was killed a moment ago may be just about to let go of its port. */
+/** The fronts of a gateway that was just killed may hold its port this much longer. */
 const PATIENCE_MS = 2_000
 const RETRY_MS = 50
-/** Another program may take a port between its finding and its holding. */
+/** Another program can take a free port between the search for it and the listen on it. */
 const MAX_TRIES = 20
 
-/** Newer than the types: the listener shares its port with others that offer to, as those of the fronts do. */
+/** Node's types lack `reusePort`: the listener shares its port with others that set it, as those of the fronts do. */
 interface SharedListenOptions extends ListenOptions {
   readonly reusePort: boolean
 }
 
-/** Node 20 ignores the option: there the server library of the fronts has to hold the port. */
+/** Node 20 ignores `reusePort`: there, the server library of the fronts holds the port. */
 const CAN_SHARE = !process.version.startsWith('v20.')
 
 /** A port that no other program can find or take. */
 export interface HeldPort {
   readonly port: number
-  /** For fronts to listen on it alone. Before that nobody must be told of it. */
+  /** Leaves the port to the fronts. Nobody may be told of the port before this call. */
   release(): Promise<void>
 }
 
 /**
- * The port that the fronts will share. One that is given is only looked at: rejects when somebody listens there already; the
- * fronts themselves could not tell, because their listeners share the port with anyone who offers to. Nobody may listen there
- * before the fronts do: it would reset the clients of a gateway that starts anew. For 0 a free one is found and held until it is
- * released.
+ * Claims the port that the fronts will share. A given port is only checked: rejects when another program listens there. The fronts
+ * cannot check this, because their listeners share the port with any listener that sets `reusePort`. The supervisor does not listen
+ * there, because this would reset the clients of a gateway that restarts. For port 0, finds a free port and holds it until
+ * `release`.
  *
- * @param ownPorts of gateways that are about to end and hand over to this one
+ * @param ownPorts ports of gateways that are about to end and hand over to this one
  */
 export async function claimPort(host: string, port: number, ownPorts: readonly number[] = []): Promise<HeldPort> {
   if (port !== 0) {
@@ -41,12 +41,12 @@ export async function claimPort(host: string, port: number, ownPorts: readonly n
     return await (CAN_SHARE ? listen(host, 0) : listenAsFronts(host))
   } catch (cause) {
     const error = cause as NodeJS.ErrnoException
-    // Without a code it is not of the system: a build that does not load.
+    // An error without a code is not a system error: the build of the library does not load.
     throw error.code === undefined ? cause : new Error(reasonOf(error, host, port), { cause })
   }
 }
 
-/** Resolves when one can listen there, or once `isFree` says so; rejects with what to do about it. */
+/** Resolves when it can listen there, or when `isFree` returns true. Rejects with a text that says what to do. */
 export async function checkPort(host: string, port: number, isFree: () => boolean = () => false): Promise<void> {
   const endMs = Date.now() + PATIENCE_MS
   for (;;) {
@@ -80,7 +80,7 @@ function listen(host: string, port: number, { reusePort } = { reusePort: true })
   })
 }
 
-/** The library shares a port that it is given, not one that it is to find. */
+/** uWebSockets.js shares a given port, but not a free port that it picks itself. */
 async function listenAsFronts(host: string): Promise<HeldPort> {
   const { loadUws } = await import('../front/server/uws.ts')
   const { uws } = loadUws(process.env['SLUICE_UWS_BUILD'] || undefined)
@@ -101,7 +101,7 @@ async function listenAsFronts(host: string): Promise<HeldPort> {
     if (isHeld && listenersOn(found.port) === 1) return { port: found.port, release }
     await release()
   }
-  throw new Error('others took every port that was found')
+  throw new Error(`other programs took each of ${MAX_TRIES} free ports first; set PORT to a free port`)
 }
 
 function reasonOf(cause: NodeJS.ErrnoException, host: string, port: number): string {

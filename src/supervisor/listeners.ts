@@ -15,7 +15,7 @@ export function listenersOn(port: number): number {
   return ['/proc/net/tcp', '/proc/net/tcp6'].reduce((sum, path) => sum + listenersIn(table(path), port), 0)
 }
 
-/** The lines after the first: number, local address and port in hexadecimal, remote address and port, state. */
+/** Each line after the first has: number, local address and port in hexadecimal, remote address and port, state. */
 function listenersIn(text: string, port: number): number {
   const suffix = `:${port.toString(16).toUpperCase().padStart(4, '0')}`
   return text.split('\n').filter((line) => {
@@ -24,7 +24,7 @@ function listenersIn(text: string, port: number): number {
   }).length
 }
 
-/** Empty where the system has no such addresses. */
+/** Empty when the system lacks this address family. */
 function table(path: string): string {
   try {
     return readFileSync(path, 'utf8')

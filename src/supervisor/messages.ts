@@ -9,30 +9,30 @@ interface Setup {
   readonly isRestart: boolean
 }
 
-/** What a front is told before it does anything; secrets it reads from the data directory itself, as the control process does. */
+/** The first message to a front. It has no secrets: a front reads them from the data directory, as the control process does. */
 export interface FrontSetup extends Setup {
-  /** Of no other front on this data directory. */
+  /** Unique among the fronts on this data directory. */
   readonly index: number
   /** The port that all fronts listen on. */
   readonly port: number
 }
 
 export interface ControlSetup extends Setup {
-  /** How many fronts of gateways there are that are about to end and hand over to this one. */
+  /** Number of fronts of the gateways that are about to end and hand over to this one. */
   readonly handedOverFronts: number
   /** Null: the simulator is off. */
   readonly simulatorPort: number | null
-  /** Where a user on this machine finds the gateway. */
+  /** URL of the gateway for a user on this machine. */
   readonly displayUrl: string
 }
 
-/** Why a child ends: its gateway does, another gateway goes on from here, or its supervisor is gone. */
+/** `stop`: the gateway ends. `hand-over`: another gateway takes over. `orphaned`: the supervisor is gone. */
 export type EndReason = 'stop' | 'hand-over' | 'orphaned'
 
 export type ToChild =
   | FrontSetup
   | ControlSetup
-  /** The gateway is about to end: serve what comes, and say so. */
+  /** The gateway is about to end: serve new requests, and announce the end. */
   | { readonly type: 'leave' }
   | { readonly type: 'drain'; readonly reason: EndReason }
 
@@ -46,14 +46,14 @@ export type FromChild =
       /** Name and version of the HTTP server that a front runs on. */
       readonly httpServer?: string
     }
-  /** The control process is loaded and waits for that of another gateway to end. */
+  /** The control process is loaded and waits for the control process of another gateway to end. */
   | { readonly type: 'waiting' }
-  /** There is no other control process. */
+  /** No other control process runs on this data directory. */
   | { readonly type: 'sole' }
-  /** The child ends, and starting it again cannot help. */
+  /** The child ends, and a restart cannot help. */
   | { readonly type: 'fatal'; readonly message: string }
 
-/** The accounts made on the very first start; shown once. */
+/** The accounts that the first start creates; shown once. */
 export interface FirstRun {
   readonly base_url: string
   readonly api_key: string

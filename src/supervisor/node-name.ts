@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 
-/** The name of the node that owns a data directory, made once: journal offsets in a shared database are kept under it. */
+/** Returns the name of the node that owns a data directory. It is made once: a shared database keys journal offsets by it. */
 export async function nodeName(dataDir: string): Promise<string> {
   const path = join(dataDir, 'node')
   try {

@@ -20,14 +20,14 @@ import type { ChildKind, ChildPlan, Ready } from './supervisor.ts'
 import { createLogger } from '../shared/telemetry/logger.ts'
 import type { Logger } from '../shared/telemetry/logger.ts'
 
-/** How long children may take to end after the drain's own deadline. */
+/** How long children may take to end after the deadline of the drain. */
 const END_GRACE_MS = 5_000
-/** uWebSockets.js reads its header limit from here; coding agents send more than the 4 KiB it allows by default. */
+/** Header limit of uWebSockets.js, which reads it from its environment. Coding agents send more than the default of 4 KiB. */
 const MAX_HEADER_BYTES = '16384'
 
 /**
- * The gateway as a whole: configuration, children, signals, exit code. Resolves when it is ready, and has said so; rejects with
- * what keeps it from starting. The process then ends by SIGTERM or SIGINT.
+ * Runs the whole gateway: configuration, children, signals, exit code. Resolves when the gateway is ready and has printed this;
+ * rejects with the reason why it cannot start. After that, SIGTERM or SIGINT ends the process.
  */
 export async function runSupervisor(argv: readonly string[]): Promise<void> {
   const config = readConfig({ env: process.env, argv })
@@ -40,19 +40,19 @@ export async function runSupervisor(argv: readonly string[]): Promise<void> {
   const lock = await lockDataDirectory(dataDir)
   sayState(dataDir, 'starting')
   const leaving = await predecessors(dataDir, version, patienceMs)
-  const giveUpDirectory = async (): Promise<void> => {
+  const releaseDirectory = async (): Promise<void> => {
     forgetState(dataDir)
     await lock.release()
   }
   const ownPorts = leaving.map((one) => one.port)
   const held = await claimPort(config.server.host, config.server.port, ownPorts).catch(async (cause: unknown) => {
-    await giveUpDirectory()
+    await releaseDirectory()
     throw cause
   })
   const { port } = held
   const displayUrl = urlOf(config, port)
   const indices = freeIndices(config.server.fronts, leaving)
-  // Their fronts are about to look for the control process of this gateway.
+  // The fronts of a gateway that hands over will look for this gateway's control process at their own socket path.
   const socketPath = leaving[0]?.socketPath ?? socketPathOf(config)
   const children: SupervisedChild[] = []
   const ofKind = (kind: ChildKind): readonly SupervisedChild[] => children.filter((child) => child.kind === kind)
@@ -65,18 +65,18 @@ export async function runSupervisor(argv: readonly string[]): Promise<void> {
   }
   const sayFrontsLeaving = (fronts: readonly number[]): (() => void) =>
     sayLeaving(dataDir, { version, port, socketPath, indices: fronts })
-  /** Gives up the directory for another gateway; returns how to take back the offer, or null where the directory cannot be written. */
+  /** Releases the data directory for another gateway. Returns how to withdraw the offer; null when the directory cannot be written. */
   const offerDirectory = async (): Promise<(() => void) | null> => {
     try {
       const takeBack = sayFrontsLeaving(indices)
-      await giveUpDirectory()
+      await releaseDirectory()
       return takeBack
     } catch (cause) {
       logger.error({ err: cause }, 'no other gateway can take over: the data directory cannot be written')
       return null
     }
   }
-  /** The fronts serve until another gateway does that has been started on this data directory, or nobody comes. */
+  /** The fronts serve until another gateway on this data directory serves, or until none has started in time. */
   const leave = async (): Promise<EndReason> => {
     for (const front of ofKind('front')) front.announceEnd()
     const takeBackOffer = await offerDirectory()
@@ -96,11 +96,14 @@ export async function runSupervisor(argv: readonly string[]): Promise<void> {
     const stopFront = async (front: SupervisedChild): Promise<void> => {
       await front.stop(timeoutMs, reason)
       left.delete(front.index)
-      // Another gateway counts them in its limits.
+      // Another gateway counts the remaining fronts in its limits.
       try {
         sayFrontsLeaving([...left])
       } catch (cause) {
-        logger.warn({ err: cause }, 'the data directory cannot be written')
+        logger.warn(
+          { err: cause },
+          'the data directory cannot be written: the next gateway still counts a front that ended',
+        )
       }
     }
     await Promise.all(ofKind('front').map(stopFront))
@@ -113,10 +116,10 @@ export async function runSupervisor(argv: readonly string[]): Promise<void> {
     stopping ??= (async () => {
       process.exitCode = exitCode
       await held.release()
-      // Fronts first: the control process settles what they wrote last, the simulator answers to the end.
+      // The fronts end first: the control process settles their last records, and the simulator answers their last calls.
       const reason = isServing ? await leave() : 'stop'
       for (const kind of ['front', 'control', 'simulator'] as const) await stopAll(kind, reason)
-      if (!isServing) await giveUpDirectory()
+      if (!isServing) await releaseDirectory()
       logger.flush()
       process.removeAllListeners('SIGTERM')
       process.removeAllListeners('SIGINT')
@@ -125,7 +128,7 @@ export async function runSupervisor(argv: readonly string[]): Promise<void> {
   }
   const launch = (plan: ChildPlan): Promise<Ready> => {
     const child = new SupervisedChild(plan, logger, (message) => {
-      // Every front may say the same.
+      // Every front may report the same failure; only the first report is printed.
       if (stopping === null) process.stderr.write(`sluice: ${message}\n`)
       void stop(1)
     })
@@ -140,12 +143,12 @@ export async function runSupervisor(argv: readonly string[]): Promise<void> {
     UV_THREADPOOL_SIZE: process.env['UV_THREADPOOL_SIZE'] ?? '16',
   }
   let onSecrets = (): void => undefined
-  // The control process makes them once it has seen that no key in the database was made with others.
+  // The control process makes the secrets once it has checked that no key in the database was made with other secrets.
   const secretsMade = hasSecrets ? Promise.resolve() : new Promise<void>((resolve) => (onSecrets = resolve))
   let onSole = (): void => undefined
-  // Before that the fronts would find the control process of the gateway that hands over, which knows another configuration.
+  // Earlier, the fronts would find the control process of the gateway that hands over, which has another configuration.
   const isSole = leaving.length === 0 ? Promise.resolve() : new Promise<void>((resolve) => (onSole = resolve))
-  // All load their modules at once; each is told the rest as soon as it is known.
+  // All children load their modules at the same time. Each gets its setup as soon as the setup is known.
   let simulatorPort: number | null = null
   const simulator = config.simulator.enabled
     ? launch({
@@ -199,14 +202,14 @@ function openLog({ log }: Config): Logger {
 }
 
 /**
- * Short whatever the data directory is called: paths of Unix sockets end at 107 bytes. The control process of a supervisor that
- * was killed may still listen for a moment: the fronts of this one must not take it for theirs.
+ * The path is short for any data directory, because a Unix socket path has at most 107 bytes. It contains the process id: the
+ * control process of a killed supervisor may still listen for a moment, and the fronts of this supervisor must not connect to it.
  */
 function socketPathOf(config: Config): string {
   const name = createHash('sha256').update(config.dataDir).digest('hex').slice(0, 16)
   const directory = join(tmpdir(), `sluice-${process.getuid?.() ?? 0}-${name}`)
   mkdirSync(directory, { recursive: true, mode: 0o700 })
-  // The data directory is ours: whoever made these has ended, or is about to.
+  // This process has the lock of the data directory: the processes that made these files have ended or are about to end.
   for (const before of readdirSync(directory)) rmSync(join(directory, before), { force: true })
   return join(directory, `${process.pid}.sock`)
 }

@@ -3,27 +3,27 @@ import { join } from 'node:path'
 import { isAlive, lockHolder, processIdentity } from '../shared/runtime/data-directory.ts'
 import type { ProcessIdentity } from '../shared/runtime/data-directory.ts'
 
-/** A gateway that is about to end, as it says in its data directory: the next one may begin beside it. */
+/** A gateway that is about to end, as it announced in its data directory. The next gateway may start beside it. */
 export interface Leaving {
-  /** Its fronts and the next control process understand each other when it is the same. */
+  /** Its fronts and the next control process understand each other only when both have the same version. */
   readonly version: string
   readonly port: number
   /** Unix socket between its fronts and the control process: its fronts look for the next control process there. */
   readonly socketPath: string
-  /** Of its fronts. */
+  /** The numbers of its fronts. */
   readonly indices: readonly number[]
 }
 
 /**
- * How far a gateway is that has the lock of its data directory. `waiting`: its control process needs that of the gateway before to
- * end. `serving`: its fronts listen.
+ * The state of the gateway that has the lock of the data directory. `waiting`: its control process waits for the control process of
+ * the gateway before it to end. `serving`: its fronts listen.
  */
 export type GatewayState = 'starting' | 'waiting' | 'serving'
 
 const LEAVING = /^leaving-\d+$/
 const GATEWAY = 'gateway'
 
-/** Says, or says anew, that this gateway is about to end; returns how to take it back. To be called before the lock is given up. */
+/** Announces that this gateway is about to end, or updates this. Returns how to withdraw it. Call it before the lock is released. */
 export function sayLeaving(dataDir: string, leaving: Leaving): () => void {
   const path = join(dataDir, `leaving-${process.pid}`)
   writeWhole(path, { ...processIdentity(), ...leaving })
@@ -32,7 +32,7 @@ export function sayLeaving(dataDir: string, leaving: Leaving): () => void {
   }
 }
 
-/** The gateways of this data directory that are about to end and have not ended. What others have left of such notes is removed. */
+/** Returns the gateways of this data directory that are about to end and still run. Removes the announcements of those that have ended. */
 export function findLeaving(dataDir: string): ReadonlyArray<Leaving & ProcessIdentity> {
   return namesIn(dataDir)
     .filter((name) => LEAVING.test(name))
@@ -45,22 +45,22 @@ export function findLeaving(dataDir: string): ReadonlyArray<Leaving & ProcessIde
     })
 }
 
-/** How many fronts those gateways have. */
+/** Returns the number of fronts of those gateways. */
 export function leavingFronts(dataDir: string): number {
   return findLeaving(dataDir).flatMap(({ indices }) => indices).length
 }
 
-/** Says what this gateway, which has the lock, is about. */
+/** Writes the state of this gateway, which has the lock. */
 export function sayState(dataDir: string, state: GatewayState): void {
   writeWhole(join(dataDir, GATEWAY), { ...processIdentity(), state })
 }
 
-/** To be called before the lock is given up. */
+/** Call it before the lock is released. */
 export function forgetState(dataDir: string): void {
   rmSync(join(dataDir, GATEWAY), { force: true })
 }
 
-/** The state of the gateway that has the lock; null when none has, as when a command works on the database. */
+/** Returns the state of the gateway that has the lock; null when no gateway has it, as while a command works on the database. */
 export async function findGateway(dataDir: string): Promise<GatewayState | null> {
   const holder = await lockHolder(dataDir)
   const note = readNote<{ readonly state: GatewayState }>(join(dataDir, GATEWAY))
@@ -75,7 +75,7 @@ function namesIn(directory: string): readonly string[] {
   }
 }
 
-/** Null when there is none, or its process has ended. */
+/** Null when the note is missing, or when its process has ended. */
 function readNote<Extra extends object>(path: string): (ProcessIdentity & Extra) | null {
   try {
     const note = JSON.parse(readFileSync(path, 'utf8')) as ProcessIdentity & Extra
@@ -85,7 +85,7 @@ function readNote<Extra extends object>(path: string): (ProcessIdentity & Extra)
   }
 }
 
-/** Whoever reads it reads all of it, or nothing. */
+/** Writes atomically: a reader never gets a part of the content. */
 function writeWhole(path: string, content: object): void {
   const temporary = `${path}.new`
   writeFileSync(temporary, JSON.stringify(content), { mode: 0o600 })

@@ -12,31 +12,31 @@ export type SetupPlan = Omit<FrontSetup, 'type' | 'isRestart'> | Omit<ControlSet
 export interface ChildPlan {
   readonly kind: ChildKind
   readonly index: number
-  /** Asked for at each start; the child loads its modules meanwhile. Null for children that need none. */
+  /** Called at each start, while the child loads its modules. Null for children that need no setup. */
   readonly setup: (() => SetupPlan | Promise<SetupPlan>) | null
-  /** Asked for at each start. */
+  /** Called at each start. */
   readonly env: () => Readonly<Record<string, string>>
-  /** Of the control process. */
+  /** Only for the control process. */
   readonly onNews?: (news: ControlNews) => void
 }
 
 export interface Ready {
   readonly firstRun: FirstRun | null
-  /** Of the simulator. */
+  /** Only from the simulator. */
   readonly port: number | null
-  /** Of a front: name and version of its HTTP server. */
+  /** Only from a front: name and version of its HTTP server. */
   readonly httpServer: string | null
 }
 
 const FIRST_BACKOFF_MS = 50
 const LAST_BACKOFF_MS = 5_000
-/** A child that worked this long is started again at once when it ends, as if it were the first time. */
+/** When a child ends that was ready for this long, its restart begins with the first back-off again. */
 const STEADY_MS = 1_000
-/** V8's helpers serve the workers of a front too, at the priority of the thread that serves: four would take all cores from it. */
+/** V8's helper threads also serve the workers of a front, at the priority of the serving thread: four could take all cores from it. */
 const V8_HELPERS = `--v8-pool-size=${Math.max(1, Math.min(4, availableParallelism() - 1))}`
 /**
- * The control process makes megabytes a batch, nearly all dead when V8 collects them: four threads that look for what lives cost
- * several times as much as one, and nothing there waits for them.
+ * The control process allocates megabytes per batch, and nearly all are dead when V8 collects them. Four threads that mark live
+ * objects cost several times as much as one, and no request waits for them.
  */
 const ONE_COLLECTOR = '--single-threaded-gc'
 const V8_OPTIONS: Readonly<Record<ChildKind, readonly string[]>> = {
@@ -50,7 +50,7 @@ const ENTRIES: Readonly<Record<ChildKind, string>> = {
   simulator: '../simulator/main.js',
 }
 
-/** One child process, started again whenever it ends, until it is told to stop. */
+/** Runs one child process and restarts it whenever it ends, until `stop` is called. */
 export class SupervisedChild {
   readonly #plan: ChildPlan
   readonly #logger: Logger
@@ -81,19 +81,19 @@ export class SupervisedChild {
     return this.#child?.pid ?? null
   }
 
-  /** Resolves when the child says that it is ready, for the first time. */
+  /** Resolves when the child reports for the first time that it is ready. */
   start(): Promise<Ready> {
     return new Promise((resolve) => {
       this.#spawn(resolve)
     })
   }
 
-  /** Tells the child that it will be asked to finish soon. */
+  /** Tells the child that it will be asked to end soon. */
   announceEnd(): void {
     this.#tell({ type: 'leave' })
   }
 
-  /** Asks the child to finish, and kills it when it has not in time. Resolves when it has ended. Only the first call asks. */
+  /** Asks the child to end, and kills it after `timeoutMs`. Resolves when it has ended. Only the first call asks. */
   stop(timeoutMs: number, reason: EndReason): Promise<void> {
     this.#stopped ??= this.#stop(timeoutMs, reason)
     return this.#stopped
@@ -118,7 +118,7 @@ export class SupervisedChild {
     })
   }
 
-  /** A child that cannot be told any more is about to end, which is heard anyway. */
+  /** Sends nothing to a child without a channel: it is about to end, and its exit is handled anyway. */
   #tell(message: ToChild): void {
     if (this.#child?.connected === true) this.#child.send(message, () => undefined)
   }
@@ -136,7 +136,7 @@ export class SupervisedChild {
         return
       }
       if (Date.now() - readyAtMs >= STEADY_MS) this.#backoffMs = FIRST_BACKOFF_MS
-      this.#logger.warn({ child: name, code, signal, inMs: this.#backoffMs }, 'a process ended; starting it again')
+      this.#logger.warn({ child: name, code, signal, inMs: this.#backoffMs }, 'a child process ended; restarting it')
       this.#retry = setTimeout(() => {
         this.#spawn(onReady)
       }, this.#backoffMs)
@@ -146,7 +146,7 @@ export class SupervisedChild {
     try {
       child = forkChild(kind, { ...process.env, ...env(), SLUICE_PROCESS: name })
     } catch (cause) {
-      this.#logger.error({ err: cause, child: name }, 'a process cannot be started')
+      this.#logger.error({ err: cause, child: name }, 'a child process cannot be started; trying again')
       ended(null, null)
       return
     }
@@ -158,13 +158,13 @@ export class SupervisedChild {
       if (child.connected) child.send({ type: 'setup', isRestart, ...told }, () => undefined)
     }
     tell().catch((cause: unknown) => {
-      this.#logger.error({ err: cause, child: name }, 'a process cannot be told its setup')
+      this.#logger.error({ err: cause, child: name }, 'a child process cannot get its setup; killing it')
       child.kill('SIGKILL')
     })
     child.on('message', (message: FromChild) => {
       if (message.type === 'ready') {
         readyAtMs = Date.now()
-        this.#logger.debug({ child: name, afterMs: readyAtMs - startedAtMs }, 'a process is ready')
+        this.#logger.debug({ child: name, afterMs: readyAtMs - startedAtMs }, 'a child process is ready')
         onReady({
           firstRun: message.firstRun ?? null,
           port: message.port ?? null,
@@ -178,7 +178,7 @@ export class SupervisedChild {
     })
     child.on('error', (cause) => {
       this.#logger.error({ err: cause, child: name }, 'a child process cannot be reached')
-      // One that was never there (too many processes or files) does not exit.
+      // A child that was never started (too many processes or files) emits no exit event.
       if (child.pid === undefined) ended(null, null)
     })
     child.on('exit', ended)
@@ -188,11 +188,11 @@ export class SupervisedChild {
 function forkChild(kind: ChildKind, env: NodeJS.ProcessEnv): ChildProcess {
   const output = kind === 'simulator' ? 'ignore' : 'inherit'
   return fork(fileURLToPath(new URL(ENTRIES[kind], import.meta.url)), [], {
-    // Structured clones: JSON would show secrets as their redacted stand-ins.
+    // Structured clones keep secrets; JSON would contain their redacted form.
     serialization: 'advanced',
     env,
     execArgv: [...process.execArgv, ...V8_OPTIONS[kind]],
-    // The simulator announces its port on its standard output too.
+    // The simulator also prints its port on its standard output.
     stdio: [output, output, 'inherit', 'ipc'],
   })
 }

@@ -6,7 +6,7 @@ import { takeInvitation } from '../store/invitations.ts'
 import { insertMember } from '../store/members.ts'
 import { mapConstraintErrors } from './constraint-errors.ts'
 
-/** Makes the user a member as the invitation says, which is used up then. In a transaction. Throws NOT_FOUND or CONFLICT. */
+/** Makes the user a member and marks the invitation as used. Call it in a transaction. Throws NOT_FOUND or CONFLICT. */
 export async function acceptInvitation(
   tx: Queryable,
   userId: string,
@@ -14,7 +14,7 @@ export async function acceptInvitation(
 ): Promise<{ enterpriseId: string; role: EnterpriseRole }> {
   const invitation = await takeInvitation(tx, digestOfToken(token))
   if (invitation === null) {
-    throw new GatewayError('NOT_FOUND', { message: 'The invitation is not good, or not any more.' })
+    throw new GatewayError('NOT_FOUND', { message: 'The invitation is unknown, used, cancelled or expired.' })
   }
   const { enterpriseId, role, departmentId } = invitation
   await addMember(tx, enterpriseId, { userId, role, departmentId })

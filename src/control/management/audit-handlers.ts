@@ -7,7 +7,7 @@ import { storableText } from '../store/text.ts'
 import type { Handlers } from './call.ts'
 import { longPageOf } from './pages.ts'
 
-/** Who changed what, for admins of the platform. */
+/** The audit log, for platform admins. */
 export function auditHandlers(database: Queryable): Handlers<keyof typeof AUDIT> {
   return {
     adminAudit: ({ query }) => {
@@ -65,5 +65,5 @@ function placeOf(cursor: string): { id: number; at: Date } {
   if (typeof at === 'string' && Number.isSafeInteger(id) && !Number.isNaN(Date.parse(at))) {
     return { id: id as number, at: new Date(at) }
   }
-  throw new RangeError('the cursor is not one of ours')
+  throw new RangeError('the cursor is not valid')
 }

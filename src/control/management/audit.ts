@@ -8,15 +8,15 @@ import type { Queryable } from '../store/database.ts'
 import type { Caller } from './call.ts'
 import { withoutSecrets } from './without-secrets.ts'
 
-/** What somebody tried to do. */
+/** One call of an operation, successful or refused. */
 export interface Attempt {
-  /** Of the operation. */
+  /** The name of the operation. */
   readonly name: string
   readonly spec: OperationSpec
   readonly path: string
   readonly params: Readonly<Record<string, string>>
   readonly query: unknown
-  /** The body; null: there was none, or it was not looked at. */
+  /** The body; null when there was none, or when it was not read. */
   readonly sent: unknown
   readonly caller: Caller | null
   readonly address: string
@@ -26,7 +26,7 @@ export interface Attempt {
 type Ending =
   { readonly outcome: 'done'; readonly answer: unknown } | { readonly outcome: 'refused'; readonly code: string }
 
-/** Refusals that are written down: as many at once, and so many a second from then on. */
+/** Token bucket for the refusals that are recorded: its size, and its refill per second. */
 const BURST = 200
 const PER_SECOND = 10
 const LOGIN_REFUSALS: ReadonlySet<string> = new Set(['LOGIN_FAILED', 'LOGIN_THROTTLED'])
@@ -49,7 +49,7 @@ export function auditEntryOf(attempt: Attempt, ending: Ending): AuditEntry {
   }
 }
 
-/** Writes down who was not let: attempts to change what is not theirs, and to log in. */
+/** Records refused calls in the audit log: changes without permission, and failed log-ins. */
 export class RefusalLog {
   readonly #database: Queryable
   readonly #clock: Clock
@@ -62,7 +62,7 @@ export class RefusalLog {
     this.#filledAtMs = clock.now()
   }
 
-  /** Nothing happens for other errors, nor when there are too many: whoever asks in a loop must not fill the disk. */
+  /** Ignores other errors, and refusals above the rate: a client that calls in a loop must not fill the disk. */
   async add(attempt: Attempt, error: GatewayError): Promise<void> {
     const isRefused = error.status === 403 ? isChange(attempt.spec) : LOGIN_REFUSALS.has(error.code)
     if (!isRefused || !this.#take()) return
@@ -80,7 +80,7 @@ export class RefusalLog {
   }
 }
 
-/** Of what was made or changed, where the answer tells. */
+/** Returns the id of the created or changed resource, if the response contains it. */
 function idOf(answer: unknown): string | null {
   if (typeof answer !== 'object' || answer === null) return null
   const { id, user, enterprise } = answer as { id?: unknown; user?: unknown; enterprise?: unknown }

@@ -2,35 +2,35 @@ import type { AnswerOf, BodyOf, OperationSpec, ParamsOf, QueryOf } from '../../s
 import type { EnterpriseRole, PlatformRole } from '../../shared/api/roles.ts'
 import type { OperationName, Operations } from '../../shared/api/operations/index.ts'
 
-/** Who is logged in. */
+/** The user who is logged in. */
 export interface Caller {
   readonly userId: string
   readonly role: PlatformRole
-  /** In the enterprise that the call is about; platform admins are as its owners. Null: it is about none. */
+  /** The role in the enterprise of the call; platform admins act as owners. Null when the call has no enterprise. */
   readonly enterpriseRole: EnterpriseRole | null
   readonly tokenId: string
   readonly tokenExpiresAt: Date
 }
 
-/** What an operation is called with: checked, and by somebody who may. */
+/** The input of an operation, validated and authorised. */
 export interface Call<Spec extends OperationSpec> {
   readonly params: ParamsOf<Spec>
   readonly query: QueryOf<Spec>
   readonly body: BodyOf<Spec>
   readonly caller: Spec['access'] extends 'everyone' | 'scraper' ? null : Caller
-  /** Names what is to be done once, however often it is asked for. */
+  /** The client's `Idempotency-Key`. */
   readonly idempotencyKey: string | null
-  /** The client's. */
+  /** The IP address of the client. */
   readonly address: string
-  /** As it came, for what is signed. Header names are in small letters. */
+  /** The raw request, for signatures over it. Header names are in lower case. */
   readonly message: { readonly headers: Readonly<Partial<Record<string, string>>>; readonly body: Buffer }
-  /** Has `work` done once all that the operation changes is committed; never, when it fails. */
+  /** Runs `work` once the changes of the operation are committed, and never when the operation fails. */
   readonly afterCommit: (work: () => void) => void
-  /** Aborted when the client leaves. */
+  /** Aborted when the client disconnects. */
   readonly signal: AbortSignal
 }
 
-/** An answer that is no JSON. Of a stream, each piece is asked for when the client has room. */
+/** A response that is not JSON. A stream is read piece by piece, as fast as the client takes it. */
 export class Download {
   readonly contentType: string
   readonly body: string | AsyncIterable<Buffer>
@@ -49,7 +49,7 @@ type AnswerTo<Spec extends OperationSpec> = Spec['answer'] extends { readonly me
 
 export type Handler<Spec extends OperationSpec> = (call: Call<Spec>) => Promise<AnswerTo<Spec>>
 
-/** What each operation does: none may be missing. */
+/** The handler of each operation; a missing one does not compile. */
 export type Handlers<Name extends OperationName = OperationName> = {
   readonly [Key in Name]: Handler<Operations[Key]>
 }

@@ -11,18 +11,18 @@ import { auditEntryOf } from './audit.ts'
 import type { Attempt } from './audit.ts'
 import { entityTagOf, namesTag } from './entity-tags.ts'
 
-/** One operation that changes something, as it was asked for. */
+/** One call of an operation that changes something. */
 export interface Change extends Attempt {
   readonly idempotencyKey: string | null
-  /** What the client believes the thing to be. */
+  /** The `If-Match` header: the entity tag that the client expects. */
   readonly ifMatch: string | null
-  /** What it is; null where it is not shown as one thing. */
+  /** Reads the resource as its GET shows it; null when the resource has no GET. */
   readonly current: (() => Promise<unknown>) | null
-  /** Told once all is committed. */
+  /** Called once the change is committed. */
   readonly afterCommit: (() => void)[]
 }
 
-/** What came of it: a JSON body, or none. */
+/** The response to a change; `body` is JSON. */
 export interface Outcome {
   readonly status: number
   readonly body: string | null
@@ -33,24 +33,24 @@ const IDEMPOTENCY_KEY = /^[\x21-\x7e]{1,255}$/
 const RETRY_SECONDS = 1
 
 /**
- * Does what changes something: in one transaction with its row in the audit log and with the answer that a repetition gets.
- * What fails has changed nothing and may be tried again.
+ * Runs a change in one transaction with its row in the audit log and the stored response for its idempotency key. A failed change
+ * has changed nothing and may be repeated.
  */
 export class Changes {
   readonly #database: TransactionScope
   readonly #seal: Seal
   readonly #fingerprintKey: Buffer
-  /** Names of answers that are being worked out in this process. */
+  /** Names of the idempotent requests that are under way in this process. */
   readonly #running = new Set<string>()
 
-  /** @param secret of the server; keys are derived from it */
+  /** @param secret the server's secret; keys are derived from it */
   constructor(database: TransactionScope, secret: Buffer) {
     this.#database = database
     this.#seal = new Seal(secret, 'idempotent answers')
     this.#fingerprintKey = deriveKey(secret, 'idempotent requests')
   }
 
-  /** Throws INVALID_HEADER, IDEMPOTENCY_RUNNING, IDEMPOTENCY_MISMATCH and PRECONDITION_FAILED besides what `work` throws. */
+  /** Throws INVALID_HEADER, IDEMPOTENCY_RUNNING, IDEMPOTENCY_MISMATCH, PRECONDITION_FAILED, or the error of `work`. */
   async apply(change: Change, work: () => Promise<unknown>): Promise<Outcome> {
     const name = answerNameOf(change)
     if (name === null) return this.#unit(change, null, work)
@@ -66,7 +66,7 @@ export class Changes {
 
   #unit(change: Change, name: AnswerName | null, work: () => Promise<unknown>): Promise<Outcome> {
     return this.#database.run(async () => {
-      // A unit that is done again has promised these for nothing.
+      // A repeated transaction starts without the callbacks of the attempt that was rolled back.
       change.afterCommit.length = 0
       if (name !== null) {
         const stored = await this.#stored(change, name)
@@ -85,7 +85,7 @@ export class Changes {
     })
   }
 
-  /** The first answer to this request; null when there has been none. */
+  /** Returns the stored response to the first request with this key; null when there is none. */
   async #stored(change: Change, name: AnswerName): Promise<Outcome | null> {
     if (!(await claimAnswer(this.#database, name))) throw stillRunning()
     const stored = await findAnswer(this.#database, name)
@@ -97,18 +97,24 @@ export class Changes {
   #opened({ answer }: StoredAnswer, name: AnswerName): string | null {
     const opened = this.#seal.open(answer, contextOf(name))
     if (opened === null) {
-      throw new GatewayError('CONFLICT', { message: 'This has been done; its answer can no longer be read.' })
+      throw new GatewayError('CONFLICT', {
+        message: 'This request was done before, but its stored response can no longer be read.',
+      })
     }
     return opened.length === 0 ? null : opened.toString('utf8')
   }
 
   async #match({ path, params, current }: Change, ifMatch: string): Promise<void> {
-    if (current === null) throw new GatewayError('PRECONDITION_FAILED', { message: 'This has no ETag to match.' })
+    if (current === null) {
+      throw new GatewayError('PRECONDITION_FAILED', {
+        message: 'This resource has no ETag: send the request without If-Match.',
+      })
+    }
     await lockResource(this.#database, path, Object.values(params).at(-1) ?? path)
     if (!namesTag(ifMatch, entityTagOf(await current()))) throw new GatewayError('PRECONDITION_FAILED')
   }
 
-  /** Under a key of ours: what was sent may hold a password, which a bare digest would give away. */
+  /** The digest is keyed: the body may hold a password, which could be guessed from a plain digest. */
   #fingerprint({ query, sent }: Change): Buffer {
     return createHmac('sha256', this.#fingerprintKey)
       .update(JSON.stringify([query, sent]))

@@ -6,7 +6,7 @@ interface Said {
   readonly param?: string
 }
 
-/** What the database's refusals mean to the client: of what there may be one only, and of what has to be there. */
+/** The errors for the client when the database refuses a duplicate (`unique`) or a missing referenced row (`reference`). */
 export interface ConstraintErrors {
   readonly unique?: Said
   readonly reference?: Said
@@ -15,7 +15,7 @@ export interface ConstraintErrors {
 const UNIQUE_VIOLATION = '23505'
 const FOREIGN_KEY_VIOLATION = '23503'
 
-/** Rejects with CONFLICT or INVALID_FIELD where the database refuses what was foreseen. */
+/** Rejects with CONFLICT or INVALID_FIELD when the database reports a mapped constraint violation. */
 export async function mapConstraintErrors<Result>(
   { unique, reference }: ConstraintErrors,
   work: Promise<Result>,

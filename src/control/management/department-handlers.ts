@@ -18,7 +18,7 @@ import { mapConstraintErrors } from './constraint-errors.ts'
 
 const NO_PARENT = { message: 'There is no such department.', param: '/parent_id' }
 
-/** The departments of an enterprise, a tree. */
+/** The tree of departments of an enterprise. */
 export function departmentHandlers(database: Database): Handlers<keyof typeof DEPARTMENTS> {
   return {
     listDepartments: async ({ params }) => ({ data: (await listDepartments(database, params.id)).map(rendered) }),

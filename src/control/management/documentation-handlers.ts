@@ -7,9 +7,9 @@ import { GatewayError } from '../../shared/core/errors.ts'
 import { Download } from './call.ts'
 import type { Handlers } from './call.ts'
 
-/** The one program of the page. Its stylesheets are made in it, hence the exception for styles. */
+/** The only script of the page. It creates its stylesheets itself, so the policy allows inline styles. */
 const PROGRAM = 'rapidoc-min.js'
-/** The browser asks no other address for anything, whatever the program or the description may say. */
+/** The browser sends requests to no other origin, whatever the script or the description contains. */
 const POLICY = [
   "default-src 'none'",
   "script-src 'self'",
@@ -20,7 +20,7 @@ const POLICY = [
   "form-action 'none'",
 ].join('; ')
 
-/** `load-fonts`: the program would fetch fonts of another origin. */
+/** `load-fonts` is off: the script would fetch fonts from another origin. */
 const PAGE = `<!doctype html>
 <html lang="en">
   <head>
@@ -41,7 +41,7 @@ const PAGE = `<!doctype html>
 </html>
 `
 
-/** The description of everything that is served, for programs and for people. */
+/** The OpenAPI document of all endpoints, and a page that shows it. */
 export function documentationHandlers(version: string, vendor: string): Handlers<keyof typeof DOCUMENTATION> {
   let text: string | null = null
   return {
@@ -59,7 +59,7 @@ export function documentationHandlers(version: string, vendor: string): Handlers
   }
 }
 
-/** `npm pack` puts the program beside the code; in a checkout it is a development dependency. */
+/** `npm pack` copies the script beside the code; in a checkout it is a development dependency. */
 async function readProgram(): Promise<Buffer> {
   try {
     return await readFile(new URL(`../../docs/${PROGRAM}`, import.meta.url))

@@ -2,7 +2,7 @@ import type { Letter } from './mailer.ts'
 
 const MAX_NAME = 100
 
-/** What an invited person reads. Nothing that others chose stands in a header. */
+/** Returns the e-mail of an invitation. Its headers contain no text that other users chose. */
 export function invitationEmail(to: string, enterprise: string, token: string): Letter {
   const name = enterprise.replace(/[\p{Cc}\p{Zl}\p{Zp}]+/gu, ' ').slice(0, MAX_NAME)
   return {

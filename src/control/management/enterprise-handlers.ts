@@ -22,7 +22,7 @@ import { offsetOf, pageOf } from './pages.ts'
 import { normalisePhone } from './phone.ts'
 import { mapConstraintErrors } from './constraint-errors.ts'
 
-/** Enterprises, and who asks to belong to them. */
+/** Enterprises and requests to join them. `installed` names the currency of this installation. */
 export function enterpriseHandlers(
   database: Database,
   installed: { readonly currency: string },
@@ -65,7 +65,7 @@ export function enterpriseHandlers(
         const owner = await findUserByPhone(tx, normalisePhone(ownerPhone))
         if (owner === null) {
           throw new GatewayError('INVALID_FIELD', {
-            message: 'Nobody has this phone number: make the user first.',
+            message: 'No user has this phone number: create the user first.',
             param: '/owner_phone',
           })
         }

@@ -15,7 +15,7 @@ import { offsetOf, pageOf } from './pages.ts'
 export function enterpriseKeyHandlers(database: Database, hashSecret: Buffer): Handlers<keyof typeof ENTERPRISE_KEYS> {
   const of = (enterpriseId: string): KeyOwner => ({ kind: 'enterprise', enterpriseId })
 
-  /** A key may only be for a department and a member of its own enterprise. */
+  /** The department and the member of a key must belong to the key's enterprise. */
   const checkPlaces = async (
     enterpriseId: string,
     body: { readonly department_id?: string | null; readonly member_id?: string | null },

@@ -10,7 +10,7 @@ import { NO_LIMITS } from '../../shared/core/snapshot.ts'
 import type { EntryKey } from '../../shared/core/snapshot.ts'
 import type { KeyChange, KeyOwner, OwnedKey } from '../store/owned-keys.ts'
 
-/** A new key and its secret, which is told once. Throws INVALID_FIELD for an address that is none. */
+/** Makes a key and its secret, which is shown once. Throws INVALID_FIELD for an invalid address. */
 export function newEntryKey(
   owner: KeyOwner,
   body: BodyOf<typeof ENTERPRISE_KEYS.createEnterpriseKey>,
@@ -46,7 +46,7 @@ export function newEntryKey(
 
 type Changes = BodyOf<typeof KEYS.updateKey> & Partial<BodyOf<typeof ENTERPRISE_KEYS.updateEnterpriseKey>>
 
-/** Throws INVALID_FIELD for an address that is none. */
+/** Throws INVALID_FIELD for an invalid address. */
 export function keyChangeOf(body: Changes): KeyChange {
   for (const [index, range] of (body.ip_allow ?? []).entries()) {
     if (isAddressRange(range)) continue

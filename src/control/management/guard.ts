@@ -12,11 +12,11 @@ import type { Tokens } from './tokens.ts'
 export interface GuardOptions {
   readonly database: Queryable
   readonly tokens: Tokens
-  /** In place of a token, for scrapers. */
+  /** The bearer secret that metrics scrapers send in place of a token. */
   readonly scraperSecret: string | null
 }
 
-/** Tells who calls, and whether they may. */
+/** Authenticates and authorises the caller. */
 export class Guard {
   readonly #options: GuardOptions
 
@@ -24,16 +24,17 @@ export class Guard {
     this.#options = options
   }
 
-  /** Null where nobody needs to be logged in. Throws TOKEN_INVALID. */
+  /** Returns null for operations without log-in. Throws TOKEN_INVALID. */
   async identify(access: Access, authorization: string | undefined): Promise<Caller | null> {
     if (access === 'everyone' || (access === 'scraper' && this.#isScraper(authorization))) return null
     return this.#caller(authorization)
   }
 
   /**
-   * The caller as one who may. Throws ROLE_DENIED; NOT_FOUND for an enterprise of others, as for one that is none.
+   * Returns the caller with the role for this call. Throws ROLE_DENIED, or NOT_FOUND for the enterprise of others, as for one that
+   * does not exist.
    *
-   * @param enterpriseId in which an action is to be done
+   * @param enterpriseId the enterprise of an enterprise action
    */
   async admit(caller: Caller | null, access: Access, enterpriseId: string): Promise<Caller | null> {
     if (caller === null) return null

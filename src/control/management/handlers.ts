@@ -26,15 +26,15 @@ import { userHandlers } from './user-handlers.ts'
 import { walletHandlers } from './wallet-handlers.ts'
 
 export interface HandlerParts extends SessionParts, UpstreamParts {
-  /** Under which entry keys are digested. */
+  /** The secret for the digests of entry keys. */
   readonly keyHash: Buffer
   readonly journalHealth: () => JournalHealth
-  /** Of the gateway. */
+  /** The version of the gateway. */
   readonly version: string
-  /** Under whose name some AI endpoints are found too. */
+  /** The vendor of the messages protocol: some AI endpoints are also served under `/<vendor>`. */
   readonly vendor: string
   readonly renderMetrics: () => string
-  /** Null: nothing is mailed. */
+  /** Null: no e-mail is sent. */
   readonly mailer: Mailer | null
   readonly relayState: () => RelayState
   readonly money: MoneyConfig

@@ -7,7 +7,7 @@ import { countDeadLetters, listDeadLetters } from '../store/journal.ts'
 import type { Handlers } from './call.ts'
 import { longPageOf } from './pages.ts'
 
-/** What an operator can see of records on their way to the database, and of those that could not be rows. */
+/** Shows operators the settlement lag, and the dead letters: records that could not become rows. */
 export function journalHandlers(database: Queryable, health: () => JournalHealth): Handlers<keyof typeof JOURNAL> {
   return {
     adminJournal: async () => {
@@ -48,5 +48,5 @@ function placeOf(cursor: string): readonly [node: string, segment: string, posit
   if (typeof node === 'string' && typeof segment === 'string' && Number.isSafeInteger(position)) {
     return [node, segment, position as number]
   }
-  throw new RangeError('the cursor is not one of ours')
+  throw new RangeError('the cursor is not valid')
 }

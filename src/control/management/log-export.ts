@@ -2,12 +2,12 @@ import type { Queryable } from '../store/database.ts'
 import { listLogRows } from '../store/request-log.ts'
 import type { LogCursor, LogFilter, LogPage, LogScope, RequestLogRow } from '../store/request-log.ts'
 
-/** Rows held at a time: what an export of millions takes in memory. */
+/** Rows held in memory at a time, whatever the size of the export. */
 const PAGE_ROWS = 500
 
 type Entry = Readonly<Record<string, string | number | boolean | null>>
 
-/** The rows of a scope as text, newest first, a page of them at a time; ends early when nobody listens any more. */
+/** Yields the rows of a scope as text, newest first, one page at a time. Ends early when the client disconnects. */
 export async function* exportedRows(
   database: Queryable,
   scope: LogScope,
@@ -31,7 +31,7 @@ export async function* exportedRows(
   }
 }
 
-/** RFC 4180. A text that a spreadsheet would compute is made one that it shows: clients choose their names. */
+/** RFC 4180. A text that a spreadsheet would run as a formula gets a quote in front: clients choose some of these texts. */
 function csvLine(values: ReadonlyArray<string | number | boolean | null>): string {
   return values.map(csvField).join(',')
 }

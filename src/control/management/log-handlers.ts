@@ -18,7 +18,7 @@ const FOR_EVERYONE = SHOWN.filter(({ isForAdmins }) => !isForAdmins)
 
 const EVERYONE: LogScope = { kind: 'everyone' }
 
-/** The request log: a user's own, and everyone's for platform admins. */
+/** The request log: their own rows for users, all rows for platform admins. */
 export function logHandlers(database: Queryable): Handlers<keyof typeof LOGS> {
   const page = <Entry>(
     scope: LogScope,

@@ -2,11 +2,11 @@ import { isIPv6 } from 'node:net'
 import { LRUCache } from 'lru-cache'
 import type { Clock } from '../../shared/runtime/clock.ts'
 
-/** Wrong passwords that cost no wait: people mistype. */
+/** The number of wrong passwords without a wait, because people mistype. */
 const FREE = 3
 const FIRST_WAIT_MS = 1_000
 const MOST_WAIT_MS = 15 * 60_000
-/** Without a further failure so long, all is forgotten. */
+/** After this time without a failure, the earlier failures are forgotten. */
 const FORGET_MS = 60 * 60_000
 const MOST_PAIRS = 100_000
 
@@ -16,8 +16,8 @@ interface Failures {
 }
 
 /**
- * Failed log-ins of each phone number from each address: each one doubles the wait for the next try of that phone from there.
- * The same phone is let in from elsewhere, and other phones from there, as if nothing had been.
+ * Counts failed log-ins by pair of phone number and address. Each failure doubles the wait of its pair. The same phone number from
+ * other addresses, and other phone numbers from this address, do not wait.
  */
 export class LoginFailures {
   readonly #clock: Clock
@@ -27,7 +27,7 @@ export class LoginFailures {
     this.#clock = clock
   }
 
-  /** Until the next try. */
+  /** Milliseconds until the next try is allowed. */
   waitMs(phone: string, address: string): number {
     const { count, atMs } = this.#of(pairOf(phone, address))
     if (count < FREE) return 0
@@ -50,7 +50,7 @@ export class LoginFailures {
   }
 }
 
-/** One customer has a whole /64 of IPv6, and could guess from each address of it. */
+/** An IPv6 address counts by its /64: one customer has a whole /64, and could guess from each address of it. */
 function pairOf(phone: string, address: string): string {
   return `${phone} ${isIPv6(address) ? networkOf(address) : address}`
 }

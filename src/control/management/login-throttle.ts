@@ -2,7 +2,7 @@ import type { Clock } from '../../shared/runtime/clock.ts'
 import { GatewayError } from '../../shared/core/errors.ts'
 import { LoginFailures } from './login-failures.ts'
 
-/** Password hashes computed at the same time, and logins that may wait for their turn, and for how long. */
+/** Concurrency limit of password hashes, the most log-ins that wait, and how long each one waits. */
 const RUNNING = 2
 const WAITING = 100
 const MAX_WAIT_MS = 10_000
@@ -12,7 +12,7 @@ interface Waiter {
   readonly timer: NodeJS.Timeout
 }
 
-/** Limits how fast passwords are guessed, and how much work logins may make at once: hashing is a weapon otherwise. */
+/** Limits the rate of password guesses, and the concurrent password hashes, which could otherwise overload the process. */
 export class LoginThrottle {
   readonly #failures: LoginFailures
   readonly #waiters = new Set<Waiter>()
@@ -25,13 +25,12 @@ export class LoginThrottle {
   }
 
   /**
-   * Runs `login` in its turn. Throws LOGIN_THROTTLED instead when this phone has failed too often from this address, and
-   * likewise as `inTurn`.
+   * Runs `login` as `inTurn` does. Also throws LOGIN_THROTTLED when this phone number has failed too often from this address.
    */
   async login<T>(phone: string, address: string, login: () => Promise<T>): Promise<T> {
     this.#check(phone, address)
     return this.inTurn(async () => {
-      // Those that ran meanwhile may have been guesses at the same phone.
+      // Log-ins that ran meanwhile may have been wrong guesses for the same phone number.
       this.#check(phone, address)
       try {
         const done = await login()
@@ -44,7 +43,7 @@ export class LoginThrottle {
     })
   }
 
-  /** Runs what hashes a password in its turn. Throws LOGIN_THROTTLED when too many wait, or its turn does not come in time. */
+  /** Runs `work`, which hashes a password, within the concurrency limit. Throws LOGIN_THROTTLED on a full queue or a long wait. */
   async inTurn<T>(work: () => Promise<T>): Promise<T> {
     await this.#turn()
     try {
@@ -75,7 +74,7 @@ export class LoginThrottle {
     })
   }
 
-  /** The place goes to who waits longest: who comes at the same moment must not take it. */
+  /** Hands the slot to the longest waiter, so that a caller who comes at the same moment cannot take it. */
   #release(): void {
     const [next] = this.#waiters
     if (next === undefined) {

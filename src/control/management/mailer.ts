@@ -1,8 +1,8 @@
 import { createTransport } from 'nodemailer'
 
-/** Plain text for one person. */
+/** A plain-text e-mail to one person. */
 export interface Letter {
-  /** A mail address, without a name. */
+  /** An e-mail address without a name. */
   readonly to: string
   readonly subject: string
   readonly text: string
@@ -22,10 +22,10 @@ interface Transport {
 const RUNNING = 2
 const WAITING = 100
 const DEADLINE_MS = 10_000
-/** Of the mail client's own timers: they say less, and are to come after. */
+/** For the timers of the mail client, which must fire later: their errors say less. */
 const CLIENT_DEADLINE_MS = DEADLINE_MS + 1_000
 
-/** Hands letters to a mail server, behind the back of whoever asked: a few at a time, each once. What fails is told to the log. */
+/** Sends e-mails to a mail server in the background, a few at a time, each once. Failures are logged. */
 export class Mailer {
   readonly #options: MailerOptions
   readonly #transport: Transport
@@ -52,19 +52,22 @@ export class Mailer {
     })
   }
 
-  /** Whether a letter would be taken. */
+  /** Returns whether the queue has space for an e-mail. */
   get hasRoom(): boolean {
     return this.#waiting.length < WAITING
   }
 
-  /** Returns at once. A letter for which there is no room is told to the log. */
+  /** Queues the e-mail and returns at once. When the queue is full, drops the e-mail and logs this. */
   send(letter: Letter): void {
-    if (this.hasRoom) this.#waiting.push(letter)
-    else this.#options.logger.warn({ to: letter.to }, 'a letter was not sent: too many wait')
+    if (this.hasRoom) {
+      this.#waiting.push(letter)
+    } else {
+      this.#options.logger.warn({ to: letter.to }, 'an e-mail was dropped: too many e-mails wait for the mail server')
+    }
     this.#next()
   }
 
-  /** Those that wait are not sent any more. */
+  /** Drops the e-mails that wait. */
   close(): void {
     this.#waiting = []
   }
@@ -77,7 +80,7 @@ export class Mailer {
     this.#deliver(letter)
       .catch((cause: unknown) => {
         const reason = cause instanceof Error ? cause.message : String(cause)
-        this.#options.logger.warn({ to: letter.to, reason }, 'a letter could not be sent')
+        this.#options.logger.warn({ to: letter.to, reason }, 'an e-mail could not be sent')
       })
       .finally(() => {
         this.#running -= 1
@@ -89,11 +92,11 @@ export class Mailer {
     let timer: NodeJS.Timeout | undefined
     const late = new Promise<never>((_, reject) => {
       timer = setTimeout(() => {
-        reject(new Error(`no answer of the mail server within ${DEADLINE_MS} ms`))
+        reject(new Error(`the mail server did not answer within ${DEADLINE_MS} ms`))
       }, DEADLINE_MS)
     })
     try {
-      // Addresses as objects: a text would be parsed, and could name several.
+      // Addresses are objects: a text would be parsed, and could contain several addresses.
       const mail = { from: { name: '', address: this.#options.from }, to: { name: '', address: to }, subject, text }
       await Promise.race([this.#transport.sendMail(mail), late])
     } finally {

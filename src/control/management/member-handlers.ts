@@ -24,7 +24,7 @@ import { mapConstraintErrors } from './constraint-errors.ts'
 const INVITATION_MS = 7 * 24 * 3_600_000
 const NO_DEPARTMENT = { message: 'There is no such department.', param: '/department_id' }
 
-/** Who belongs to an enterprise. */
+/** The members and invitations of an enterprise. */
 export function memberHandlers(database: Database, mailer: Mailer | null): Handlers<keyof typeof MEMBERS> {
   return {
     acceptInvitation: async ({ body, caller }) => {
@@ -99,13 +99,15 @@ export function memberHandlers(database: Database, mailer: Mailer | null): Handl
   }
 }
 
-/** Who administers an enterprise does not take it over. */
+/** Throws ROLE_DENIED for other roles: an admin of an enterprise must not take it over. */
 function onlyOwners({ enterpriseRole }: Caller): void {
-  if (enterpriseRole !== 'owner') throw new GatewayError('ROLE_DENIED', { message: 'Only owners decide about owners.' })
+  if (enterpriseRole !== 'owner') {
+    throw new GatewayError('ROLE_DENIED', { message: 'Only an owner may add, change or remove an owner.' })
+  }
 }
 
 function lastOwner(): GatewayError {
-  return new GatewayError('CONFLICT', { message: 'An enterprise keeps an owner: make another member one first.' })
+  return new GatewayError('CONFLICT', { message: 'An enterprise needs an owner: make another member an owner first.' })
 }
 
 function renderedMember(member: Member): Static<typeof ShownMember> {

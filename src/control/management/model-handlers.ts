@@ -18,7 +18,7 @@ const MAX_ID_LENGTH = 256
 type NewModel = Pick<StoredModel, 'id' | 'entry'>
 type Place = ReadonlyArray<string | number>
 
-/** What models cost, who serves them and what they are called. What is set here stands over what is known otherwise. */
+/** Prices, deployments and aliases of models. These settings override the configuration and the catalogue. */
 export function modelHandlers({ database, book, seal }: UpstreamParts): Handlers<keyof typeof CATALOGUE> {
   const views = async (): Promise<ModelViews> => new ModelViews(book, book.merge(await listStored(database, seal)))
 
@@ -59,7 +59,9 @@ export function modelHandlers({ database, book, seal }: UpstreamParts): Handlers
         const stored = await listStored(tx, seal)
         const others = stored.models.filter((model) => model.id !== id)
         if (others.length >= MAX_MODELS) {
-          throw new GatewayError('CONFLICT', { message: `Something is set of ${MAX_MODELS} models already.` })
+          throw new GatewayError('CONFLICT', {
+            message: `${MAX_MODELS} models have settings already, which is the limit.`,
+          })
         }
         const before = stored.models.find((model) => model.id === id)?.entry ?? {}
         const model = { id, entry: changedBy(before, body) }
@@ -76,7 +78,7 @@ export function modelHandlers({ database, book, seal }: UpstreamParts): Handlers
   }
 }
 
-/** What is not given stays, null is taken back. */
+/** A missing field keeps its value; null removes it. */
 function changedBy(entry: JsonObject, change: JsonObject): JsonObject {
   return Object.fromEntries(Object.entries({ ...entry, ...change }).filter(([, value]) => value !== null))
 }
@@ -94,11 +96,11 @@ function refuseTwice(ids: readonly string[]): void {
 }
 
 /**
- * Throws INVALID_FIELD for what the configuration file could not say either, for upstreams that there are not, and CONFLICT for
- * names that something else has.
+ * Throws INVALID_FIELD for settings that the configuration file could not contain and for unknown upstreams, and CONFLICT for
+ * names that another model has.
  *
- * @param stored as it will be
- * @param placeOf where in the request a model stands
+ * @param stored the stored entries after the change
+ * @param placeOf the path of a model in the request
  */
 function checkModels(
   book: UpstreamBook,
@@ -114,7 +116,7 @@ function checkModels(
     for (const [position, { providerId }] of (model.deployments ?? []).entries()) {
       if (upstreams.has(providerId)) continue
       const param = pointerTo([...place, 'deployments', position, 'upstream'])
-      throw new GatewayError('INVALID_FIELD', { message: 'There is no upstream of this id.', param })
+      throw new GatewayError('INVALID_FIELD', { message: 'There is no upstream with this id.', param })
     }
     checkNames(model, merged, place)
   }
@@ -124,14 +126,14 @@ function checkNames({ facts, aliases }: SetModel, { parts }: Book, place: Place)
   const { id } = facts
   const aliasOf = parts.aliases.get(id)
   if (aliasOf !== undefined) {
-    const message = `This is another name of ${JSON.stringify(aliasOf)}: set it there, or give it deployments of its own.`
+    const message = `This id is an alias of ${JSON.stringify(aliasOf)}: change that model, or give this id its own deployments.`
     throw new GatewayError('CONFLICT', { message })
   }
   const served = new Set(parts.models.map((model) => model.id))
   for (const [index, alias] of (aliases ?? []).entries()) {
     const of = parts.aliases.get(alias)
     if (of === id || !served.has(alias)) continue
-    const message = of === undefined ? 'This is a model itself.' : `This is another name of ${JSON.stringify(of)}.`
+    const message = of === undefined ? 'This alias is the id of a model.' : `This is an alias of ${JSON.stringify(of)}.`
     throw new GatewayError('CONFLICT', { message, param: pointerTo([...place, 'aliases', index]) })
   }
 }

@@ -14,7 +14,7 @@ const PRACTICALLY_FREE = 1_000
 type Shown = Static<typeof CatalogueModel>
 type Source = Shown['source']
 
-/** The models of a book as admins see them, by id: those that are served, and those of which something is set. */
+/** The models of a book as admins see them, by id: models that are served, and models that have settings. */
 export class ModelViews {
   readonly #book: UpstreamBook
   readonly #merged: Book
@@ -38,13 +38,13 @@ export class ModelViews {
     this.#set = new ModelCatalogue(parts.facts.filter(({ overrides }) => overrides === true))
   }
 
-  /** Of those that hold the text, all ids in order. */
+  /** Returns the sorted ids that contain the text. */
   ids(search = ''): string[] {
     const all = new Set([...this.#ids, ...this.#stored.keys()])
     return [...all].filter((id) => id.includes(search)).sort()
   }
 
-  /** Null when nobody serves it and nothing is set of it. */
+  /** Null when no upstream serves the model and it has no settings. */
   find(id: string): Shown | null {
     return this.#models.has(id) || this.#stored.has(id) ? this.#shown(id) : null
   }

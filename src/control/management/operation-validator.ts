@@ -13,15 +13,15 @@ const OPTIONS = {
   formats: { 'date-time': isTime },
 } as const
 
-// What is before or after is written in another way, which databases do not read.
+// Years outside of 1000 to 9999 have another notation, which databases do not read.
 const FIRST_MS = Date.UTC(1000, 0)
 const LAST_MS = Date.UTC(9999, 11, 31, 23, 59, 59, 999)
 const ISO_TIME = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}(:\d{2}(\.\d+)?)?(Z|[+-]\d{2}:\d{2})$/
 
-/** Checks what is sent to the operations of the management plane. Fields that nothing knows of are refused by name. */
+/** Validates the input of management operations. An error for an unknown field names the field. */
 export class OperationValidator {
   readonly #bodies = new Ajv(OPTIONS)
-  /** Of a query everything is text. */
+  /** All values of a query are texts. */
   readonly #queries = new Ajv({ ...OPTIONS, coerceTypes: true })
   readonly #compiled = new Map<object, ValidateFunction>()
 
@@ -58,25 +58,25 @@ export class OperationValidator {
 
 function unknownField(name: string): GatewayError {
   const pointer = `/${name.replaceAll('~', '~0').replaceAll('/', '~1')}`
-  return new GatewayError('INVALID_FIELD', { param: pointer, message: 'There is no field of this name here.' })
+  return new GatewayError('INVALID_FIELD', { param: pointer, message: 'This operation has no field of this name.' })
 }
 
-/** Databases take neither NUL nor halves of surrogate pairs. */
+/** Databases refuse NUL and lone surrogates. */
 function refuseUnstorable(value: unknown, pointer: string): void {
   if (typeof value === 'string' && /[\0\p{Surrogate}]/u.test(value)) {
-    const message = `${fieldName(pointer)} must hold neither NUL nor halves of surrogate pairs.`
+    const message = `${fieldName(pointer)} must not contain NUL or lone surrogates.`
     throw new GatewayError('INVALID_FIELD', { param: pointer, message })
   }
   if (typeof value !== 'object' || value === null) return
   for (const [name, member] of Object.entries(value)) refuseUnstorable(member, `${pointer}/${name}`)
 }
 
-/** Infinity passes for an integer, and below every maximum, when it was text before. */
+/** Ajv coerces the text `Infinity` to a number that passes as an integer and below every maximum. */
 function refuseInfinity(value: unknown): void {
   if (typeof value !== 'object' || value === null) return
   for (const [name, member] of Object.entries(value)) {
     if (typeof member !== 'number' || Number.isFinite(member)) continue
-    throw new GatewayError('INVALID_FIELD', { param: `/${name}`, message: `${name} must be a number with an end.` })
+    throw new GatewayError('INVALID_FIELD', { param: `/${name}`, message: `${name} must be a finite number.` })
   }
 }
 

@@ -3,7 +3,7 @@ import { GatewayError } from '../../shared/core/errors.ts'
 
 const DEFAULT_LIMIT = 20
 
-/** How the rows of a page become the body of a list. */
+/** Returns the body of a list from the rows of a page. */
 export function pageOf<Row, Item>(
   rows: readonly Row[],
   total: number,
@@ -26,7 +26,7 @@ interface LongQuery {
   readonly cursor?: string
 }
 
-/** Where a page of a long list begins: behind the row that a cursor tells, or so many rows down. */
+/** The part of a long list to read: after the row of a cursor, or from an offset. */
 export interface Stretch<Place> {
   readonly limit: number
   readonly after: Place | null
@@ -36,10 +36,10 @@ export interface Stretch<Place> {
 /** A list that may be long, newest first. */
 export interface LongList<Row, Place> {
   readonly read: (stretch: Stretch<Place>) => Promise<readonly Row[]>
-  /** Of all there are, up to `most`: counting all would take as long as reading them. */
+  /** Counts the rows, up to `most`: counting all would take as long as reading them. */
   readonly count: (most: number) => Promise<number>
   readonly cursorOf: (row: Row) => string
-  /** Throws a RangeError or a SyntaxError for a cursor that is none. */
+  /** Throws a RangeError or a SyntaxError for an invalid cursor. */
   readonly placeOf: (cursor: string) => Place
 }
 
@@ -52,7 +52,7 @@ export interface LongPage<Item> {
   next_cursor: string | null
 }
 
-/** Throws INVALID_FIELD for a cursor that is none, and for a page further down than pages go. */
+/** Throws INVALID_FIELD for an invalid cursor, and for a page beyond `MAX_PAGED_ROWS`. */
 export async function longPageOf<Row, Place, Item>(
   query: LongQuery,
   list: LongList<Row, Place>,
@@ -61,7 +61,7 @@ export async function longPageOf<Row, Place, Item>(
   const { cursor, page = 1, limit = DEFAULT_LIMIT } = query
   const after = cursor === undefined ? null : placeAt(query, list)
   if (after === null && page * limit > MAX_PAGED_ROWS) {
-    throw invalid('/page', `Pages end at ${MAX_PAGED_ROWS} entries: go on with next_cursor.`)
+    throw invalid('/page', `Pages end at ${MAX_PAGED_ROWS} entries: continue with next_cursor.`)
   }
   const rows = await list.read({ limit: limit + 1, after, offset: after === null ? (page - 1) * limit : 0 })
   const shown = rows.slice(0, limit)
@@ -82,7 +82,7 @@ function placeAt<Row, Place>({ page, cursor = '' }: LongQuery, list: LongList<Ro
     return list.placeOf(cursor)
   } catch (cause) {
     if (!(cause instanceof RangeError) && !(cause instanceof SyntaxError)) throw cause
-    throw invalid('/cursor', 'The cursor is not one of ours.')
+    throw invalid('/cursor', 'The cursor is not valid: use the next_cursor of an earlier page.')
   }
 }
 

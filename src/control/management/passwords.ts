@@ -3,9 +3,9 @@ import { GatewayError } from '../../shared/core/errors.ts'
 import { weaknessOf } from './weak-passwords.ts'
 
 /**
- * argon2id with the library's 19 MiB and two passes (OWASP's recommendation). Rejects with INVALID_FIELD where the password is
- * one that is guessed first.
- * @param of who is to have it, and the field that it was given in
+ * Hashes with argon2id, with the library's 19 MiB and two passes (OWASP's recommendation). Rejects with INVALID_FIELD when the
+ * password is easy to guess.
+ * @param of the phone number of the user, and the field of the password
  */
 export async function hashPassword(
   password: string,
@@ -19,10 +19,10 @@ export async function hashPassword(
   return hash(password)
 }
 
-/** A hash nobody's password has: checking against it takes as long as against a real one. */
+/** A hash that no user has: a check against it takes as long as a check against a real one. */
 let decoy: Promise<string> | null = null
 
-/** False also for null, after the same time: an unknown phone number cannot be told from a wrong password. */
+/** Also returns false for null, after the same time, so that an unknown phone number looks like a wrong password. */
 export async function verifyPassword(stored: string | null, password: string): Promise<boolean> {
   decoy ??= hash('no password')
   const matches = await verify(stored ?? (await decoy), password)

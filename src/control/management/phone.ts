@@ -1,7 +1,7 @@
 import { parsePhoneNumberFromString } from 'libphonenumber-js/min'
 import { GatewayError } from '../../shared/core/errors.ts'
 
-/** E.164. Numbers need their country code. Throws INVALID_FIELD. */
+/** Returns the number in E.164. It must have its country code. Throws INVALID_FIELD. */
 export function normalisePhone(text: string): string {
   const phone = parsePhoneNumberFromString(text)
   if (phone === undefined) {

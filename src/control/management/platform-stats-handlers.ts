@@ -18,15 +18,15 @@ import { granularityOf, rangeOf } from './period.ts'
 import { sumsOf } from './stats-handlers.ts'
 
 const DEFAULT_PERIOD = '7d'
-/** Of models and tenants on the dashboard. */
+/** The most models, and the most tenants, on the dashboard. */
 const MOST = 10
-/** There are a hundred statuses at most. */
+/** This is more than there are different statuses: at most a hundred. */
 const ALL_STATUSES = 1_000
 const MINUTE_MS = 60_000
 
 type UpstreamKey = Static<typeof Relay>['upstream_keys'][number]
 
-/** What everyone did, for admins of the platform, all from sums. */
+/** Statistics of all users, for platform admins. They are read from the rollups. */
 export function platformStatsHandlers(
   database: Queryable,
   relayState: () => RelayState,
@@ -130,7 +130,7 @@ function renderedKey(key: KeyUsage): Static<typeof ShownKeyUsage> {
   }
 }
 
-/** Null when no request says anything about it. */
+/** Null when no request counts for it. */
 function successRate(statuses: ReadonlyArray<UsageSums & { readonly group: string }>): number | null {
   let good = 0
   let bad = 0
@@ -154,7 +154,7 @@ function percentiles(counts: ReadonlyArray<readonly [number, number]>): Static<t
   return { p50: at(0.5), p95: at(0.95), p99: at(0.99) }
 }
 
-/** Those that are configured, and those that were and served. */
+/** The keys that are configured, and those that were removed but served requests. */
 function upstreamKeys(states: readonly UpstreamKeyState[], used: readonly UpstreamUsage[]): UpstreamKey[] {
   const nameOf = (providerId: string, keyId: string): string => `${providerId}\0${keyId}`
   const stateOf = new Map(states.map((state) => [nameOf(state.providerId, state.keyId), state]))

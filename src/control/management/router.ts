@@ -35,13 +35,13 @@ interface Route {
   readonly name: OperationName
   readonly spec: OperationSpec
   readonly handle: AnyHandler
-  /** Shows the one thing that the operation is about. */
+  /** Shows the resource of the operation; null when it has no GET. */
   readonly show: AnyHandler | null
 }
 
 type AnyHandler = Handler<OperationSpec>
 
-/** Serves the operations of the management plane: finds the operation, checks the caller and what was sent, renders what comes of it. */
+/** Serves the management operations: finds the operation, checks the caller and the input, renders the response. */
 export class ManagementRouter {
   readonly #app = new Hono<Env>()
   readonly #options: RouterOptions
@@ -49,7 +49,7 @@ export class ManagementRouter {
 
   constructor(options: RouterOptions) {
     this.#options = options
-    // Each handler takes what its own specification says, which is what it is given.
+    // The cast is safe: each handler gets the input that its own specification describes.
     const handlerOf = (name: OperationName): AnyHandler => options.handlers[name] as unknown as AnyHandler
     const methods = new Map<string, string[]>()
     for (const [name, spec] of Object.entries(OPERATIONS) as Array<[OperationName, OperationSpec]>) {
@@ -80,7 +80,7 @@ export class ManagementRouter {
     }
   }
 
-  /** The answer to a request that did not get as far as that. */
+  /** Returns the response to a request that fails before `serve`. */
   refuse(error: GatewayError, requestId: string): ManagementResponse {
     return respond(this.#failed(error, requestId))
   }
@@ -142,7 +142,7 @@ export class ManagementRouter {
     return rendered(status, body, headers)
   }
 
-  /** What was asked for is done, whatever becomes of this. */
+  /** Reports a failure and ignores it: the operation itself is committed. */
   #quietly(work: () => void): void {
     try {
       work()
@@ -176,7 +176,7 @@ function callOf(attempt: Attempt, request: ManagementRequest, afterCommit: (() =
     params,
     query: query as Call<OperationSpec>['query'],
     body: sent as Call<OperationSpec>['body'],
-    // Where an operation asks for one, there is one.
+    // The guard guarantees a caller for each operation that needs one.
     caller: caller as Caller,
     idempotencyKey: request.headers['idempotency-key'] ?? null,
     address: request.address,
@@ -202,7 +202,7 @@ function rendered(status: number, body: string | null, headers: Headers): Respon
   return new Response(body, { status, headers })
 }
 
-/** What is looked for is nowhere when no database could hold it. */
+/** Replaces characters that no database can store: a search for such a text then finds nothing. */
 function storable(texts: Iterable<readonly [name: string, text: string]>): Record<string, string> {
   return Object.fromEntries(Array.from(texts, ([name, text]) => [name, storableText(text)]))
 }

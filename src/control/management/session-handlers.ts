@@ -20,16 +20,16 @@ import type { Tokens } from './tokens.ts'
 
 export interface SessionParts {
   readonly database: Database
-  /** What reads beside the transaction of a change: none is held open while passwords are hashed. */
+  /** Reads outside of the transaction of a change, so that no transaction is open while a password is hashed. */
   readonly reading: Queryable
   readonly tokens: Tokens
-  /** Anybody may make an account. */
+  /** Everybody may create an account. */
   readonly registrationOpen: boolean
 }
 
 type ShownUser = Pick<User, 'id' | 'phone' | 'name' | 'role'>
 
-/** Logging in and out: phone and password for a token. */
+/** Registration, log-in with phone and password, log-out, and the caller's own account. */
 export function sessionHandlers(parts: SessionParts): Handlers<keyof typeof SESSION> {
   const { database, reading, tokens, registrationOpen } = parts
   const throttle = new LoginThrottle({ clock: systemClock })
@@ -47,7 +47,7 @@ export function sessionHandlers(parts: SessionParts): Handlers<keyof typeof SESS
     expires_in: TOKEN_SECONDS,
     user: await account(user),
   })
-  /** Hashing is dear, and guessing is cheap: both are limited. Throws LOGIN_FAILED or LOGIN_THROTTLED. */
+  /** Checks the password, with limits on hashing and on guessing. Throws LOGIN_FAILED or LOGIN_THROTTLED. */
   const proven = (user: User | null, phone: string, password: string, address: string): Promise<User> =>
     throttle.login(phone, address, async () => {
       const active = user !== null && user.status === 'active'
@@ -103,7 +103,7 @@ export function sessionHandlers(parts: SessionParts): Handlers<keyof typeof SESS
   }
 }
 
-/** The user behind a token that has just been checked may still be gone. */
+/** The user of a token can be deleted right after the token was checked. */
 async function present<Row>(found: Promise<Row | null>): Promise<Row> {
   const row = await found
   if (row === null) throw new GatewayError('TOKEN_INVALID')

@@ -12,7 +12,7 @@ import { rangeOf } from './period.ts'
 
 type Sums = Static<typeof Usage>['totals']
 
-/** What was used, from the sums; and the metrics, as `render` makes them. */
+/** Usage from the rollups, and the metrics that `render` makes. */
 export function statsHandlers(database: Queryable, render: () => string): Handlers<keyof typeof STATS> {
   const usage = async (scope: LogScope, query: QueryOf<typeof STATS.usage>): Promise<Static<typeof Usage>> => {
     const { period = '7d', granularity = 'day', group_by: group = null } = query

@@ -8,10 +8,10 @@ export interface TokenKey {
   readonly secret: Buffer
 }
 
-/** Who a management token speaks for. */
+/** The user of a management token. */
 export interface TokenSubject {
   readonly userId: string
-  /** Of the user's sessions: all tokens of an earlier one are void. */
+  /** The session generation of the user; tokens of an earlier generation are invalid. */
   readonly generation: number
 }
 
@@ -48,21 +48,23 @@ export class Tokens {
       .sign(key.secret)
   }
 
-  /** Throws TOKEN_INVALID for whatever is not a token of ours that has not expired. */
+  /** Throws TOKEN_INVALID unless these keys signed the token and it has not expired. */
   async verify(token: string): Promise<VerifiedToken> {
     try {
       const { payload } = await jwtVerify(
         token,
         (header) => {
           const key = this.#keys.find(({ kid }) => kid === header.kid)
-          if (key === undefined) throw new Error('unknown key')
+          if (key === undefined) throw new Error('the token names an unknown key')
           return key.secret
         },
         { algorithms: [ALGORITHM], issuer: ISSUER, audience: AUDIENCE, requiredClaims: ['sub', 'jti', 'exp', 'iat'] },
       )
-      // Whatever it is that JSON can say: jose looks at the times alone.
+      // The claims may have any JSON type: jose checks only the times.
       const { sub, jti, exp, gen }: Record<string, unknown> = payload
-      if (!isId(sub) || !isId(jti) || !Number.isSafeInteger(exp) || !Number.isSafeInteger(gen)) throw new Error('odd')
+      if (!isId(sub) || !isId(jti) || !Number.isSafeInteger(exp) || !Number.isSafeInteger(gen)) {
+        throw new Error('a claim of the token has the wrong type')
+      }
       return { userId: sub, generation: Number(gen), tokenId: jti, expiresAt: new Date(Number(exp) * 1000) }
     } catch (cause) {
       throw new GatewayError('TOKEN_INVALID', { cause })

@@ -20,18 +20,18 @@ const MAX_UPSTREAMS = 1_000
 export interface UpstreamParts {
   readonly database: Database
   readonly book: UpstreamBook
-  /** Of credentials. */
+  /** Seals and opens credentials. */
   readonly seal: Seal
   readonly tryUpstream: ProbeUpstream
 }
 
 type Names = Exclude<keyof typeof UPSTREAMS, `${string}UpstreamKey${string}`>
 
-/** Hosts that serve models. What the configuration says of them is shown, and changed there alone. */
+/** Hosts that serve models. Upstreams of the configuration are shown here, and changed only in the configuration. */
 export function upstreamHandlers({ database, book, seal, tryUpstream }: UpstreamParts): Handlers<Names> {
   const read = async (queryable: Queryable): Promise<Book> => book.merge(await listStored(queryable, seal))
 
-  /** To be changed: nobody else does until the transaction ends. Throws CONFLICT for one of the configuration. */
+  /** Locks and returns the upstream for a change, until the transaction ends. Throws CONFLICT for an upstream of the configuration. */
   const take = async (tx: Queryable, id: string): Promise<BookedUpstream> => {
     await lockStored(tx)
     const { upstreams } = await read(tx)
@@ -98,7 +98,7 @@ export function upstreamHandlers({ database, book, seal, tryUpstream }: Upstream
         latency_ms: latencyMs,
         model: upstreamModel,
         key_id: key.id,
-        // An upstream may be another server, whose inside is nobody's business.
+        // The detail is left out: an upstream may be an internal server, whose responses must not leak.
         error: error === null ? null : { code: error.code, message: error.message },
       }
     },
@@ -108,7 +108,7 @@ export function upstreamHandlers({ database, book, seal, tryUpstream }: Upstream
 /** Throws NOT_FOUND, and CONFLICT for an upstream of the configuration. */
 export function changeable(book: UpstreamBook, upstreams: readonly BookedUpstream[], id: string): BookedUpstream {
   if (isConfigured(book, id)) {
-    throw new GatewayError('CONFLICT', { message: 'This upstream is one of the configuration: it is changed there.' })
+    throw new GatewayError('CONFLICT', { message: 'This upstream comes from the configuration: change it there.' })
   }
   return orNotFound(upstreams.find(({ stored }) => stored.id === id) ?? null)
 }
@@ -119,10 +119,10 @@ function isConfigured(book: UpstreamBook, id: string): boolean {
 
 function checkRoom(book: UpstreamBook, upstreams: readonly BookedUpstream[], id: string): void {
   if (isConfigured(book, id) || upstreams.some(({ stored }) => stored.id === id)) {
-    throw new GatewayError('CONFLICT', { message: 'There is an upstream of this id.', param: '/id' })
+    throw new GatewayError('CONFLICT', { message: 'There is an upstream with this id already.', param: '/id' })
   }
   if (upstreams.length >= MAX_UPSTREAMS) {
-    throw new GatewayError('CONFLICT', { message: `There are ${MAX_UPSTREAMS} upstreams already.` })
+    throw new GatewayError('CONFLICT', { message: `There are ${MAX_UPSTREAMS} upstreams already, which is the limit.` })
   }
 }
 
@@ -132,7 +132,7 @@ function bookedOf({ upstreams }: Book, id: string): BookedUpstream {
 
 type Change = Parameters<Handlers<Names>['adminUpdateUpstream']>[0]['body']
 
-/** What is not given stays, null is taken away. */
+/** A missing field keeps its value; null removes it. */
 function changedBy(stored: StoredUpstream, { headers, enabled = stored.enabled, ...given }: Change): StoredUpstream {
   const members = Object.entries({ ...stored.entry, ...given }).filter(([, value]) => value !== null)
   return {

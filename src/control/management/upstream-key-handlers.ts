@@ -16,7 +16,7 @@ import { shownUpstreams } from './upstream-views.ts'
 type Names = Extract<keyof typeof UPSTREAMS, `${string}UpstreamKey${string}`>
 type ShownKey = Static<typeof UpstreamKey>
 
-/** Credentials at upstreams. They go in, and never come out again. */
+/** Upstream keys. The API takes their credentials and never returns them. */
 export function upstreamKeyHandlers({ database, book, seal }: UpstreamParts): Handlers<Names> {
   const read = async (queryable: Queryable): Promise<Book> => book.merge(await listStored(queryable, seal))
 
@@ -29,7 +29,7 @@ export function upstreamKeyHandlers({ database, book, seal }: UpstreamParts): Ha
     return orNotFound(keys.find(({ id }) => id === keyId) ?? null)
   }
 
-  /** Nobody else changes it until the transaction ends. */
+  /** Locks and returns the upstream for a change, until the transaction ends. */
   const take = async (
     tx: Queryable,
     id: string,
@@ -74,7 +74,7 @@ export function upstreamKeyHandlers({ database, book, seal }: UpstreamParts): Ha
           maxConcurrency: maxConcurrency ?? key.maxConcurrency,
           enabled: enabled ?? key.enabled,
         }
-        // A credential that cannot be read any more does not keep the rest from being checked.
+        // An unreadable credential must not prevent the check of the other fields.
         checkKey(book, upstream.stored, { ...changed, credential: credential ?? key.credential ?? 'unreadable' })
         await updateUpstreamKey(tx, seal, changed, credential)
         return keyOf(tx, params.id, params.keyId)

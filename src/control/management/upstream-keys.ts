@@ -11,7 +11,7 @@ import { pointerTo } from './validate-as-configuration.ts'
 const MAX_KEYS = 10_000
 const RANDOM_CHARACTERS = 8
 
-/** A key as it would be stored; nothing of it has been checked. */
+/** Returns a key as it would be stored, unchecked. */
 export function draftKey(
   upstreamId: string,
   key: Static<typeof NewUpstreamKey>,
@@ -33,7 +33,7 @@ export function draftKey(
   }
 }
 
-/** Throws INVALID_FIELD for what a key of the configuration file could not be either. */
+/** Throws INVALID_FIELD for a key that the configuration file could not contain. */
 export function checkKey(book: UpstreamBook, upstream: StoredUpstream, key: StoredUpstreamKey): void {
   const alone = { ...upstream, keys: [key] }
   try {
@@ -42,25 +42,27 @@ export function checkKey(book: UpstreamBook, upstream: StoredUpstream, key: Stor
     if (!(cause instanceof ConfigError)) throw cause
     const [list, , ...path] = cause.path
     if (list !== 'keys') {
-      throw new GatewayError('CONFLICT', { message: `The upstream has to be mended first: ${cause.message}.`, cause })
+      throw new GatewayError('CONFLICT', { message: `The upstream must be repaired first: ${cause.message}.`, cause })
     }
     const message = `${cause.message.replace('keys[0].', '')}.`
     throw new GatewayError('INVALID_FIELD', { message, param: pointerTo(path), cause })
   }
 }
 
-/** Throws CONFLICT for ids that other keys have, wherever they are. */
+/** Throws CONFLICT for ids that keys of any upstream have. */
 export function checkKeyIds(book: UpstreamBook, upstreams: readonly BookedUpstream[], draft: StoredUpstream): void {
   const configured = [...book.configured, ...book.simulated].flatMap(({ keys }) => keys)
   const stored = upstreams.flatMap(({ stored: { keys } }) => keys)
   if (stored.length + draft.keys.length > MAX_KEYS) {
-    throw new GatewayError('CONFLICT', { message: `There are ${stored.length} upstream keys already.` })
+    throw new GatewayError('CONFLICT', {
+      message: `There are ${stored.length} upstream keys already; the limit is ${MAX_KEYS}.`,
+    })
   }
   const taken = new Set([...configured, ...stored].map(({ id }) => id))
   for (const [index, { id }] of draft.keys.entries()) {
     if (taken.has(id)) {
       throw new GatewayError('CONFLICT', {
-        message: 'There is a key of this id.',
+        message: 'There is a key with this id already.',
         param: pointerTo(['keys', index, 'id']),
       })
     }

@@ -5,7 +5,7 @@ import { GatewayError } from '../../shared/core/errors.ts'
 import { ModelCatalogue, targetQuirks } from '../../shared/core/model-facts.ts'
 import { orNotFound } from './or-not-found.ts'
 
-/** What is to be called to test an upstream. Throws NOT_FOUND for none, INVALID_FIELD or CONFLICT where it cannot be called. */
+/** Returns the deployment to call for a probe. Throws NOT_FOUND for an unknown upstream, INVALID_FIELD or CONFLICT for an unusable one. */
 export function probedDeployment(
   book: UpstreamBook,
   { upstreams, parts }: Book,
@@ -37,7 +37,7 @@ export function probedDeployment(
   return { provider, key, upstreamModel, weight: 1, target: targetQuirks(facts, provider.target) }
 }
 
-/** The name at the upstream of what clients ask for. */
+/** Returns the upstream's name of the model that clients ask for. */
 function modelOf(
   models: ReadonlyArray<Pick<UpstreamModel, 'id' | 'upstreamModel'>>,
   asked: string | undefined,

@@ -9,7 +9,7 @@ import type { UpstreamKey as ConfiguredKey } from '../../shared/core/snapshot.ts
 type ShownUpstream = Static<typeof Upstream>
 type ShownKey = Static<typeof UpstreamKey>
 
-/** All upstreams as admins see them: those of the configuration, then those of management, then the simulator's. */
+/** All upstreams as admins see them: from the configuration, then from the store, then the simulator's. */
 export function shownUpstreams(book: UpstreamBook, { upstreams }: Book): ShownUpstream[] {
   return [
     ...book.configured.map((upstream) => configured(upstream, 'file')),

@@ -12,7 +12,7 @@ import { hashPassword } from './passwords.ts'
 import { normalisePhone } from './phone.ts'
 import { mapConstraintErrors } from './constraint-errors.ts'
 
-/** The users of the platform, for its admins. */
+/** The users of the platform, for platform admins. */
 export function userHandlers(database: Database): Handlers<keyof typeof USERS> {
   return {
     adminListUsers: async ({ query }) => {

@@ -4,8 +4,8 @@ import { GatewayError } from '../../shared/core/errors.ts'
 import { storableText } from '../store/text.ts'
 
 /**
- * Does what the configuration file's checks are part of. Throws INVALID_FIELD, of the field they find fault with.
- * @param place where in the request it stands that is checked
+ * Runs a check of the configuration file on a request. Throws INVALID_FIELD with the field that fails.
+ * @param place the path of the checked value in the request
  */
 export function validateAsConfiguration<Result>(check: () => Result, place: Path = []): Result {
   try {
@@ -20,12 +20,12 @@ export function validateAsConfiguration<Result>(check: () => Result, place: Path
   }
 }
 
-/** Throws INVALID_FIELD for texts, or names of members, that the database does not take. */
+/** Throws INVALID_FIELD for texts and member names that the database refuses. */
 export function checkStorable(value: unknown): void {
   JSON.stringify(value, (name, member: unknown) => {
     for (const text of [name, member]) {
       if (typeof text !== 'string' || storableText(text) === text) continue
-      throw new GatewayError('INVALID_FIELD', { message: 'A text must hold neither NUL nor half a surrogate pair.' })
+      throw new GatewayError('INVALID_FIELD', { message: 'A text must not contain NUL or lone surrogates.' })
     }
     return member
   })

@@ -18,7 +18,7 @@ export function walletHandlers(
 ): Handlers<keyof typeof WALLET> {
   const move = async (movement: Omit<Movement, 'id'>, once: string): Promise<Static<typeof ShownWallet>> => {
     const { enterpriseId, kind } = movement
-    // Names are the client's: within an enterprise and a kind they mean what they mean, elsewhere something else.
+    // Clients choose these names, so a name is unique only within an enterprise and a kind.
     const digest = createHash('sha256')
       .update(JSON.stringify([enterpriseId, kind, once]))
       .digest('hex')
@@ -36,7 +36,7 @@ export function walletHandlers(
         })
       case 'conflict':
         throw new GatewayError('CONFLICT', {
-          message: 'This reference stands for another movement.',
+          message: 'This reference belongs to another movement.',
           param: '/reference',
         })
       case 'unknown-enterprise':
@@ -133,5 +133,5 @@ function cursorOf({ id, at }: WalletTransaction): string {
 function placeOf(cursor: string): { id: string; at: Date } {
   const [at, id] = JSON.parse(Buffer.from(cursor, 'base64url').toString()) as unknown[]
   if (typeof at === 'string' && typeof id === 'string' && !Number.isNaN(Date.parse(at))) return { at: new Date(at), id }
-  throw new RangeError('the cursor is not one of ours')
+  throw new RangeError('the cursor is not valid')
 }

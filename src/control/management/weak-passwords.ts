@@ -3,15 +3,15 @@ import { fileURLToPath } from 'node:url'
 
 const FILE = fileURLToPath(new URL('../../../config/common-passwords.txt', import.meta.url))
 const PHONE = /^[\d\s()+./-]+$/
-/** Of a phone number: more than its area has in common. */
+/** The fewest digits that count as the phone number: more than all numbers of its area share. */
 const LEAST_DIGITS = 6
 
 let commonest: ReadonlySet<string> | null = null
 
-/** The reason why a password is guessed first; null: none is known. @param phone E.164 */
+/** Returns the reason why a password is easy to guess, or null. @param phone E.164 */
 export function weaknessOf(password: string, phone: string): string | null {
   commonest ??= readList()
-  if (commonest.has(password.toLowerCase())) return 'is one of the commonest'
+  if (commonest.has(password.toLowerCase())) return 'is one of the most common passwords'
   return isPhone(password, phone) ? 'is the phone number' : null
 }
 
@@ -20,7 +20,7 @@ function readList(): ReadonlySet<string> {
   return new Set(lines.filter((line) => line !== '' && !line.startsWith('#')))
 }
 
-/** However it is written: with or without its country code, blanks, and zeros in front. */
+/** Matches any notation: with or without country code, blanks and leading zeros. */
 function isPhone(password: string, phone: string): boolean {
   if (!PHONE.test(password)) return false
   const digits = password.replace(/\D/g, '').replace(/^0+/, '')

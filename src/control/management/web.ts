@@ -18,10 +18,10 @@ export interface ManagementResponse {
   readonly body: Buffer | AsyncIterable<Buffer>
 }
 
-/** A web request cannot have them (https://fetch.spec.whatwg.org/#forbidden-method). */
+/** A web `Request` cannot have these methods (https://fetch.spec.whatwg.org/#forbidden-method). */
 const FORBIDDEN = new Set(['CONNECT', 'TRACE', 'TRACK'])
 
-/** For the router alone: what is served is read from the request itself. */
+/** Only for routing: the handlers read the `ManagementRequest` itself. */
 export function toWebRequest({ method, path, query, signal }: ManagementRequest): Request {
   if (FORBIDDEN.has(method.toUpperCase())) throw new GatewayError('METHOD_NOT_ALLOWED')
   const url = new URL(`http://management${path}`)

@@ -1,11 +1,11 @@
-/** Names of fields that hold what only its sender may know. Names in the plural count something: `monthly_tokens`. */
+/** Names of fields that hold secrets. Names in the plural are counts: `monthly_tokens`. */
 const SECRET_NAME =
   /(^|_)(password|passphrase|secret|token|credentials?|authorization|cookie|key|api_?key|private_key|headers)$/i
 const HIDDEN = '[hidden]'
 const MAX_CHARACTERS = 8_192
 const MAX_DEPTH = 16
 
-/** What was sent, as JSON for people to read later: without secrets, and no longer than a page or two. */
+/** Returns the input as JSON for the audit log, without secrets and with at most `MAX_CHARACTERS`. */
 export function withoutSecrets(sent: unknown): string {
   const text = JSON.stringify(hidden(sent, 0))
   return text.length <= MAX_CHARACTERS ? text : JSON.stringify({ left_out: `${text.length} characters` })

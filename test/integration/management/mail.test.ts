@@ -119,7 +119,7 @@ it.each([
   }
   await eventually(() => {
     const told = gateway.output.slice(known)
-    expect(told).toContain('a letter could not be sent')
+    expect(told).toContain('an e-mail could not be sent')
     expect(told).toContain(reason)
   }, PATIENCE)
 })

@@ -5,7 +5,7 @@ import { claimVideoJob, endVideoJob, forgetVideoJobs, releaseVideoJob, setVideoJ
 
 const FORGET_EVERY_MS = 3_600_000
 
-/** Keeps for the fronts of all nodes which requests have begun a job. What cannot be kept is told and logged, not retried. */
+/** Stores which requests have begun a job, for the fronts of all nodes. A failed write is reported and logged, not retried. */
 export class JobClaims {
   readonly #database: Database
   readonly #onFault: (cause: unknown) => void

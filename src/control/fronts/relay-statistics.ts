@@ -5,14 +5,14 @@ import { SlidingWindow } from '../../shared/runtime/sliding-window.ts'
 import type { MetricRegistry } from '../../shared/telemetry/metric-registry.ts'
 import type { MetricReport, Sample } from '../../shared/telemetry/metrics.ts'
 
-/** From the best to the worst. */
+/** Key states from the best to the worst. */
 const STATES: readonly KeyState[] = ['ok', 'half-open', 'cooling', 'breaker-open', 'disabled']
 
 type SeenKey = { -readonly [Field in keyof UpstreamKeyState]: UpstreamKeyState[Field] } & {
   calls: Record<string, number>
 }
 
-/** What fronts tell of upstreams and of how much they serve, put together. */
+/** Combines the reports of all fronts: the state of upstreams, served requests and tokens. */
 export class RelayStatistics {
   readonly #clock: Clock
   readonly #registry: MetricRegistry
@@ -26,12 +26,12 @@ export class RelayStatistics {
     this.#fronts = fronts
   }
 
-  /** Counts what a front reports, as of now. */
+  /** Adds the counters of a front's report at the current time. */
   absorb({ counters }: MetricReport): void {
     const nowMs = this.#clock.now()
     for (const [family, labels, value] of counters) {
       if (family === 'requests') this.#requests.take(value, Infinity, nowMs)
-      // What is cached or thought is among these.
+      // These two include cached and reasoning tokens.
       const isWhole = labels[1] === 'prompt' || labels[1] === 'completion'
       if (family === 'tokens' && isWhole) this.#tokens.take(value, Infinity, nowMs)
     }

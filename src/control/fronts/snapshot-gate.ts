@@ -1,8 +1,8 @@
 import type { Snapshot } from '../../shared/core/snapshot.ts'
 
 /**
- * Keeps the snapshot from fronts until it is opened. A new front listens once it has a snapshot: while a gateway hands over, the
- * fronts before serve until limits can be had here.
+ * Withholds the snapshot from fronts until the gate is opened. A new front listens once it has a snapshot. During a hand-over, the
+ * old fronts therefore serve until this control process can lease limits.
  */
 export class SnapshotGate {
   readonly #send: (snapshot: Snapshot) => void
@@ -11,7 +11,7 @@ export class SnapshotGate {
   #isOpen = false
   #current: Snapshot | null = null
 
-  /** @param send tells all fronts that are connected */
+  /** @param send sends the snapshot to all connected fronts */
   constructor(send: (snapshot: Snapshot) => void) {
     this.#send = send
     this.#opened = new Promise((resolve) => (this.#onOpened = resolve))
@@ -22,7 +22,7 @@ export class SnapshotGate {
     return this.#isOpen ? this.#current : null
   }
 
-  /** Resolves when it is open. */
+  /** Resolves when the gate is open. */
   get opened(): Promise<void> {
     return this.#opened
   }

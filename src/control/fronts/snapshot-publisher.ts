@@ -9,22 +9,22 @@ import { listEntryKeysForSnapshot, snapshotVersion } from '../store/entry-keys.t
 import { listTenants } from '../store/tenants.ts'
 import { listStored } from '../store/upstreams.ts'
 
-/** How often the store is asked where its notifications may not come through. */
+/** Interval at which the store is polled, because its notifications can be lost. */
 const POLL_MS = 500
 
 export interface SnapshotPublisherOptions {
   readonly database: Database
-  /** What the configuration decides, and how what is stored joins it. */
+  /** The upstreams of the configuration; `merge` adds those of the store. */
   readonly book: UpstreamBook
-  /** Of the credentials of upstreams. */
+  /** Opens the sealed credentials of upstreams. */
   readonly seal: Seal
-  /** What of the store cannot be used; told once. */
+  /** Called once for each stored entry that cannot be used. */
   readonly onProblem: (problem: string) => void
   readonly publish: (snapshot: Snapshot) => void
   readonly onFault: (cause: unknown) => void
 }
 
-/** Builds the snapshot from the store, and again when it has changed: notified at once, found by polling in any case. */
+/** Builds the snapshot from the store, and rebuilds it after a change. Notifications make this fast; polling makes it certain. */
 export class SnapshotPublisher {
   readonly #options: SnapshotPublisherOptions
   #current: Snapshot | null = null
@@ -33,9 +33,9 @@ export class SnapshotPublisher {
   #problems: ReadonlySet<string> = new Set()
   #timer: NodeJS.Timeout | null = null
   #unlisten: (() => Promise<void>) | null = null
-  /** The look under way; never rejects. */
+  /** The rebuild under way; never rejects. */
   #looking: Promise<void> = Promise.resolve()
-  /** The one that begins after it. */
+  /** The rebuild that begins after it. */
   #queued: Promise<void> | null = null
 
   constructor(options: SnapshotPublisherOptions) {
@@ -46,7 +46,7 @@ export class SnapshotPublisher {
     return this.#current
   }
 
-  /** Who pays for what, as of the current snapshot. */
+  /** The tenants of the current snapshot: who pays for what. */
   get tenants(): Tenants {
     return this.#tenants
   }
@@ -71,14 +71,14 @@ export class SnapshotPublisher {
     await this.#unlisten?.()
   }
 
-  /** Looks whether the store has changed; one look at a time. */
+  /** Checks whether the store has changed, one check at a time. */
   check(): void {
     if (this.#queued === null) this.refresh().catch(this.#options.onFault)
   }
 
-  /** Resolves when all that was in the store at the moment of the call has been published; rejects when the store cannot be read. */
+  /** Resolves when the state of the store at the time of the call is published; rejects when the store cannot be read. */
   refresh(): Promise<void> {
-    // A look under way may have read before: who comes meanwhile waits for the next one.
+    // A rebuild under way may have read the store before this call, so this call waits for the next one.
     this.#queued ??= this.#looking.then(() => {
       this.#queued = null
       const look = this.#rebuild()

@@ -14,8 +14,8 @@ const POST: PreparedStatement = {
 }
 
 /**
- * Posts what a batch of requests cost, one transaction for each enterprise. In the database transaction that inserts their rows;
- * rejects with SQLSTATE 23505 when the batch has been posted before.
+ * Posts the cost of a batch of requests, as one ledger transaction for each enterprise. Call it in the database transaction that
+ * inserts their rows. Rejects with SQLSTATE 23505 when the batch has been posted before.
  */
 export async function postUsage(
   queryable: Queryable,

@@ -1,9 +1,9 @@
 import type { Database, Queryable } from '../store/database.ts'
 
-/** What an enterprise spent, as four books have it. All are the same, or something is wrong. Micro-units. */
+/** The spend of an enterprise in four books, in micro-units. All four must be equal. */
 export interface EnterpriseBooks {
   readonly enterpriseId: string
-  /** The request log, of the days it still has and as summed by the hour before. */
+  /** The spend in the request log, as its hourly sums have it. */
   readonly log: bigint
   readonly ledger: bigint
   readonly wallet: bigint
@@ -22,7 +22,7 @@ export interface Reconciliation {
   readonly drifts: readonly Drift[]
 }
 
-/** Which enterprises spent how much by which book. The log counts by its hourly sums, which outlive it. */
+/** Sums the spend of each enterprise in each book. The log counts by its hourly sums, which outlive its rows. */
 const BOOKS = `
   SELECT enterprise_id, sum(log)::text AS log, sum(ledger)::text AS ledger, sum(wallet)::text AS wallet,
     sum(budgets)::text AS budgets
@@ -34,7 +34,7 @@ const BOOKS = `
     UNION ALL SELECT substr(budget, 8), 0, 0, 0, cost_micro FROM budget_use WHERE starts_with(budget, 'wallet:')
   ) AS books GROUP BY enterprise_id ORDER BY enterprise_id`
 
-/** Each finds what two books say differently; `of` names the thing. */
+/** Each check finds differences between two books; `of` names the item. */
 const CHECKS: ReadonlyArray<readonly [what: string, sql: string]> = [
   [
     'cost of an hour: rows of the log, hourly sum',
@@ -95,10 +95,10 @@ const CHECKS: ReadonlyArray<readonly [what: string, sql: string]> = [
   ],
 ]
 
-/** How often `onCheck` is called. */
+/** The number of calls of `onCheck`. */
 export const CHECK_COUNT = CHECKS.length
 
-/** Compares all that knows of money, as of one moment; the settler may go on meanwhile. */
+/** Compares all books of money at one moment; the settler may continue meanwhile. */
 export function reconcile(database: Database, onCheck: () => void = () => undefined): Promise<Reconciliation> {
   return database.transaction(async (tx) => {
     await tx.script('SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY')

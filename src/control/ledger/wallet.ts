@@ -3,26 +3,26 @@ import { DatabaseError } from '../store/database.ts'
 
 export type MovementKind = 'topup' | 'refund' | 'adjustment' | 'usage'
 
-/** A movement of a wallet that somebody asks for. */
+/** A requested movement of a wallet. */
 export interface Movement {
-  /** Names the movement for ever: the same one twice is done once. */
+  /** Names the movement for ever: a repeated movement is made once. */
   readonly id: string
   readonly enterpriseId: string
   readonly kind: Exclude<MovementKind, 'usage'>
-  /** Micro-units, into the wallet; below 0 out of it. Never 0. */
+  /** Micro-units into the wallet, or out of it when below 0. Never 0. */
   readonly amountMicro: bigint
-  /** Of the payment, or why. */
+  /** The reference of the payment, or the reason. */
   readonly reference: string | null
-  /** Who did it. */
+  /** The user who made the movement. */
   readonly actor: string | null
 }
 
 export interface Wallet {
   readonly currency: string
   readonly isPrepaid: boolean
-  /** All that was ever paid in, less what was paid back. */
+  /** The sum of all payments, less refunds. */
   readonly creditedMicro: bigint
-  /** All that requests ever cost. */
+  /** The cost of all requests so far. */
   readonly chargedMicro: bigint
   readonly balanceMicro: bigint
 }
@@ -35,7 +35,7 @@ export type MovementResult =
 export interface WalletTransaction {
   readonly id: string
   readonly kind: MovementKind
-  /** Into the wallet; below 0 out of it. */
+  /** Micro-units into the wallet, or out of it when below 0. */
   readonly amountMicro: bigint
   readonly reference: string | null
   readonly actor: string | null
@@ -43,12 +43,12 @@ export interface WalletTransaction {
 }
 
 const UNIQUE_VIOLATION = '23505'
-/** Every sum of money stays a number that JSON and JavaScript tell exactly, micro-units. */
+/** Micro-units. JSON numbers are exact up to here. */
 const MAX_CREDITED = Number.MAX_SAFE_INTEGER
 
 /**
- * Looks and moves in one statement: the wallet's row is locked by it, so that of two that would both fit only one does. The
- * wallet is never moved below what is in it, nor above `MAX_CREDITED`.
+ * Checks the balance and moves the money in one statement. The statement locks the wallet's row, so two movements cannot use the
+ * same money. A movement out of the wallet never takes more than its balance; none credits it beyond `MAX_CREDITED`.
  */
 const MOVE = `
   WITH wallet AS (
@@ -66,21 +66,21 @@ const MOVE = `
   FROM wallet RETURNING id`
 
 /**
- * Tops a wallet up, pays back from it or sets it right. A movement that was made before is not made again, whoever else makes
+ * Tops a wallet up, refunds from it or adjusts it. A movement that was made before is not made again, also when two callers make
  * it at the same time.
  *
- * @note what requests under way have reserved is in no wallet yet: money that is paid back while they run may be missing
- * for them, and the wallet is then below 0 until it is topped up.
+ * @note the wallet does not know the reservations of requests under way. A refund while they run can take the money that they
+ * need, and the wallet is then below 0 until it is topped up.
  */
 export async function moveWallet(database: Database, movement: Movement): Promise<MovementResult> {
   const { id, enterpriseId, kind, amountMicro, reference, actor } = movement
   if (amountMicro === 0n || (kind === 'topup' && amountMicro < 0n) || (kind === 'refund' && amountMicro > 0n)) {
-    throw new RangeError(`a ${kind} of ${amountMicro}`)
+    throw new RangeError(`a ${kind} cannot move ${amountMicro}`)
   }
   const other = kind === 'adjustment' ? 'adjustments' : 'payments'
   try {
     const values = [id, enterpriseId, amountMicro.toString(), kind, other, reference, actor]
-    // Apart, so that a caller's transaction outlives a refusal.
+    // A transaction (or savepoint) of its own lets the caller's transaction survive a refusal.
     const moved = await database.transaction((tx) => tx.query(MOVE, values))
     const wallet = await findWallet(database, enterpriseId)
     if (wallet === null) return { outcome: 'unknown-enterprise' }
@@ -146,7 +146,7 @@ interface TransactionRow {
 
 const SELECT = 'SELECT id, enterprise_id, kind, to_account, amount_micro, reference, actor, at FROM ledger_transactions'
 
-/** The newest first; `after` is the last one of the page before. */
+/** Lists the newest first; `after` is the last transaction of the page before. */
 export async function listWalletTransactions(
   queryable: Queryable,
   enterpriseId: string,
@@ -165,7 +165,7 @@ export async function listWalletTransactions(
   return rows.map(walletTransaction)
 }
 
-/** How many there are, up to `most`. */
+/** Counts the transactions, up to `most`. */
 export async function countWalletTransactions(
   queryable: Queryable,
   enterpriseId: string,

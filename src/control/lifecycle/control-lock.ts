@@ -5,11 +5,11 @@ import type { DataDirectoryLock } from '../../shared/runtime/data-directory.ts'
 const RETRY_MS = 20
 
 /**
- * Resolves when no other control process works on this data directory. The other one ends by
- * itself after its supervisor was killed, and on request when its gateway hands over. The next supervisor does not wait for this, and
- * two control processes would destroy an embedded database. Rejects when the other one has not ended within `patienceMs`.
+ * Resolves when no other control process works on this data directory. The other process ends by itself after its supervisor was
+ * killed, and on request when its gateway hands over. The next supervisor does not wait for that end, and two control processes
+ * would destroy an embedded database. Rejects when the other process has not ended within `patienceMs`.
  *
- * @param onWaiting called once, when there is another one
+ * @param onWaiting called once, when there is another control process
  */
 export async function takeControlLock(
   dataDir: string,

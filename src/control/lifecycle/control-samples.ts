@@ -1,12 +1,12 @@
 import type { Check, StoreHealth } from '../../shared/core/health.ts'
 import type { Sample } from '../../shared/telemetry/metrics.ts'
 
-/** What the control process alone knows. */
+/** The state that only the control process knows. */
 export interface ControlState {
   readonly fronts: number
   readonly lag: { readonly bytes: number; readonly ageMs: number }
   readonly snapshotVersion: number
-  /** As of the last look; null before there was one. */
+  /** The result of the last check; null before the first one. */
   readonly stores: Pick<StoreHealth, 'database' | 'cache' | 'journal'> | null
 }
 

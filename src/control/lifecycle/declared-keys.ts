@@ -5,7 +5,7 @@ import type { EntryKey } from '../../shared/core/snapshot.ts'
 
 const ID_LENGTH = 24
 
-/** An entry key given by configuration, as the store keeps it. Its id follows from the key: it is the same on every node. */
+/** Returns the row of an entry key from the configuration. Its id derives from the key, so it is the same on every node. */
 export function declaredEntryKey(declared: DeclaredKey, secret: Buffer): EntryKey {
   const digest = digestApiKey(declared.key, secret)
   return {

@@ -16,8 +16,8 @@ import type { FirstRun } from '../../supervisor/messages.ts'
 const UNIQUE_VIOLATION = '23505'
 
 /**
- * Makes the admin user and one entry key where there is no user yet, and writes them to `first-run.json`. Null when there
- * are users. The file comes first: a start that ends in between finds it and goes on with what it says.
+ * Creates the admin user and one entry key when there is no user yet, and writes them to `first-run.json`. Returns null when there
+ * are users. The file is written first: the next start after a crash in between continues with its content.
  */
 export async function firstRun(
   database: Database,
@@ -65,23 +65,26 @@ export async function firstRun(
       })
     })
   } catch (cause) {
-    // Another node on the same database was first.
+    // Another node on the same database created the user first.
     if (cause instanceof DatabaseError && cause.sqlState === UNIQUE_VIOLATION) return null
     throw cause
   }
   return made
 }
 
-/** As admins log in with it; null: the configuration says none. Throws ConfigError for what is no phone number. */
+/** Returns the first admin's phone number in E.164, or null when the configuration has none. Throws ConfigError for an invalid number. */
 export function firstAdminPhone({ firstAdminPhone: phone, file }: Config): string | null {
   try {
     return phone === null ? null : normalisePhone(phone)
   } catch {
-    throw new ConfigError('auth.first_admin_phone is no phone number of any country', file === null ? {} : { file })
+    throw new ConfigError(
+      'auth.first_admin_phone is not a phone number with its country code, like +12025550100',
+      file === null ? {} : { file },
+    )
   }
 }
 
-/** Of the ranges kept for fiction, 555-0100 to 555-0199 of each area: it can be nobody's, and nobody can know whose it is. */
+/** Returns a random number from the ranges reserved for fiction, 555-0100 to 555-0199 of each area: it belongs to nobody. */
 export function fictionalPhone(): string {
   const area = `${randomInt(2, 10)}${randomInt(2, 9)}${randomInt(0, 10)}`
   return `+1${area}55501${String(randomInt(0, 100)).padStart(2, '0')}`

@@ -4,13 +4,13 @@ import type { JournalHealth } from '../../shared/core/health.ts'
 export interface JournalWatchOptions {
   readonly directory: string
   readonly measure: () => Promise<{ readonly bytes: number; readonly ageMs: number }>
-  /** From which age on of the oldest record that is not settled someone should look. */
+  /** The lag above which settlement counts as behind: the age of the oldest unsettled record. */
   readonly alertLagMs: number
   readonly onBehind: (health: JournalHealth) => void
   readonly onCaughtUp: (health: JournalHealth) => void
 }
 
-/** Watches how far the database is behind the journal, and says when it is too far and when no longer. */
+/** Watches how far the database is behind the journal, and reports when the lag gets too long and when it is over. */
 export class JournalWatch {
   readonly #options: JournalWatchOptions
   #health: JournalHealth = { isBehind: false, lagMs: 0, unsettledBytes: 0, diskFreeBytes: null }
@@ -19,7 +19,7 @@ export class JournalWatch {
     this.#options = options
   }
 
-  /** As of the last look. */
+  /** The result of the last check. */
   get health(): JournalHealth {
     return this.#health
   }
@@ -28,7 +28,7 @@ export class JournalWatch {
     const { directory, measure, alertLagMs, onBehind, onCaughtUp } = this.#options
     const wasBehind = this.#health.isBehind
     const { bytes, ageMs } = await measure()
-    // Half of it must be gone before it is over, lest a lag at the bound be told again and again.
+    // The lag must fall to half of the bound before it is over; otherwise a lag near the bound is reported again and again.
     const isBehind = ageMs > (wasBehind ? alertLagMs / 2 : alertLagMs)
     const health = { isBehind, lagMs: ageMs, unsettledBytes: bytes, diskFreeBytes: await freeBytes(directory) }
     this.#health = health

@@ -7,8 +7,8 @@ interface ListeningOptions {
 }
 
 /**
- * Resolves once the server listens; rejects when the address is taken. `onFault` hears of what fails later.
- * @param setting of the configuration: names the port
+ * Resolves once the server listens; rejects when the address is taken. Later failures go to `onFault`.
+ * @param setting the configuration key of the port
  */
 export function listening(server: Server, setting: string, { host, port, onFault }: ListeningOptions): Promise<void> {
   return new Promise((resolve, reject) => {

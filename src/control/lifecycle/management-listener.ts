@@ -15,7 +15,7 @@ export interface ManagementListenerOptions {
   /** How long a request may take to arrive, body included. */
   readonly bodyTimeoutMs: number
   readonly serve: (request: ManagementRequest) => Promise<ManagementResponse>
-  /** An answer to what does not get as far as that. */
+  /** Returns the response to a request that fails before `serve`. */
   readonly refuse: (error: GatewayError, requestId: string) => ManagementResponse
   readonly addressOf: (peer: string, forwardedFor: string | undefined) => string
   readonly now: () => number
@@ -23,12 +23,12 @@ export interface ManagementListenerOptions {
 }
 
 const MAX_CONNECTIONS = 1_024
-/** As many as through one front. */
+/** The same number as through one front. */
 const MAX_IN_FLIGHT = 256
 /** Without a byte either way. */
 const SILENCE_MS = 60_000
 
-/** Serves the management plane on an address of its own, past the fronts. */
+/** Serves the management API on its own address, without the fronts. */
 export class ManagementListener {
   readonly #options: ManagementListenerOptions
   readonly #server: Server
@@ -41,7 +41,7 @@ export class ManagementListener {
     this.#server.setTimeout(SILENCE_MS)
     this.#server.on('request', (incoming, outgoing) => {
       this.#answer(incoming, outgoing).catch((cause: unknown) => {
-        // Who left in the middle is nobody's fault.
+        // A client that disconnects is not a fault.
         if (!outgoing.destroyed) options.onFault(cause)
         outgoing.destroy()
       })
@@ -61,7 +61,7 @@ export class ManagementListener {
   async #answer(incoming: IncomingMessage, outgoing: ServerResponse): Promise<void> {
     const requestId = newRequestId(this.#options.now())
     const response = await this.#respond(incoming, outgoing, requestId)
-    // What of the body has not been read cannot be told from a next request.
+    // The unread rest of the body would look like the next request.
     if (!incoming.complete) outgoing.setHeader('connection', 'close')
     outgoing.writeHead(response.status, response.headers.flat())
     const { body } = response
@@ -109,7 +109,7 @@ export class ManagementListener {
   async #bodyOf(incoming: IncomingMessage): Promise<Buffer> {
     const { maxBodyBytes } = this.#options
     const body = new GrowingBody()
-    // What refuses the rest must still be able to say so.
+    // The connection must stay open for the response that refuses the body.
     for await (const piece of incoming.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>) {
       if (body.length + piece.length > maxBodyBytes) {
         throw new GatewayError('BODY_TOO_LARGE', { message: `The body is larger than ${maxBodyBytes} bytes.` })

@@ -7,7 +7,7 @@ import { listening } from './listening.ts'
 export interface MetricsListenerOptions {
   readonly host: string
   readonly port: number
-  /** Asked for as a bearer token; null: everyone who reaches the address may read. */
+  /** The required bearer token; null: every client that reaches the address may read. */
   readonly token: string | null
   readonly render: () => string
   readonly onFault: (cause: unknown) => void
@@ -16,7 +16,7 @@ export interface MetricsListenerOptions {
 const MAX_CONNECTIONS = 64
 const REQUEST_TIMEOUT_MS = 10_000
 
-/** Serves `GET /metrics` on an address of its own, for a Prometheus that is not to reach the public port. */
+/** Serves `GET /metrics` on its own address, for a Prometheus that must not reach the public port. */
 export class MetricsListener {
   readonly #options: MetricsListenerOptions
   readonly #server: Server

@@ -4,13 +4,13 @@ import type { CacheShare, Check, JournalHealth, StoreHealth } from '../../shared
 const WINDOW_MS = 5 * 60_000
 const PING_TIMEOUT_MS = 2_000
 
-/** A store that can be asked whether it is there. */
+/** A store that answers a ping. */
 export interface Pingable {
   /** Milliseconds of one round trip. */
   ping(): Promise<number>
 }
 
-/** Keeps the state of the stores and the cache share of the last five minutes. */
+/** Keeps the health of the stores and the share of cached tokens of the last five minutes. */
 export class StoreMonitor {
   readonly #database: Pingable
   readonly #cache: Pingable | null
@@ -59,7 +59,7 @@ async function ask(store: Pingable): Promise<Check> {
   try {
     const timeout = new Promise<never>((_resolve, reject) => {
       timer = setTimeout(() => {
-        reject(new Error(`no answer within ${PING_TIMEOUT_MS} ms`))
+        reject(new Error(`the store did not answer a ping within ${PING_TIMEOUT_MS} ms`))
       }, PING_TIMEOUT_MS)
     })
     const latencyMs = await Promise.race([store.ping(), timeout])

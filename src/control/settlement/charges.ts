@@ -7,7 +7,7 @@ import { addBudgetUse } from '../store/budget-use.ts'
 import type { BudgetCharge } from '../store/budget-use.ts'
 import type { Queryable } from '../store/database.ts'
 
-/** What of a row is charged to somebody. */
+/** The columns of a row that decide who pays how much. */
 export interface ChargedRow extends Spender {
   readonly atMs: number
   readonly promptTokens: number
@@ -15,8 +15,8 @@ export interface ChargedRow extends Spender {
   readonly costMicro: number
 }
 
-/** All that one caller used in a month. */
-interface Tab {
+/** The usage of one caller in one month, from one journal writer. */
+interface MonthlyUsage {
   readonly spender: Spender
   readonly month: Month
   readonly writer: string
@@ -25,13 +25,13 @@ interface Tab {
 }
 
 /**
- * What rows cost, by who pays for it: the ledger of the enterprises and the use of budgets. A request belongs to the month in
- * which it arrived, and to the departments that were above its caller when it was settled.
+ * Sums the cost of rows by payer, for the ledger of the enterprises and the use of budgets. A request counts in the month in which
+ * it arrived, and for the departments that were above its caller at its settlement.
  */
 export class Charges {
   readonly #tenants: Tenants
   readonly #node: string
-  readonly #tabs = new Map<string, Tab[]>()
+  readonly #usages = new Map<string, MonthlyUsage[]>()
 
   constructor(tenants: Tenants, node: string) {
     this.#tenants = tenants
@@ -41,25 +41,25 @@ export class Charges {
   add(writer: string, row: ChargedRow): void {
     const tokens = row.promptTokens + row.completionTokens
     if ((tokens === 0 && row.costMicro === 0) || row.keyId === null) return
-    let tabs = this.#tabs.get(row.keyId)
-    if (tabs === undefined) this.#tabs.set(row.keyId, (tabs = []))
-    let tab = tabs.find((one) => isOf(one, writer, row))
-    if (tab === undefined) {
+    let usages = this.#usages.get(row.keyId)
+    if (usages === undefined) this.#usages.set(row.keyId, (usages = []))
+    let usage = usages.find((one) => isOf(one, writer, row))
+    if (usage === undefined) {
       const { keyId, memberId, departmentId, enterpriseId } = row
       const spender = { keyId, memberId, departmentId, enterpriseId }
       const month = monthAt(timeZoneOf(spender, this.#tenants), row.atMs)
-      tab = { spender, month, writer, costMicro: 0, tokens: 0 }
-      tabs.push(tab)
+      usage = { spender, month, writer, costMicro: 0, tokens: 0 }
+      usages.push(usage)
     }
-    tab.costMicro += row.costMicro
-    tab.tokens += tokens
+    usage.costMicro += row.costMicro
+    usage.tokens += tokens
   }
 
-  /** In the transaction that inserts the rows. `batch` is a name that no other batch ever has. */
+  /** Call it in the transaction that inserts the rows. No other batch ever has the name `batch`. */
   async post(queryable: Queryable, batch: string): Promise<void> {
     const costs = new Map<string, number>()
     const uses = new Map<string, Writable<BudgetCharge>>()
-    for (const { spender, month, writer, costMicro, tokens } of [...this.#tabs.values()].flat()) {
+    for (const { spender, month, writer, costMicro, tokens } of [...this.#usages.values()].flat()) {
       const { enterpriseId } = spender
       if (enterpriseId !== null) costs.set(enterpriseId, (costs.get(enterpriseId) ?? 0) + costMicro)
       for (const [owner, id] of ownersOf(spender, this.#tenants)) {
@@ -80,12 +80,12 @@ export class Charges {
 
 type Writable<T> = { -readonly [K in keyof T]: T[K] }
 
-/** By what name the database knows the journal of a front. */
+/** The name of a front's journal in the database. */
 export function writerName(node: string, writer: string): string {
   return `${node}/${writer}`
 }
 
-function isOf({ spender, month, writer }: Tab, ofWriter: string, row: ChargedRow): boolean {
+function isOf({ spender, month, writer }: MonthlyUsage, ofWriter: string, row: ChargedRow): boolean {
   return (
     row.atMs >= month.startMs &&
     row.atMs < month.endMs &&

@@ -10,7 +10,7 @@ import type { SettlerLogger } from './settler.ts'
 export interface LogKeeperOptions {
   readonly database: Database
   readonly clock: Clock
-  /** Days of the request log, the audit log and of dead letters that are kept; 0: all. */
+  /** Days for which the request log, the audit log and dead letters are kept; 0 keeps all. */
   readonly retentionDays: number
   readonly logger: SettlerLogger
 }
@@ -18,9 +18,9 @@ export interface LogKeeperOptions {
 const EVERY_MS = 3_600_000
 
 /**
- * Keeps the request log as long as it is to be: what is older goes day by day, whole tables, never row by row; the hourly
- * sums stay. The audit log, dead letters and answers kept for repetitions go as well. Makes the table of the next
- * day ahead of time, lest midnight waits for it.
+ * Applies the retention of the request log: drops the tables of old days whole, never row by row, and keeps the hourly sums.
+ * Deletes old audit entries, dead letters and idempotent answers as well. Creates the table of the next day ahead of time, so that
+ * no insert waits for it at midnight.
  */
 export class LogKeeper {
   readonly #options: LogKeeperOptions
@@ -59,7 +59,7 @@ export class LogKeeper {
   }
 
   #warn(cause: unknown): void {
-    this.#options.logger.warn({ err: cause }, 'the request log could not be looked after; trying again later')
+    this.#options.logger.warn({ err: cause }, 'retention of the request log failed; trying again in an hour')
   }
 
   async #work(): Promise<void> {
@@ -74,7 +74,7 @@ export class LogKeeper {
       if (this.#isStopped) return
       if (day.day >= oldestDay) continue
       await dropLogDay(database, day)
-      logger.info({ table: day.table }, 'a day of the request log is past its retention and was dropped')
+      logger.info({ table: day.table }, 'dropped a day of the request log that was past its retention')
     }
     await removeDeadLettersBefore(database, oldestDay * DAY_MS)
     await removeAuditEntriesBefore(database, oldestDay * DAY_MS)

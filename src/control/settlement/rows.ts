@@ -8,21 +8,21 @@ import { LOG_COLUMNS } from '../store/request-log.ts'
 import type { RequestLogRow } from '../store/request-log.ts'
 import { storableText } from '../store/text.ts'
 
-// Days outside are a broken clock, and each would get a partition of its own.
+// A time outside this range comes from a broken clock, and its day would get its own partition.
 const FIRST_MS = Date.UTC(2000, 0)
 const LAST_MS = Date.UTC(2100, 0)
 const MAX_STATUS = 999
 const MAX_ID_LENGTH = 200
 
-/** Micro-units that the answer of an upstream costs; called once for each row. */
+/** Returns the cost of an upstream's answer in micro-units; called once for each row. */
 export type PriceOf = (providerId: string | null, servedModel: string | null, usage: Usage) => number
 
 export const FREE: PriceOf = () => 0
 
-/** What the settler adds to the fields of a record. */
+/** The fields that the settler adds to those of a record. */
 type Added = Pick<RequestLogRow, Exclude<keyof RequestLogRow, LogFieldsWith<{ readonly end: number }>>>
 
-/** Of a request whose process ended before: what is not here is null, false or 0. */
+/** Values for a request whose process ended before it. Any other field is null, false or 0. */
 const INTERRUPTED: Partial<RequestLogRow> = {
   errorType: 'server_error',
   errorCode: 'INTERRUPTED',
@@ -31,20 +31,20 @@ const INTERRUPTED: Partial<RequestLogRow> = {
   settlement: 'interrupted',
 }
 
-/** Where a row has the value of a field. A load by a name that varies would be a tenth of what a row takes. */
+/** The index of a field in a row. Loading fields by a variable name would take a tenth of the time of a row. */
 type Place<Name> = number & { readonly of: Name }
 const AT = Object.fromEntries(LOG_COLUMNS.map(({ name }, index) => [name, index])) as unknown as {
   readonly [Name in keyof RequestLogRow]: Place<Name>
 }
 
-/** The row of an end record. Throws a RangeError that says why the record can be no row. */
+/** Returns the row of an end record. Throws a RangeError that says why the record cannot become a row. */
 export function rowOfEnd({ values }: RecordFields, node: string, priceOf: PriceOf = FREE): LogRow {
   const row = LOG_COLUMNS.map((field) => (field.end === null ? null : storable(field, values[field.end])))
   const costMicro = wholeCount('costMicro', priceOf(of(row, AT.providerId), of(row, AT.servedModel), usageOf(row)))
   return withAdded(row, { node, costMicro })
 }
 
-/** The row of a request whose process ended before it did: nobody knows what was sent or what it used. */
+/** Returns the row of a request whose process ended before it: its answer and its usage are unknown. */
 export function rowOfInterrupted({ values }: RecordFields, node: string): LogRow {
   const row = LOG_COLUMNS.map((field) =>
     field.begin === null ? (INTERRUPTED[field.name] ?? blank(field)) : storable(field, values[field.begin]),
@@ -97,7 +97,7 @@ function usageOf(row: readonly unknown[]): Usage {
   }
 }
 
-/** The value as a table takes it. */
+/** Converts a value for its column. */
 function storable({ name, type }: NamedLogField, value: unknown): unknown {
   if (value === null) return null
   switch (type) {
@@ -125,7 +125,9 @@ function blank({ type, isNullable }: NamedLogField): unknown {
 
 /** Throws a RangeError for an id that cannot be a key of a table. */
 export function checkedId(id: string): string {
-  if (id === '' || id.length > MAX_ID_LENGTH) throw new RangeError(`an id of ${id.length} characters`)
+  if (id === '' || id.length > MAX_ID_LENGTH) {
+    throw new RangeError(`an id has ${id.length} characters; the range is 1 to ${MAX_ID_LENGTH}`)
+  }
   return storableText(id)
 }
 
@@ -165,13 +167,15 @@ function timeOfDay(atMs: number): number {
 }
 
 function httpStatus(status: number): number {
-  if (!Number.isInteger(status) || status < 0 || status > MAX_STATUS) throw new RangeError(`status ${status}`)
+  if (!Number.isInteger(status) || status < 0 || status > MAX_STATUS) {
+    throw new RangeError(`status ${status} is outside of 0 to ${MAX_STATUS}`)
+  }
   return status
 }
 
-/** Clocks may run backwards a little and times be fractions: those are mended. What no table can hold is refused. */
+/** Rounds fractions, and raises negative durations of a clock that ran backwards to 0. Refuses values that no column can hold. */
 function wholeCount(name: string, value: number): number {
   const rounded = Math.max(0, Math.round(value))
-  if (!Number.isSafeInteger(rounded)) throw new RangeError(`${name} ${value}`)
+  if (!Number.isSafeInteger(rounded)) throw new RangeError(`${name} ${value} is outside of the safe integers`)
   return rounded
 }

@@ -23,28 +23,28 @@ export interface SettleTarget {
   readonly node: string
   readonly partitions: LogPartitions
   readonly priceOf: PriceOf
-  /** Who pays, as of now. */
+  /** Returns the current tenants: who pays for what. */
   readonly tenants: () => Tenants
   /** Called after each commit. */
   readonly onCommitted: (rows: number, deadLetters: number) => void
-  /** Rolls back the batch under way once it is aborted. */
+  /** Its abort rolls back the batch under way. */
   readonly signal: AbortSignal
 }
 
-/** What a batch does to the tables. */
+/** The changes of a batch to the tables. */
 interface Changes {
   readonly rows: LogRows
   readonly charges: Charges
   readonly opened: OpenRequest[]
-  /** Ids of requests that ended and had begun in an earlier batch, or never said so. */
+  /** Ids of requests that ended, and whose begin record is in an earlier batch or missing. */
   readonly closed: string[]
   readonly deadLetters: DeadLetter[]
 }
 
-/** Interrupted requests cost nothing: nobody knows what they used. */
+/** Interrupted requests cost nothing, because their usage is unknown. */
 const NO_CHARGES = new Charges(NO_TENANTS, '')
 
-/** Somebody else moved the offsets of this node: two settlers are at work. */
+/** Another settler moved the offsets of this node. */
 export class OffsetConflict extends Error {
   constructor(node: string) {
     super(`the journal of node ${node} is being settled by another process as well`)
@@ -53,9 +53,9 @@ export class OffsetConflict extends Error {
 }
 
 /**
- * Commits entries and the offsets behind them, in one transaction, and records the new offsets in `offsets`. Entries are in
- * journal order per segment. When the database refuses the data, the batch is halved until the bad entry is alone, which
- * becomes a dead letter. Rejects when the database fails otherwise; what was committed until then is in `offsets`.
+ * Commits entries and the offsets after them in one transaction, and records the new offsets in `offsets`. Entries are in
+ * journal order per segment. When the database refuses the data, the batch is halved until the bad entry is alone, and that entry
+ * becomes a dead letter. Rejects when the database fails otherwise; `offsets` then has the commits until the failure.
  */
 export async function settleEntries(
   target: SettleTarget,
@@ -76,7 +76,7 @@ export async function settleEntries(
   await settleEntries(target, entries.slice(middle), offsets)
 }
 
-/** Makes rows of requests whose writer is dead and has no more to tell. Resolves to how many were still open. */
+/** Commits rows for open requests of a dead writer whose journal is read to its end. */
 export async function settleInterrupted(target: SettleTarget, open: readonly OpenRequest[]): Promise<void> {
   const commit = (changes: Changes) => commitInterrupted(target, open, changes)
   const refusal = await refusalOf(target, () => commit(changesOfInterrupted(open, target.node)))
@@ -92,7 +92,7 @@ export async function settleInterrupted(target: SettleTarget, open: readonly Ope
   await settleInterrupted(target, open.slice(middle))
 }
 
-/** Null when `commit` went through, the database's words when it refused the data. */
+/** Returns null when `commit` succeeded, or the text of the database's error when it refused the data. */
 async function refusalOf(target: SettleTarget, commit: () => Promise<void>): Promise<string | null> {
   for (let attempt = 0; ; attempt++) {
     try {
@@ -110,8 +110,8 @@ async function refusalOf(target: SettleTarget, commit: () => Promise<void>): Pro
 }
 
 /**
- * A begin whose end is among the entries too never reaches the table of open requests, and is not read beyond its id. Each
- * end becomes bytes of a row at once, so that few objects live as long as the batch.
+ * A begin record whose end is in the same batch never reaches the table of open requests, and only its id is read. Each end
+ * record becomes the bytes of a row at once, so that few objects live as long as the batch.
  */
 function changesOf(entries: readonly JournalEntry[], { node, priceOf, tenants }: SettleTarget): Changes {
   const rows = new LogRows(entries.length >>> 1)
@@ -181,7 +181,7 @@ async function commitEntries(
   await database.transaction(async (connection) => {
     const tx = untilAborted(connection, signal)
     await makeDurable(tx)
-    // First, so that a second settler of this node stops here and does no work.
+    // The offsets move first, so that a second settler of this node stops here and does no work.
     if (!(await moveOffsets(tx, node, moves))) throw new OffsetConflict(node)
     await addOpenRequests(tx, node, changes.opened)
     await removeOpenRequests(tx, node, changes.closed)
@@ -216,7 +216,7 @@ async function commitInterrupted(target: SettleTarget, open: readonly OpenReques
   target.onCommitted(changes.rows.count, changes.deadLetters.length)
 }
 
-/** Begins no further statement once the signal is aborted. */
+/** Rejects each further statement once the signal is aborted. */
 function untilAborted(connection: Queryable, signal: AbortSignal): Queryable {
   const unlessAborted = <T>(run: () => Promise<T>): Promise<T> =>
     signal.aborted ? Promise.reject(signal.reason as Error) : run()
@@ -227,7 +227,7 @@ function untilAborted(connection: Queryable, signal: AbortSignal): Queryable {
   }
 }
 
-/** Segments are deleted after these commits: they must not be asynchronous, whatever the server is set to. */
+/** Makes this commit synchronous, whatever the setting of the server: segments are deleted after it. */
 function makeDurable(tx: Queryable): Promise<void> {
   return tx.script('SET LOCAL synchronous_commit = on')
 }
@@ -238,7 +238,7 @@ async function insertRows(tx: Queryable, node: string, changes: Changes): Promis
   await addDeadLetters(tx, node, changes.deadLetters)
 }
 
-/** Positions only ever grow: no two batches end at the same. */
+/** The name is unique: positions only grow, so no two batches end at the same position. */
 function batchName(node: string, moves: readonly OffsetMove[]): string {
   return `${node}/${moves[0]?.segment ?? ''}@${moves[0]?.position ?? 0}`
 }
@@ -265,7 +265,7 @@ function fieldsOf(entry: JournalEntry): RecordFields {
   return decodeFields(entry.chunk, payloadStart(entry), chunkEnd(entry))
 }
 
-/** Throws when its record is none. */
+/** Throws when the entry is not a valid record. */
 function openRequest(entry: JournalEntry, requestId: string): OpenRequest {
   const { writer, segment, start } = entry
   fieldsOf(entry)

@@ -8,14 +8,14 @@ import { writerName } from './charges.ts'
 export interface SettledSpendOptions {
   readonly database: Queryable
   readonly node: string
-  /** Resolves once what the journals held when the process began is settled. */
+  /** Resolves once the records from before the start of this process are settled. */
   readonly drained: Promise<void>
   readonly onFault: (cause: unknown) => void
 }
 
 const RETRY_MS = 1_000
 
-/** What was used of budgets, as the settler has booked it. */
+/** Reads the use of budgets that the settler has booked. */
 export class SettledSpendReader {
   readonly #options: SettledSpendOptions
 
@@ -23,7 +23,7 @@ export class SettledSpendReader {
     this.#options = options
   }
 
-  /** For each allowance what was used of it, by journal of this node. Tried until the database answers. */
+  /** Returns the use of each allowance, by journal of this node. Retries until the database answers. */
   async read(allowances: readonly string[]): Promise<ReadonlyMap<string, ReadonlyMap<string, number>>> {
     const { database, drained, onFault } = this.#options
     await drained

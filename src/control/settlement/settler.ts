@@ -16,7 +16,7 @@ import type { JournalEntry, SegmentFile } from '../../journal/segment-reader.ts'
 import type { SettleTarget } from './settle-batch.ts'
 import { settleEntries, settleInterrupted } from './settle-batch.ts'
 
-/** The part of a pino logger that is used here. */
+/** The methods of a pino logger that the settler uses. */
 export interface SettlerLogger {
   info(fields: object, message: string): void
   warn(fields: object, message: string): void
@@ -32,29 +32,29 @@ export interface SettlerOptions {
   readonly isWriterAlive: (header: SegmentHeader) => boolean
   readonly logger: SettlerLogger
   readonly priceOf: PriceOf
-  /** Who pays, as of now; nobody is known unless given. */
+  /** Returns the current tenants: who pays for what. None by default. */
   readonly tenants?: () => Tenants
-  /** Called once all that a dead writer has told is committed. */
+  /** Called once all records of a dead writer are committed. */
   readonly onWriterEnded?: (writer: string) => void
-  /** Called after each commit with what went into the tables. */
+  /** Called after each commit with the numbers of its rows and dead letters. */
   readonly onCommitted?: (rows: number, deadLetters: number) => void
-  /** Records per transaction; 8 000 unless given, which is what a chunk of a segment holds. */
+  /** Records per transaction; 8 000 by default, which is what a chunk of a segment holds. */
   readonly batchRows?: number
   /**
-   * Between looks at the journal; 400 unless given. A transaction costs the embedded database some 6 ms however small it is, so
-   * that looking more often costs more than what is found.
+   * Milliseconds between reads of the journal; 400 by default. A transaction costs the embedded database some 6 ms however small it
+   * is, so more frequent reads cost more than they gain.
    */
   readonly pollMs?: number
-  /** First and longest wait after a failure; 100 and 5 000 unless given. */
+  /** First and longest wait after a failure; 100 and 5 000 by default. */
   readonly backoffMs?: readonly [first: number, longest: number]
 }
 
 export interface SettlerLag {
-  /** In the journal and not committed, as of the last look of settling or of `measure`. */
+  /** Bytes in the journal that are not committed, at the last round or the last `measure`. */
   readonly bytes: number
   /** Estimated from the mean size of the records so far. */
   readonly records: number
-  /** Since the journal was last found empty; 0 while it is. */
+  /** Time since the journal was last found empty; 0 while it is empty. */
   readonly ageMs: number
 }
 
@@ -62,23 +62,22 @@ export interface Settler {
   /** Settles in the background until `stop`. */
   start(): void
   /**
-   * Resolves when the journal is empty, and so everything whole in it at the time of the call is committed; retries failures
-   * until then.
+   * Resolves when the journal is empty: all whole records from before the call are then committed. Retries failures until then.
    */
   drain(): Promise<void>
-  /** Resolves when what was in the journal at the time of the call is committed, however much is written meanwhile. */
+  /** Resolves when the records from before the call are committed, however many are written meanwhile. */
   catchUp(): Promise<void>
-  /** Rolls back the transaction under way, or lets it commit when all was said. Pending `drain` calls reject. */
+  /** Rolls back the transaction under way, unless all its statements have run. Pending `drain` calls reject. */
   stop(): Promise<void>
   lag(): SettlerLag
-  /** The lag as the journal is now: also when the database says nothing, and settling with it. */
+  /** Measures the lag of the journal as it is now, also while the database does not answer and settlement waits for it. */
   measure(): Promise<SettlerLag>
 }
 
 interface Round {
   /** Entries were committed, or files deleted. */
   readonly progressed: boolean
-  /** There is, or may be, more to do right now. */
+  /** More work is, or may be, ready now. */
   readonly again: boolean
 }
 
@@ -94,9 +93,9 @@ class JournalSettler implements Settler {
   readonly #reader: JournalReader
   readonly #batchRows: number
   readonly #stopping = new AbortController()
-  /** By segment; null when the database must be asked. */
+  /** Offsets by segment; null when they must be read from the database. */
   #offsets: KnownOffsets | null = null
-  /** Where things stood when the database was last heard of. */
+  /** The offsets of the last round, kept for `measure` while the database does not answer. */
   #lastOffsets: KnownOffsets = new Map()
   #rounds: Promise<unknown> = Promise.resolve()
   #loop: Promise<void> | null = null
@@ -122,7 +121,7 @@ class JournalSettler implements Settler {
       directory: options.journalDirectory,
       clock,
       isWriterAlive,
-      onTorn: ({ name }, bytes) => logger.warn({ segment: name, bytes }, 'torn end of a journal segment ignored'),
+      onTorn: ({ name }, bytes) => logger.warn({ segment: name, bytes }, 'torn end of a journal segment skipped'),
       dropOffset: (segment) => removeOffsets(database, node, [segment]),
     })
     this.#batchRows = options.batchRows ?? 8_000
@@ -173,7 +172,7 @@ class JournalSettler implements Settler {
     return this.lag()
   }
 
-  /** How much there is in each. */
+  /** The size of each segment in bytes. */
   async #segments(): Promise<ReadonlyMap<string, number>> {
     const writers = await this.#reader.writers()
     return new Map([...writers.values()].flat().map(({ name, sizeBytes }) => [name, sizeBytes]))
@@ -190,7 +189,7 @@ class JournalSettler implements Settler {
     }
   }
 
-  /** A round that went through, however long it takes. Rejects only when stopped. */
+  /** Retries a round until it succeeds. Rejects only when the settler is stopped. */
   async #attempt(): Promise<Round> {
     const [firstMs, longestMs] = this.#options.backoffMs ?? [100, 5_000]
     let delayMs = firstMs
@@ -200,9 +199,9 @@ class JournalSettler implements Settler {
         return await this.#exclusively(() => this.#round())
       } catch (cause) {
         this.#stopping.signal.throwIfAborted()
-        // It may be that the transaction was committed and only the answer lost: ask the database where we are.
+        // The transaction may be committed and only the answer lost: read the offsets from the database again.
         this.#offsets = null
-        this.#options.logger.error({ err: cause, retryInMs: delayMs }, 'journal not settled')
+        this.#options.logger.error({ err: cause, retryInMs: delayMs }, 'the journal cannot be settled; trying again')
         await this.#sleep(delayMs)
         delayMs = Math.min(delayMs * 2, longestMs)
       }
@@ -241,7 +240,7 @@ class JournalSettler implements Settler {
       if (present.has(segment)) offsets.set(segment, { position, createdAtMs, isStored: true, isVerified: false })
       else left.push(segment)
     }
-    // The file goes first, then its offset: we were stopped in between.
+    // A file is deleted before its offset: these offsets are left from a stop in between.
     await removeOffsets(database, node, left)
     for (const writer of await listOpenWriters(database, node)) {
       if (!writers.has(writer)) await this.#interruptOpen(writer)

@@ -1,7 +1,7 @@
 import type { Choice } from '../../shared/core/deployment.ts'
 import type { AttemptRecord } from '../../shared/core/request-record.ts'
 
-/** What `JSON.stringify` makes of the attempts, at half its price. */
+/** Returns the same text as `JSON.stringify(attempts)`, in half its time. */
 export function attemptsJson(attempts: readonly AttemptRecord[]): string {
   let json = '['
   for (const [index, attempt] of attempts.entries()) json += (index === 0 ? '' : ',') + attemptJson(attempt)

@@ -1,17 +1,17 @@
 import type { Queryable } from './database.ts'
 import { storableText } from './text.ts'
 
-/** Somebody changed something, or was not let. */
+/** A change, or a refused attempt. */
 export interface AuditEntry {
-  /** Null: nobody was logged in. */
+  /** Null when the caller was not logged in. */
   readonly userId: string | null
   readonly role: string | null
   readonly operation: string
   readonly path: string
   readonly enterpriseId: string | null
-  /** What was changed. */
+  /** The id of the changed resource. */
   readonly targetId: string | null
-  /** JSON, without secrets; null: nothing, or it was not looked at. */
+  /** The body as JSON without secrets; null when there was none, or when it was not read. */
   readonly sent: string | null
   readonly address: string
   readonly requestId: string
@@ -59,7 +59,7 @@ const WHERE = `WHERE ($1::timestamptz IS NULL OR at >= $1) AND ($2::timestamptz 
   AND ($3::text IS NULL OR user_id = $3) AND ($4::text IS NULL OR enterprise_id = $4)
   AND ($5::text IS NULL OR operation = $5) AND ($6::text IS NULL OR target_id = $6)`
 
-/** The newest first; `after` is the last one of the page before. */
+/** Lists the newest first; `after` is the last entry of the page before. */
 export async function listAuditEntries(
   queryable: Queryable,
   filter: AuditFilter,
@@ -78,7 +78,7 @@ export async function listAuditEntries(
   )
 }
 
-/** How many there are, up to `most`. */
+/** Counts the entries, up to `most`. */
 export async function countAuditEntries(queryable: Queryable, filter: AuditFilter, most: number): Promise<number> {
   const [counted] = await queryable.query<{ count: number }>(
     `SELECT count(*)::int4 AS count FROM (SELECT 1 FROM audit_log ${WHERE} LIMIT $7) AS counted`,
@@ -91,7 +91,7 @@ function valuesOf({ from, to, userId, enterpriseId, operation, targetId }: Audit
   return [from ?? null, to ?? null, userId ?? null, enterpriseId ?? null, operation ?? null, targetId ?? null]
 }
 
-/** Resolves to how many there were. */
+/** Resolves to the number of deleted entries. */
 export async function removeAuditEntriesBefore(queryable: Queryable, beforeMs: number): Promise<number> {
   const rows = await queryable.query('DELETE FROM audit_log WHERE at < $1 RETURNING id', [new Date(beforeMs)])
   return rows.length

@@ -7,12 +7,12 @@ const EPOCH_MS = Date.UTC(2000, 0)
 const HIGH_WORD = 0x1_0000_0000
 const MAX_BYTES_PER_UNIT = 3
 const SHORT_TEXT = 128
-/** Memory of this size is no part of another's: rows may be handed to another thread. */
+/** A buffer of this size has its own memory, not a part of a shared pool, so it can be transferred to another thread. */
 const LEAST_BYTES = 65_536
 
 /**
- * Rows in the binary form of COPY: about half of what it costs to send them as arrays of parameters, here and in the
- * database (`bench/micro/settle.ts`). Fields follow each other as their columns do.
+ * Rows in the binary form of COPY. They cost about half as much as arrays of parameters, here and in the database
+ * (`bench/micro/settle.ts`). The fields are in the order of their columns.
  */
 export class BinaryRows {
   #buffer: Buffer
@@ -23,13 +23,13 @@ export class BinaryRows {
     this.#length = HEADER.copy(this.#buffer)
   }
 
-  /** Begins a row of so many fields. */
+  /** Begins a row of `fields` fields. */
   row(fields: number): void {
     this.#reserve(2)
     this.#int16(fields)
   }
 
-  /** @param value without half surrogate pairs and NUL, see `storableText` */
+  /** @param value must not contain lone surrogates or NUL, see `storableText` */
   text(value: string | null): void {
     if (value === null) {
       this.null()
@@ -39,7 +39,7 @@ export class BinaryRows {
     this.#reserve(4 + length * MAX_BYTES_PER_UNIT)
     const start = this.#length + 4
     const buffer = this.#buffer
-    // Most texts are short and ASCII: for those, a call into the runtime costs more than this loop.
+    // Most texts are short and ASCII. For these, a call into the runtime costs more than this loop.
     let index = length <= SHORT_TEXT ? 0 : length + 1
     for (; index < length; index++) {
       const unit = value.charCodeAt(index)
@@ -91,7 +91,7 @@ export class BinaryRows {
     this.#int32(-1)
   }
 
-  /** All rows so far; nothing can be added afterwards. */
+  /** Returns all rows; nothing can be added afterwards. */
   finish(): Buffer {
     this.#reserve(2)
     this.#int16(-1)

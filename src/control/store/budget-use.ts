@@ -15,10 +15,10 @@ const ADD: PreparedStatement = {
     DO UPDATE SET cost_micro = u.cost_micro + excluded.cost_micro, tokens = u.tokens + excluded.tokens`,
 }
 
-/** In the transaction that inserts the rows. Each budget and writer at most once. */
+/** Call it in the transaction that inserts the rows. Each pair of budget and writer may occur at most once. */
 export async function addBudgetUse(queryable: Queryable, charges: readonly BudgetCharge[]): Promise<void> {
   if (charges.length === 0) return
-  // Sorted, so that nobody deadlocks.
+  // All transactions lock the rows in sorted order, so that they do not deadlock.
   const sorted = charges.toSorted((a, b) => (a.budget + a.writer < b.budget + b.writer ? -1 : 1))
   await queryable.query(ADD, [
     sorted.map(({ budget }) => budget),
@@ -28,7 +28,7 @@ export async function addBudgetUse(queryable: Queryable, charges: readonly Budge
   ])
 }
 
-/** What was used of each, by writer. */
+/** Returns the use of each budget, by writer. */
 export function listBudgetUse(queryable: Queryable, budgets: readonly string[]): Promise<BudgetUseRow[]> {
   return queryable.query<BudgetUseRow>(
     'SELECT budget, writer, cost_micro, tokens FROM budget_use WHERE budget = ANY($1::text[])',
@@ -55,7 +55,7 @@ export interface BudgetUseRow {
   readonly tokens: number
 }
 
-/** The writers of a node that are not closed. */
+/** Lists the writers of a node that are not closed. */
 export async function listBudgetWriters(queryable: Queryable, node: string): Promise<string[]> {
   const rows = await queryable.query<{ writer: string }>(
     `SELECT DISTINCT writer FROM budget_use WHERE writer <> '' AND starts_with(writer, $1)`,
@@ -64,7 +64,7 @@ export async function listBudgetWriters(queryable: Queryable, node: string): Pro
   return rows.map(({ writer }) => writer)
 }
 
-/** A writer will use no more: what it used needs no name any longer. */
+/** Merges the use of a writer that has ended into the use without a writer. */
 export async function closeBudgetWriter(queryable: Queryable, writer: string): Promise<void> {
   await queryable.query(
     `WITH closed AS (DELETE FROM budget_use WHERE writer = $1 RETURNING budget, cost_micro, tokens)

@@ -3,10 +3,10 @@ import { DAY_MS } from './partitions.ts'
 import { SUM_COLUMNS, addSums, noSums } from './rollup-sums.ts'
 import type { Sums } from './rollup-sums.ts'
 
-/** In place of an enterprise's id: all together, with and without one. */
+/** Stands for all requests in place of an enterprise id, with and without an enterprise. */
 export const ALL_ENTERPRISES = '*'
 
-/** Sums of an hour, as far as they are told apart by day. */
+/** Sums of an hour, by the columns that the daily sums have. */
 export interface DayPart {
   readonly hourMs: number
   readonly enterpriseId: string
@@ -35,14 +35,14 @@ const ADD: PreparedStatement = {
     DO UPDATE SET ${SUM_COLUMNS.map((column) => `${column} = r.${column} + excluded.${column}`).join(', ')}`,
 }
 
-/** Adds hours to the days they are in, each to that of its enterprise and to that of all. */
+/** Adds hours to their days: to the day of the enterprise and to the day of all requests. */
 export async function addToDays(queryable: Queryable, parts: readonly DayPart[]): Promise<void> {
   const days = new Map<string, Day>()
   for (const part of parts) {
     addPart(days, ALL_ENTERPRISES, part)
     addPart(days, part.enterpriseId, part)
   }
-  // Sorted, for the same reason as the hours are.
+  // Sorted, so that nodes lock the rows in the same order and never deadlock.
   const sorted = [...days].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, day]) => day)
   await queryable.query(ADD, [
     ...KEY_COLUMNS.map((_, index) => sorted.map(({ key }) => key[index])),

@@ -1,31 +1,31 @@
-/** A statement that Postgres should prepare once per connection under its name; the name stands for this text alone. */
+/** A statement that Postgres prepares once per connection. No other text may have its name. */
 export interface PreparedStatement {
   readonly name: string
   readonly text: string
 }
 
 /**
- * What runs statements: a database or a transaction of one. Parameters are `$1`… and, whatever the driver, take and give
- * the same JavaScript values:
+ * Runs statements: a database, or a transaction of it. Parameters are `$1`…. Both drivers take and return the same JavaScript
+ * values:
  *   int8 → number, bigint beyond 2^53 · numeric → string · timestamptz → Date · date, interval → string ·
  *   bytea → Buffer · json, jsonb → parsed · arrays → arrays of these
  */
 export interface Queryable {
   query<Row>(statement: string | PreparedStatement, parameters?: readonly unknown[]): Promise<Row[]>
-  /** Several statements at once, without parameters. */
+  /** Runs several statements without parameters. */
   script(sql: string): Promise<void>
-  /** Adds rows to a table; `rows` is in the binary form of COPY, see `BinaryRows`, and not to be used afterwards. */
+  /** Adds rows to a table. `rows` is in the binary form of COPY, see `BinaryRows`; do not use it afterwards. */
   copyIn(table: string, columns: readonly string[], rows: Buffer): Promise<void>
 }
 
-/** Postgres, or PGlite in the data directory. Errors of the server are `DatabaseError`s. */
+/** Postgres, or PGlite in the data directory. Server errors are `DatabaseError`s. */
 export interface Database extends Queryable {
   readonly kind: 'postgres' | 'pglite'
-  /** Commits when `work` resolves, rolls back and rejects with its error when it rejects. */
+  /** Commits when `work` resolves. Rolls back when `work` rejects, and rejects with its error. */
   transaction<T>(work: (tx: Queryable) => Promise<T>): Promise<T>
   /**
    * Calls `onNotify` with each payload of a channel, and with '' whenever notifications may have been missed (after a
-   * reconnect). Resolves to what ends it.
+   * reconnect). Resolves to a function that ends the listening.
    */
   listen(channel: string, onNotify: (payload: string) => void): Promise<() => Promise<void>>
   /** Milliseconds of one round trip. */
@@ -33,7 +33,7 @@ export interface Database extends Queryable {
   close(): Promise<void>
 }
 
-/** A failed statement. `sqlState` is Postgres's five characters, null when no answer came (network, timeout, closed). */
+/** A failed statement. `sqlState` has Postgres's five characters; null when no answer came (network, timeout, closed). */
 export class DatabaseError extends Error {
   readonly sqlState: string | null
 
@@ -51,7 +51,7 @@ export class DatabaseError extends Error {
   }
 }
 
-/** True when the data of a statement is at fault, so that repeating it cannot help: SQLSTATE classes 22, 23 and 54. */
+/** Returns true when the data of a statement is at fault, so that a retry cannot help: SQLSTATE classes 22, 23 and 54. */
 export function isDataError(cause: unknown): boolean {
   return cause instanceof DatabaseError && cause.sqlState !== null && /^(22|23|54)/.test(cause.sqlState)
 }
@@ -61,7 +61,7 @@ function hasSeverity(cause: unknown): boolean {
   return typeof (cause as { severity?: unknown }).severity === 'string'
 }
 
-/** Postgres text as int8: a number while that is exact, a bigint beyond. */
+/** Parses a Postgres int8: as a number when that is exact, otherwise as a bigint. */
 export function parseInt8(text: string): number | bigint {
   const value = Number(text)
   return Number.isSafeInteger(value) ? value : BigInt(text)

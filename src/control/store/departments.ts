@@ -6,12 +6,12 @@ export interface Department {
   readonly parentId: string | null
   readonly monthlyBudget: number | null
   readonly monthlyTokens: number | null
-  /** Of the department itself. */
+  /** Number of members of the department itself, without those of departments below it. */
   readonly members: number
   readonly createdAt: Date
 }
 
-/** Of each: undefined leaves it as it is, null takes it away where it can be missing. */
+/** In each field, undefined keeps the value, and null removes an optional value. */
 export interface DepartmentChange {
   readonly name?: string | undefined
   readonly parentId?: string | null | undefined
@@ -54,7 +54,7 @@ export async function insertDepartment(
   )
 }
 
-/** The ids above a department, itself included. The enterprise is locked until the end of the transaction: the tree stands still. */
+/** Returns the ids of a department and those above it. Locks the enterprise until the transaction ends, so that the tree cannot change. */
 export async function lockedAncestry(tx: Queryable, enterpriseId: string, id: string): Promise<ReadonlySet<string>> {
   await tx.query('SELECT FROM enterprises WHERE id = $1 FOR UPDATE', [enterpriseId])
   const rows = await tx.query<{ id: string }>(
@@ -87,7 +87,7 @@ export async function changeDepartment(
   return rows.length > 0
 }
 
-/** `used`: a key names it. Rejects with SQLSTATE 23503 where members or other departments belong to it. */
+/** `used`: a key names the department. Rejects with SQLSTATE 23503 when members or other departments belong to it. */
 export async function deleteDepartment(
   queryable: Queryable,
   enterpriseId: string,

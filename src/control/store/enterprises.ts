@@ -19,7 +19,7 @@ export interface Enterprise {
   readonly createdAt: Date
 }
 
-/** Of each: undefined leaves it as it is, null takes it away where it can be missing. */
+/** In each field, undefined keeps the value, and null removes an optional value. */
 export type EnterpriseChange = {
   readonly [Field in keyof Omit<Enterprise, 'id' | 'currency' | 'createdAt'>]?: Enterprise[Field] | undefined
 }
@@ -101,7 +101,7 @@ export async function changeEnterprise(
   return row ?? null
 }
 
-/** Enterprises that somebody with this phone number owns or administers. */
+/** Lists the enterprises that the user with this phone number owns or administers. */
 export async function findEnterprisesByPhone(
   queryable: Queryable,
   phone: string,
@@ -115,12 +115,12 @@ export async function findEnterprisesByPhone(
 }
 
 export interface Standing {
-  /** Null: no member of it. */
+  /** Null when the user is not a member. */
   readonly role: EnterpriseRole | null
   readonly status: Enterprise['status']
 }
 
-/** What a user is in an enterprise; null when there is no such enterprise. */
+/** Returns the user's role in an enterprise and its status; null when there is no such enterprise. */
 export async function findStanding(
   queryable: Queryable,
   userId: string,
@@ -141,7 +141,7 @@ export interface Membership {
   readonly role: EnterpriseRole
 }
 
-/** The enterprises that a user belongs to. */
+/** Lists the active enterprises of which the user is an active member. */
 export async function listMemberships(queryable: Queryable, userId: string): Promise<Membership[]> {
   return queryable.query<Membership>(
     `SELECT e.id, e.name, m.role FROM members m JOIN enterprises e ON e.id = m.enterprise_id

@@ -32,7 +32,7 @@ const PLACEHOLDERS = `$1, $2, $3, $4, $5, $6, $7, $8, $9,
   $10::int4, $11::int8, $12::int4, $13::text[], $14::text[], $15::text[], $16::timestamptz,
   $17::int8, $18::int8`
 
-/** What a declaration in the configuration decides. */
+/** The columns that a declaration in the configuration sets. */
 const DECLARED = COLUMNS.split(',')
   .map((column) => column.trim())
   .filter((column) => column !== 'id' && column !== 'digest')
@@ -43,8 +43,8 @@ export async function insertEntryKey(queryable: Queryable, key: EntryKey): Promi
 }
 
 /**
- * For keys declared in the configuration: inserts the key, or makes the one of the same digest like it, except for its id.
- * A deleted key stays deleted. A key that is like it already is not written, so that a restart renews no snapshot.
+ * For keys declared in the configuration: inserts the key, or updates the key with the same digest, except for its id. A deleted
+ * key stays deleted. An equal key is not written, so that a restart makes no new snapshot.
  */
 export async function upsertEntryKeyByDigest(queryable: Queryable, key: EntryKey): Promise<void> {
   const parameters = toParameters(key)
@@ -62,7 +62,7 @@ export async function upsertEntryKeyByDigest(queryable: Queryable, key: EntryKey
   )
 }
 
-/** What the joins of a snapshot add to a key. */
+/** A key with the columns that the joins of a snapshot add. */
 interface JoinedRow extends EntryKeyRow {
   readonly owner_is_active: boolean
   readonly user_rpm: number | null
@@ -73,7 +73,7 @@ interface JoinedRow extends EntryKeyRow {
   readonly enterprise_concurrency: number | null
 }
 
-/** All keys but the deleted ones, as the data plane sees them; disabled ones too, so that the refusal can say so. */
+/** Lists all keys that are not deleted, as the data plane sees them. Disabled keys are included, so that the error can say it. */
 export async function listEntryKeysForSnapshot(
   queryable: Queryable,
   tenants: Tenants = NO_TENANTS,
@@ -89,7 +89,7 @@ export async function listEntryKeysForSnapshot(
   return [...keys, ...(await predecessors(queryable, keys))]
 }
 
-/** Keys that got a new secret, as they are known by the old one. */
+/** Returns keys that got a new secret, with the digest of the old one. */
 async function predecessors(queryable: Queryable, keys: readonly EntryKey[]): Promise<EntryKey[]> {
   const rows = await queryable.query<{ digest: string; keyId: string; until: Date }>(
     'SELECT digest, key_id AS "keyId", until FROM entry_key_predecessors WHERE until > now()',
@@ -112,7 +112,7 @@ export async function setEntryKeyStatus(queryable: Queryable, id: string, status
   return rows.length > 0
 }
 
-/** Raised with every change of keys and users, which is also notified on the channel `sluice_snapshot`. */
+/** Returns the version, which rises with every change of keys and users. Changes are also notified on the channel `sluice_snapshot`. */
 export async function snapshotVersion(queryable: Queryable): Promise<number> {
   const [row] = await queryable.query<{ version: number }>('SELECT version FROM snapshot_version')
   return row?.version ?? 0
@@ -145,7 +145,7 @@ function toParameters(key: EntryKey): unknown[] {
   ]
 }
 
-/** The key of a disabled user, or of a disabled enterprise, is a disabled key. */
+/** A key is disabled when its user or its enterprise is disabled. */
 function toEntryKey(row: JoinedRow): EntryKey {
   return {
     id: row.id,

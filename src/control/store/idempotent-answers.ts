@@ -1,28 +1,28 @@
 import type { Queryable } from './database.ts'
 
-/** What a repeated request is told apart by. */
+/** Identifies an idempotent request. */
 export interface AnswerName {
   readonly userId: string
   readonly operation: string
   readonly path: string
-  /** As the client chose it. */
+  /** The client's `Idempotency-Key`. */
   readonly key: string
 }
 
 export interface StoredAnswer {
-  /** Of what was sent. */
+  /** Keyed digest of the request. */
   readonly fingerprint: Buffer
   readonly status: number
-  /** Sealed. */
+  /** The sealed response. */
   readonly answer: Buffer
 }
 
-/** For so long the same key means the same request. */
+/** During this time, the same key means the same request. */
 const KEPT = "interval '24 hours'"
 
 /**
- * Keeps the name to the caller's transaction until it ends. False when another transaction has it: the same request is under
- * way somewhere.
+ * Locks the name until the caller's transaction ends. Returns false when another transaction has the lock: the same request is
+ * under way.
  */
 export async function claimAnswer(tx: Queryable, name: AnswerName): Promise<boolean> {
   const [row] = await tx.query<{ claimed: boolean }>(
@@ -41,7 +41,7 @@ export async function findAnswer(queryable: Queryable, name: AnswerName): Promis
   return row ?? null
 }
 
-/** Takes the place of one that is too old to be found. */
+/** Inserts the response, or replaces one that has expired. */
 export async function insertAnswer(tx: Queryable, name: AnswerName, stored: StoredAnswer): Promise<void> {
   await tx.query(
     `INSERT INTO idempotent_answers (user_id, operation, path, key, fingerprint, status, answer)
@@ -52,7 +52,7 @@ export async function insertAnswer(tx: Queryable, name: AnswerName, stored: Stor
   )
 }
 
-/** Resolves to how many there were. */
+/** Resolves to the number of deleted responses. */
 export async function removeOldAnswers(queryable: Queryable): Promise<number> {
   const rows = await queryable.query(
     `DELETE FROM idempotent_answers WHERE created_at <= now() - ${KEPT} RETURNING user_id`,

@@ -27,7 +27,7 @@ export async function insertInvitation(
       VALUES ($1, $2, $3, $4, $5, $6, $7, $8) RETURNING ${FIELDS}`,
     [id, enterpriseId, email, role, departmentId, tokenDigest, invitedBy, expiresAt],
   )
-  if (row === undefined) throw new Error('nothing was inserted')
+  if (row === undefined) throw new Error('the invitation was not inserted')
   return row
 }
 
@@ -47,7 +47,7 @@ export async function listInvitations(
   return { invitations, total: counted?.total ?? 0 }
 }
 
-/** Takes the one that the token stands for: only the first who does gets it. Null when it is good no more, or never was. */
+/** Marks the invitation of the token as accepted. Only the first caller gets it; null when it is unknown, used, cancelled or expired. */
 export async function takeInvitation(tx: Queryable, tokenDigest: string): Promise<Invitation | null> {
   const [row] = await tx.query<Invitation>(
     `UPDATE invitations SET status = 'accepted'
@@ -57,7 +57,7 @@ export async function takeInvitation(tx: Queryable, tokenDigest: string): Promis
   return row ?? null
 }
 
-/** False when there is none that is open. */
+/** Returns false when there is no open invitation. */
 export async function cancelInvitation(queryable: Queryable, enterpriseId: string, id: string): Promise<boolean> {
   const rows = await queryable.query(
     `UPDATE invitations SET status = 'cancelled'
@@ -81,7 +81,7 @@ const SELECT_REQUEST = `SELECT r.id, r.user_id AS "userId", u.name AS "userName"
     r.created_at AS "createdAt"
   FROM join_requests r JOIN users u ON u.id = r.user_id`
 
-/** Rejects with SQLSTATE 23505 when the user has an open one already. */
+/** Rejects with SQLSTATE 23505 when the user has an open request already. */
 export async function insertJoinRequest(
   queryable: Queryable,
   request: {
@@ -127,7 +127,7 @@ export async function listJoinRequests(
   return { requests, total: counted?.total ?? 0 }
 }
 
-/** Closes one that is open; false when there is none. @param userId whose it must be; null: anybody's */
+/** Closes an open request; returns false when there is none. `decision.userId`: the user who made the request; null: any user. */
 export async function decideJoinRequest(
   queryable: Queryable,
   enterpriseId: string,

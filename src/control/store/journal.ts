@@ -1,19 +1,19 @@
 import type { PreparedStatement, Queryable } from './database.ts'
 
-/** How far a segment is settled. `position` is a byte offset into the file. */
+/** The position up to which a segment is settled, as a byte offset into the file. */
 export interface SegmentOffset {
   readonly segment: string
   readonly position: number
-  /** From the segment's header: tells a new file of the same name from the one the offset belongs to. */
+  /** From the segment's header: distinguishes a new file of the same name from the file of this offset. */
   readonly createdAtMs: number
 }
 
 export interface OffsetMove extends SegmentOffset {
-  /** Where the offset must stand now; null: it must not exist yet. */
+  /** The current position that the move requires; null when the offset must not exist yet. */
   readonly expected: number | null
 }
 
-/** A request that has begun and not ended, as far as the journal was read. */
+/** A request that has a begin record and no end record in the part of the journal that was read. */
 export interface OpenRequest {
   readonly requestId: string
   readonly writer: string
@@ -73,7 +73,7 @@ export function listOffsets(queryable: Queryable, node: string): Promise<Segment
   )
 }
 
-/** False when an offset was not where it was expected: somebody else has settled there, and the transaction must not stand. */
+/** Returns false when an offset is not at its expected position: another settler moved it. The caller must roll back. */
 export async function moveOffsets(queryable: Queryable, node: string, moves: readonly OffsetMove[]): Promise<boolean> {
   const added = moves.filter(({ expected }) => expected === null)
   const moved = moves.filter(({ expected }) => expected !== null)
@@ -116,7 +116,7 @@ export async function addOpenRequests(queryable: Queryable, node: string, open: 
   ])
 }
 
-/** Resolves to how many of them were open. */
+/** Resolves to the number of these requests that were open. */
 export async function removeOpenRequests(
   queryable: Queryable,
   node: string,
@@ -167,7 +167,7 @@ export async function addDeadLetters(
   )
 }
 
-/** By their place in the journal. */
+/** Lists dead letters by their position in the journal. */
 export function listDeadLetters(
   queryable: Queryable,
   page: {

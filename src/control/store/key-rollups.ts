@@ -2,7 +2,7 @@ import type { PreparedStatement, Queryable } from './database.ts'
 import { DAY_MS } from './partitions.ts'
 import type { Sums } from './rollup-sums.ts'
 
-/** What one key did in an hour, or a part of it. */
+/** The sums of one key in an hour, or a part of them. */
 export interface KeyPart {
   readonly keyId: string
   readonly hourMs: number
@@ -35,12 +35,12 @@ const ADD: PreparedStatement = {
       completion_tokens = r.completion_tokens + excluded.completion_tokens, cost_micro = r.cost_micro + excluded.cost_micro`,
 }
 
-/** Adds what keys did to their days; what was done without a key is left out. */
+/** Adds the sums of keys to their days. Requests without a key are left out. */
 export async function addToKeyDays(queryable: Queryable, parts: readonly KeyPart[]): Promise<void> {
   const days = new Map<string, KeyDay>()
   for (const part of parts) if (part.keyId !== '') addPart(days, part)
   if (days.size === 0) return
-  // Sorted, for the same reason as the hours are.
+  // Sorted, so that nodes lock the rows in the same order and never deadlock.
   const sorted = [...days].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, day]) => day)
   await queryable.query(ADD, [
     sorted.map(({ keyId }) => keyId),

@@ -1,26 +1,26 @@
-/** Of neighbouring bounds: the middle of a bucket is at most 9.6 % from everything in it. */
+/** Ratio of neighbouring bounds: the middle of a bucket is at most 9.6 % from each duration in it. */
 const GROWTH = 1.2
 const LOG_GROWTH = Math.log(GROWTH)
 
-/** More than two hours are the last. */
+/** The last bucket has the durations above two hours. */
 export const BUCKETS = 126
 
-/** The bucket of a duration: bucket 0 is up to 1.2 µs, each other one up to 1.2 times as long as the one before. */
+/** Returns the bucket of a duration. Bucket 0 ends at 1.2 µs, and each further bucket ends at 1.2 times the bound before it. */
 export function bucketOf(durationUs: number): number {
   if (durationUs <= 1) return 0
   return Math.min(BUCKETS - 1, Math.floor(Math.log(durationUs) / LOG_GROWTH))
 }
 
-/** What a duration of the bucket is taken for, in microseconds. */
+/** Returns the duration that stands for the bucket, in microseconds. */
 function middleOf(bucket: number): number {
   return GROWTH ** (bucket + 0.5)
 }
 
 /**
- * The duration in microseconds that a share of all is not longer than, at most 10 % off; null when there is none.
+ * Returns the quantile of the durations in microseconds, with an error of at most 10 %; null when there are no durations.
  *
- * @param counts by bucket, from the shortest
- * @param share from 0 to 1
+ * @param counts counts by bucket, the shortest durations first
+ * @param share the quantile, from 0 to 1
  */
 export function durationAt(
   counts: ReadonlyArray<readonly [bucket: number, count: number]>,

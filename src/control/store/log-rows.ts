@@ -11,14 +11,14 @@ import { Rollups } from './rollups.ts'
 const EXPECTED_ROW_BYTES = 800
 const COLUMN_NAMES = LOG_COLUMNS.map(({ column }) => column)
 
-/** A row to be inserted, with what of it is summed. */
+/** A row to insert, with the columns that rollups sum. */
 export interface LogRow extends RollupRow {
   readonly id: string
-  /** In the order of LOG_COLUMNS: quicker to make and to write than an object with names. */
+  /** In the order of LOG_COLUMNS: a list is faster to make and to write than an object with names. */
   readonly values: readonly unknown[]
 }
 
-/** Rows to be inserted, kept as bytes: their texts must be storable. */
+/** Rows to insert, kept as bytes. Their texts must be storable. */
 export class LogRows {
   /** Unix days of the rows (UTC); each must have its partition. */
   readonly days = new Set<number>()
@@ -26,7 +26,7 @@ export class LogRows {
   readonly #rollups = new Rollups()
   #count = 0
 
-  /** @param expected how many rows there may be */
+  /** @param expected the expected number of rows */
   constructor(expected: number) {
     this.#binary = new BinaryRows(expected * EXPECTED_ROW_BYTES)
   }
@@ -42,12 +42,12 @@ export class LogRows {
     this.#rollups.add(row)
   }
 
-  /** To be called once, after the last `add`. */
+  /** Call it once, after the last `add`. */
   async insert(queryable: Queryable): Promise<void> {
     if (this.#count > 0) await queryable.copyIn('request_log', COLUMN_NAMES, this.#binary.finish())
   }
 
-  /** Adds the rows to their hours. In the transaction that inserts the rows, or the sums stop being true. */
+  /** Adds the rows to their hours. Call it in the transaction that inserts the rows; otherwise the sums become wrong. */
   async addToRollups(queryable: Queryable): Promise<void> {
     await this.#rollups.addTo(queryable)
   }

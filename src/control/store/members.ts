@@ -14,7 +14,7 @@ export interface Member {
   readonly createdAt: Date
 }
 
-/** Of each: undefined leaves it as it is, null takes it away where it can be missing. */
+/** In each field, undefined keeps the value, and null removes an optional value. */
 export interface MemberChange {
   readonly role?: EnterpriseRole | undefined
   readonly status?: Member['status'] | undefined
@@ -91,7 +91,7 @@ export async function changeMember(
   return rows.length > 0
 }
 
-/** Takes a member out and turns the keys of that member off. In a transaction. False when there is no such member. */
+/** Removes a member and disables the member's keys. Call it in a transaction. Returns false when there is no such member. */
 export async function removeMember(tx: Queryable, enterpriseId: string, id: string): Promise<boolean> {
   const rows = await tx.query('DELETE FROM members WHERE enterprise_id = $1 AND id = $2 RETURNING id', [
     enterpriseId,
@@ -106,7 +106,7 @@ export async function removeMember(tx: Queryable, enterpriseId: string, id: stri
   return true
 }
 
-/** Owners that can act. The enterprise is locked until the end of the transaction: nobody else takes the last one out meanwhile. */
+/** Counts the active owners. Locks the enterprise until the transaction ends, so that nobody else can remove the last owner. */
 export async function countOwners(tx: Queryable, enterpriseId: string): Promise<number> {
   await tx.query('SELECT FROM enterprises WHERE id = $1 FOR UPDATE', [enterpriseId])
   const [row] = await tx.query<{ count: number }>(

@@ -15,7 +15,7 @@ import { statistics } from './migrations/0013-statistics.ts'
 import { narrowLogIndexes } from './migrations/0014-narrow-log-indexes.ts'
 import { platformBudget } from './migrations/0015-platform-budget.ts'
 
-/** In the order they are applied. */
+/** The migrations in the order in which they are applied. */
 const MIGRATIONS: readonly Migration[] = [
   initial,
   groupLimits,
@@ -33,7 +33,7 @@ const MIGRATIONS: readonly Migration[] = [
   platformBudget,
 ]
 
-// Any number will do, as long as every node takes the same one.
+// The number is arbitrary, but every node must use the same one.
 const LOCK = 7_585_423
 
 const PREPARE = `
@@ -44,15 +44,15 @@ const PREPARE = `
   )`
 
 /**
- * Brings the schema up to date, each migration in a transaction of its own; nodes that start together wait for each other.
- * Resolves to the ids that were applied. Rejects when the schema is newer than this program.
+ * Applies pending migrations, each in its own transaction. Nodes that start together wait for each other. Resolves to the ids that
+ * were applied. Rejects when the schema is newer than this program.
  */
 export async function migrate(
   database: Database,
   migrations: readonly Migration[] = MIGRATIONS,
   onApplied: (id: string) => void = () => undefined,
 ): Promise<string[]> {
-  // Nearly every start: two statements in place of dozens.
+  // Nearly every start ends here, with two statements in place of dozens.
   if ((await pendingMigrations(database, migrations)).length === 0) return []
   const applied: string[] = []
   for (const migration of migrations) {
@@ -73,7 +73,7 @@ export async function migrate(
   return applied
 }
 
-/** The ids of what `migrate` would apply. Rejects when the schema is newer than this program. */
+/** Returns the ids of the migrations that `migrate` would apply. Rejects when the schema is newer than this program. */
 export async function pendingMigrations(
   database: Database,
   migrations: readonly Migration[] = MIGRATIONS,
@@ -89,6 +89,8 @@ export async function pendingMigrations(
 function refuseNewerSchema(known: readonly { id: string }[], migrations: readonly Migration[]): void {
   const strange = known.find(({ id }) => !migrations.some((migration) => migration.id === id))
   if (strange !== undefined) {
-    throw new Error(`the database has migration ${strange.id}, which this version of the program does not know`)
+    throw new Error(
+      `the database has migration ${strange.id}, which this version does not know: start a newer version of Sluice`,
+    )
   }
 }

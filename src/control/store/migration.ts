@@ -1,6 +1,6 @@
 /** One step of the schema. */
 export interface Migration {
-  /** Never changed once released. */
+  /** The id never changes once it is released. */
   readonly id: string
   readonly sql: string
 }

@@ -8,11 +8,11 @@ export interface DatabaseChoice {
   readonly maxConnections: number
   readonly statementTimeoutMs: number
   readonly dataDir: string
-  /** Hears of connections that break, and of what fails in the background. */
+  /** Called for broken connections and for failures in the background. */
   readonly onFault: (error: Error) => void
 }
 
-/** Postgres where a URL is given, else PGlite in `database/` of the data directory. Rejects when it cannot be reached. */
+/** Opens Postgres when there is a URL, otherwise PGlite in `database/` of the data directory. Rejects when it cannot be reached. */
 export async function openDatabase(choice: DatabaseChoice): Promise<Database> {
   const { url, maxConnections, statementTimeoutMs, onFault } = choice
   if (url === null) return openThreadedPglite(join(choice.dataDir, 'database'), onFault)

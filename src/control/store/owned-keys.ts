@@ -1,6 +1,6 @@
 import type { Queryable } from './database.ts'
 
-/** Whose keys. Required everywhere, so that no statement forgets the tenant. */
+/** The owner of keys. It is required everywhere, so that no statement forgets the tenant. */
 export type KeyOwner =
   { readonly kind: 'user'; readonly userId: string } | { readonly kind: 'enterprise'; readonly enterpriseId: string }
 
@@ -25,7 +25,7 @@ export interface OwnedKey {
   readonly updatedAt: Date
 }
 
-/** Of each: undefined leaves it as it is, null takes it away. */
+/** In each field, undefined keeps the value, and null removes it. */
 export interface KeyChange {
   readonly name?: string | undefined
   readonly rpm?: number | null | undefined
@@ -46,7 +46,7 @@ const FIELDS = `id, name, masked, status, department_id AS "departmentId", membe
   monthly_budget AS "monthlyBudget", monthly_tokens AS "monthlyTokens", expires_at AS "expiresAt",
   created_at AS "createdAt", updated_at AS "updatedAt"`
 
-/** Of a statement whose first two parameters are those of `ownerParameters`. */
+/** A condition for statements whose first two parameters come from `ownerParameters`. */
 const OWNED = `((user_id = $1 AND enterprise_id IS NULL) OR enterprise_id = $2) AND status <> 'deleted'`
 const THIS_ONE = `${OWNED} AND id = $3`
 
@@ -67,7 +67,7 @@ export async function listOwnedKeys(
   return { keys, total: counted?.total ?? 0 }
 }
 
-/** Null when the owner has no such key; likewise below. */
+/** Returns null when the owner has no such key, as the functions below do. */
 export async function findOwnedKey(queryable: Queryable, owner: KeyOwner, keyId: string): Promise<OwnedKey | null> {
   const [row] = await queryable.query<OwnedKey>(`SELECT ${FIELDS} FROM entry_keys WHERE ${THIS_ONE}`, [
     ...ownerParameters(owner),
@@ -110,7 +110,7 @@ export async function changeOwnedKey(
   return row ?? null
 }
 
-/** @param enabled null: the other way */
+/** @param enabled null inverts the current state */
 export async function toggleOwnedKey(
   queryable: Queryable,
   owner: KeyOwner,
@@ -126,7 +126,7 @@ export async function toggleOwnedKey(
   return row ?? null
 }
 
-/** For good: the row stays, for the log's sake. False when the owner has no such key. */
+/** Deletes the key for good; its row stays for the request log. Returns false when the owner has no such key. */
 export async function deleteOwnedKey(queryable: Queryable, owner: KeyOwner, keyId: string): Promise<boolean> {
   const rows = await queryable.query(
     `UPDATE entry_keys SET status = 'deleted', updated_at = now() WHERE ${THIS_ONE} RETURNING id`,
@@ -135,7 +135,7 @@ export async function deleteOwnedKey(queryable: Queryable, owner: KeyOwner, keyI
   return rows.length > 0
 }
 
-/** Gives a key another secret; it is known by the old one as well for as long as is said. In a transaction. */
+/** Gives a key a new secret; the old one stays valid until `oldUntil`. Call it in a transaction. */
 export async function rotateOwnedKey(
   tx: Queryable,
   owner: KeyOwner,

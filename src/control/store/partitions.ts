@@ -3,7 +3,7 @@ import type { Database } from './database.ts'
 export const DAY_MS = 86_400_000
 const LOCK = 7_585_424
 
-/** Makes the daily partitions of the request log, and remembers which are there. */
+/** Creates the daily partitions of the request log, and remembers which ones exist. */
 export class LogPartitions {
   readonly #database: Database
   readonly #known = new Set<number>()
@@ -12,7 +12,7 @@ export class LogPartitions {
     this.#database = database
   }
 
-  /** Afterwards rows of the given days (Unix days, UTC) can be inserted. */
+  /** Creates the missing partitions of the given days (Unix days, UTC). */
   async ensure(days: Iterable<number>): Promise<void> {
     for (const day of days) {
       if (this.#known.has(day)) continue
@@ -21,15 +21,15 @@ export class LogPartitions {
     }
   }
 
-  /** To be called when an insert finds no partition: someone dropped one that was there. */
+  /** Call it when an insert finds no partition: one was dropped. */
   forget(): void {
     this.#known.clear()
   }
 }
 
 /**
- * The table is made apart and then attached: `CREATE TABLE … PARTITION OF` would wait for every reader of the log, and
- * make every later one wait for it.
+ * Creates the table first and attaches it then: `CREATE TABLE … PARTITION OF` would wait for every reader of the log, and every
+ * later reader would wait for it.
  */
 async function createPartition(database: Database, day: number): Promise<void> {
   const from = new Date(day * DAY_MS).toISOString()

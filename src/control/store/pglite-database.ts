@@ -7,7 +7,7 @@ import type { Database, Queryable } from './database.ts'
 import { DatabaseError, parseInt8 } from './database.ts'
 import { ROWS_PATH, RowsDevice } from './pglite-rows-device.ts'
 
-/** What every database here is opened with. */
+/** The options of every embedded database. */
 export const OPTIONS = {
   postgresqlconf: ['shared_buffers=32MB', 'timezone=UTC', 'min_wal_size=32MB'],
   parsers: {
@@ -18,44 +18,44 @@ export const OPTIONS = {
     [types.NUMERIC]: (text: string) => text,
   },
   serializers: {
-    // PGlite's own turns every byte into a string of its own.
+    // PGlite's own serializer makes a string of every byte.
     [types.BYTEA]: (value: unknown) => (value instanceof Uint8Array ? `\\x${hex(value)}` : String(value)),
   },
 }
 
-/** Of rows in binary between two checkpoints. */
+/** Bytes of binary rows between two checkpoints. */
 const CHECKPOINT_BYTES = 64 * 1024 * 1024
-/** While checkpoints fail, rows are taken up to so many times what there should be between two. */
+/** While checkpoints fail, rows are accepted up to this many times the bytes between two checkpoints. */
 const UNCHECKED_SHARE = 4
 const DISK_FULL = '53100'
 
 export interface PgliteOptions {
   /**
-   * Of rows copied in until the write-ahead log is cut: PGlite has nobody who does so in the background, and without it keeps a
-   * second copy of every row, all of which is read after a crash.
+   * Bytes of copied rows until a checkpoint cuts the write-ahead log. PGlite has no background checkpoints; without them it keeps a
+   * second copy of every row, and reads all copies after a crash.
    */
   readonly checkpointBytes?: number
-  /** Hears of a template that is of no use, and of checkpoints that fail: each is tried again after the next transaction. */
+  /** Called for an unusable template, and for a failed checkpoint, which is tried again after the next transaction. */
   readonly onFault?: (error: Error) => void
-  /** File that `makeTemplate` made: a new database starts as a copy of it, which saves seconds. Made anew without, or if it fails. */
+  /** File that `makeTemplate` made. A new database starts as a copy of it, which saves seconds; without it, the database is initialised. */
   readonly template?: string
 }
 
 /**
- * Opens the database in `directory`, made on first use, in the thread that calls. The caller holds the lock of the data directory: PGlite has none,
- * and two processes in one directory destroy it.
+ * Opens the database in `directory` in the calling thread, and creates it on first use. The caller must hold the lock of the data
+ * directory: PGlite has no lock, and two processes in one directory destroy it.
  */
 export async function openPglite(directory: string, options: PgliteOptions = {}): Promise<Database> {
   if (!existsSync(directory)) await initialise(directory, options)
   return wrap(await PGlite.create(directory, OPTIONS), options)
 }
 
-/** For tests: nothing on disk. */
+/** For tests: the database is only in memory. */
 export async function openMemoryPglite(): Promise<Database> {
   return wrap(await PGlite.create('memory://', OPTIONS), {})
 }
 
-/** An interrupted first start leaves a directory that never opens again, so it is made elsewhere and renamed when whole. */
+/** An interrupted first start would leave a directory that never opens: the database is made elsewhere and then renamed. */
 async function initialise(directory: string, { template, onFault = ignore }: PgliteOptions): Promise<void> {
   const unfinished = `${directory}.initialising`
   await mkdir(dirname(directory), { recursive: true, mode: 0o700 })
@@ -70,7 +70,7 @@ async function initialise(directory: string, { template, onFault = ignore }: Pgl
   await rename(unfinished, directory)
 }
 
-/** A directory with a new database: empty, or what is in the archive of another. */
+/** Makes a directory with a new database: empty, or from the archive of another one. */
 async function make(directory: string, archive?: Blob): Promise<void> {
   await rm(directory, { recursive: true, force: true })
   await mkdir(directory, { mode: 0o700 })
@@ -78,7 +78,7 @@ async function make(directory: string, archive?: Blob): Promise<void> {
   await pglite.close()
 }
 
-/** An open PGlite as a database. */
+/** Wraps an open PGlite as a `Database`. */
 export function wrap(
   pglite: PGlite,
   { checkpointBytes = CHECKPOINT_BYTES, onFault = ignore }: PgliteOptions,
@@ -90,10 +90,10 @@ export function wrap(
     ...queryable(pglite, log, device),
     transaction: async (work) => {
       try {
-        // The one chance of a log that takes no more rows: only these would be followed by another checkpoint.
+        // A full log accepts no rows, and only rows lead to another checkpoint: the checkpoint must be tried here.
         if (log.isFull) await log.cut()
         const result = await pglite.transaction((tx) => work(queryable(tx, log, device)))
-        // What was asked for is committed, whatever becomes of this.
+        // The transaction is committed, even if this checkpoint fails.
         if (log.isLong) await log.cut()
         return result
       } catch (cause) {
@@ -101,7 +101,7 @@ export function wrap(
       }
     },
     listen: async (channel, onNotify) => {
-      // PGlite forgets to unlisten where a name needs quotes, so what still comes is dropped here.
+      // PGlite fails to unlisten when a name needs quotes: later notifications are dropped here.
       let isEnded = false
       const unlisten = await pglite.listen(quoteIdentifier(channel), (payload) => {
         if (!isEnded) onNotify(payload)
@@ -122,7 +122,7 @@ export function wrap(
   }
 }
 
-/** Counts what rows add to the write-ahead log, and cuts it. */
+/** Counts the bytes of rows in the write-ahead log, and cuts the log with a checkpoint. */
 class WriteAheadLog {
   readonly #pglite: PGlite
   readonly #checkpointBytes: number
@@ -143,10 +143,14 @@ class WriteAheadLog {
     return this.#bytes >= this.#checkpointBytes * UNCHECKED_SHARE
   }
 
-  /** Throws when rows are to wait, as on a disk that is full, until the log has been cut: whoever has them keeps them. */
+  /** Counts rows to come. Throws DISK_FULL while checkpoints fail and the log is too long: the caller must keep the rows. */
   expect(bytes: number): void {
     if (this.isFull) {
-      throw new DatabaseError(`no rows are taken: ${this.#bytes} bytes await a checkpoint that fails`, DISK_FULL, null)
+      throw new DatabaseError(
+        `the embedded database takes no rows: ${this.#bytes} bytes wait for a checkpoint, and checkpoints fail`,
+        DISK_FULL,
+        null,
+      )
     }
     this.#bytes += bytes
   }

@@ -1,11 +1,11 @@
 import type { PGlite, Transaction } from '@electric-sql/pglite'
 
-/** What a COPY is to read from. */
+/** The file that a COPY reads from. */
 export const ROWS_PATH = '/dev/rows'
 /** No other device of PGlite's has this major number; its own `/dev/blob` is 64. */
 const MAJOR = 65
 
-/** What is used here of Emscripten's file system, see its manual on `FS.registerDevice`. */
+/** The used part of Emscripten's file system, see its manual on `FS.registerDevice`. */
 interface DeviceFiles {
   makedev(major: number, minor: number): number
   registerDevice(device: number, operations: DeviceOperations): void
@@ -20,8 +20,8 @@ interface DeviceOperations {
 }
 
 /**
- * A file in PGlite that reads as the rows of the COPY under way. PGlite's own for that, `/dev/blob`, is read byte by byte
- * and wants a copy of the rows.
+ * A device file in PGlite that contains the rows of the COPY under way. PGlite's own device for this, `/dev/blob`, is read byte by
+ * byte and needs a copy of the rows.
  */
 export class RowsDevice {
   #rows: Int8Array = new Int8Array()
@@ -41,10 +41,10 @@ export class RowsDevice {
     files.mkdev(ROWS_PATH, device)
   }
 
-  /** Runs a COPY from `ROWS_PATH`. The rows are not to be changed until it is done. */
+  /** Runs a COPY from `ROWS_PATH`. The caller must not change the rows before it is done. */
   async copy(target: PGlite | Transaction, sql: string, rows: Buffer): Promise<void> {
     const bytes = new Int8Array(rows.buffer, rows.byteOffset, rows.byteLength)
-    // PGlite asks for it when it is the statement's turn: what others have copied is done by then.
+    // PGlite reads the blob when the statement begins: earlier COPY statements are done by then.
     const blob = {
       arrayBuffer: () => {
         this.#rows = bytes

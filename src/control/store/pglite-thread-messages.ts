@@ -1,4 +1,4 @@
-/** What the thread of the embedded database is asked; `transaction` is null outside of one. */
+/** A request to the thread of the embedded database; `transaction` is null outside of a transaction. */
 export interface ThreadRequest {
   readonly id: number
   readonly transaction: number | null
@@ -9,10 +9,10 @@ export type ThreadWork =
   | { readonly kind: 'query'; readonly text: string; readonly parameters: readonly unknown[] }
   | { readonly kind: 'script'; readonly sql: string }
   | { readonly kind: 'copy-in'; readonly table: string; readonly columns: readonly string[]; readonly rows: Uint8Array }
-  /** Answered with the number of the transaction. */
+  /** The answer is the number of the transaction. */
   | { readonly kind: 'begin' }
   | { readonly kind: 'end'; readonly outcome: 'commit' | 'rollback' }
-  /** Answered with the number of the listener. */
+  /** The answer is the number of the listener. */
   | { readonly kind: 'listen'; readonly channel: string }
   | { readonly kind: 'unlisten'; readonly listener: number }
   | { readonly kind: 'ping' }

@@ -7,12 +7,12 @@ import { openPglite } from './pglite-database.ts'
 import type { FromThread, ThreadRequest } from './pglite-thread-messages.ts'
 
 /*
- * Runs the embedded database: its statements compute where they run, a batch of rows for a tenth of a second. See
- * `pglite-threaded.ts`, which talks to it.
+ * Runs the embedded database in a worker thread: a statement blocks its thread, a batch of rows for a tenth of a second.
+ * `pglite-threaded.ts` is the other side.
  */
 
 const NICENESS = 10
-/** A build puts it beside this file. */
+/** A build puts the template beside this file. */
 const TEMPLATE = fileURLToPath(new URL('./pglite-template.tar.gz', import.meta.url))
 
 interface OpenTransaction {
@@ -21,7 +21,7 @@ interface OpenTransaction {
   readonly rollback: () => void
 }
 
-/** What a transaction that is rolled back on request rejects with. */
+/** The error of a transaction that is rolled back on request. */
 class RolledBack extends Error {}
 
 const transactions = new Map<number, OpenTransaction>()
@@ -67,7 +67,7 @@ async function serve(database: Database, request: ThreadRequest): Promise<unknow
 
 const endings = new Map<number, Promise<void>>()
 
-/** Resolves when the transaction is open; it stays so until its end is asked for. */
+/** Resolves when the transaction is open. It stays open until `end`. */
 function begin(database: Database): Promise<number> {
   lastNumber += 1
   const number = lastNumber
@@ -86,7 +86,7 @@ function begin(database: Database): Promise<number> {
         }),
     )
     endings.set(number, ending)
-    // Only what fails before it was open; later failures are those of its end.
+    // This reports failures before the transaction is open; `end` reports later ones.
     ending.catch(reject)
   })
 }
@@ -124,7 +124,7 @@ const database = await openPglite(directory, {
     send({ kind: 'fault', message: `${message}: ${cause instanceof Error ? cause.message : String(cause)}` })
   },
 })
-// Not before: a start waits for it.
+// The priority drops only now, because the start waits for the open database.
 yieldTo(NICENESS)
 parentPort?.on('message', (request: ThreadRequest) => {
   serve(database, request).then(

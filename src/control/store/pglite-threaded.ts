@@ -13,11 +13,11 @@ interface Waiter {
 }
 
 /**
- * The embedded database in a thread of its own: the event loop here hands out leases that requests wait for, and a batch of
- * settled rows would hold it up for a tenth of a second. A thread that ends unasked ends the process: what it held is gone.
+ * Opens the embedded database in its own thread. The event loop here grants leases that requests wait for, and a batch of settled
+ * rows would block it for a tenth of a second. When the thread ends unexpectedly, the process ends: the database is lost to it.
  *
- * @param onFault hears of what fails in the background
- * @param thread what runs there, as plain JavaScript
+ * @param onFault called for failures in the background
+ * @param thread the module of the thread, as plain JavaScript
  */
 export async function openThreadedPglite(
   directory: string,
@@ -79,7 +79,7 @@ function queryable(line: ThreadLine, transaction: number | null): Queryable {
   }
 }
 
-/** Questions to the thread and its answers. */
+/** Sends requests to the thread and receives its answers. */
 class ThreadLine {
   readonly #worker: Worker
   readonly #waiters = new Map<number, Waiter>()
@@ -99,12 +99,12 @@ class ThreadLine {
       const error = new DatabaseError('the database is closed', null, null)
       for (const { reject } of this.#waiters.values()) reject(error)
       this.#waiters.clear()
-      if (!this.#isClosed) throw new Error(`the thread of the embedded database ended with code ${code}`)
+      if (!this.#isClosed) throw new Error(`the thread of the embedded database ended unexpectedly with code ${code}`)
       this.#isEnded = true
     })
   }
 
-  /** Rejects with a DatabaseError; also when the database is closed. */
+  /** Rejects with a DatabaseError, also when the database is closed. */
   ask(transaction: number | null, work: ThreadWork): Promise<unknown> {
     if (this.#isEnded) return Promise.reject(new DatabaseError('the database is closed', null, null))
     return new Promise((resolve, reject) => {
@@ -149,14 +149,14 @@ class ThreadLine {
   }
 }
 
-/** Rows are handed over where nothing else can be in their memory: a copy costs as much as writing them. */
+/** Transfers rows that have their own memory: a copy costs as much as writing the rows. */
 function transferOf(work: ThreadWork): ArrayBuffer[] {
   if (work.kind !== 'copy-in') return []
   const { buffer, byteOffset } = work.rows
   return byteOffset === 0 && buffer instanceof ArrayBuffer ? [buffer] : []
 }
 
-/** Buffers come out of another thread as plain bytes. */
+/** Restores Buffers, which arrive from another thread as plain Uint8Arrays. */
 function withBuffers(row: Record<string, unknown>): Record<string, unknown> {
   for (const name in row) row[name] = asBuffers(row[name])
   return row

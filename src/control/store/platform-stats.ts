@@ -3,7 +3,7 @@ import type { Measure } from './relay-rollups.ts'
 import type { Granularity, TimeRange } from './usage-stats.ts'
 import { timesOf } from './usage-stats.ts'
 
-/** Of what is not disabled, ended or deleted. */
+/** Counts without disabled, ended and deleted ones. */
 export interface PlatformCounts {
   readonly users: number
   readonly enterprises: number
@@ -29,7 +29,7 @@ export async function enterpriseNames(queryable: Queryable, ids: readonly string
 
 export type KeyOrder = 'requests' | 'errors' | 'tokens' | 'cost' | 'last_used'
 
-/** An entry key and what it did in a time. Money in micro-units. */
+/** An entry key and its usage in a time range. Money is in micro-units. */
 export interface KeyUsage {
   readonly id: string
   readonly name: string
@@ -42,11 +42,11 @@ export interface KeyUsage {
   readonly promptTokens: number
   readonly completionTokens: number
   readonly costMicro: number
-  /** At any time, not only in this one; null: never. */
+  /** The last use at any time, not only in the range; null: never used. */
   readonly lastUsedAt: Date | null
 }
 
-/** Of $1 (hours), $2 (days) and $3 (end): see `timesOf`. */
+/** Parameters: $1 is the start of the hours, $2 the start of the days, $3 the end; see `timesOf`. */
 const KEY_USAGE = `
   WITH used AS (
     SELECT key_id, sum(requests)::int8 AS requests, sum(errors)::int8 AS errors, sum(prompt_tokens)::int8 AS prompt_tokens,
@@ -75,7 +75,7 @@ const KEY_USAGE = `
     WHEN 'last_used' THEN coalesce(extract(epoch FROM l.last_used_at), 0) ELSE coalesce(u.requests, 0) END DESC, k.id
   LIMIT $7 OFFSET $8`
 
-/** Entry keys by what they did, the most first: all that there are, and those deleted that were used in the time. */
+/** Lists entry keys by usage, the highest first: all existing keys, and deleted keys that were used in the range. */
 export async function keyUsage(
   queryable: Queryable,
   range: TimeRange,
@@ -92,12 +92,12 @@ export async function keyUsage(
       offset,
     ])
   const keys = await select(page.limit, page.offset)
-  // Beyond the last page no row tells how many there are.
+  // A page beyond the last one has no row with the total.
   const [counted] = keys.length === 0 && page.offset > 0 ? await select(1, 0) : keys
   return { keys, total: counted?.total ?? 0 }
 }
 
-/** What an upstream key served. Durations in microseconds, money in micro-units. */
+/** The usage of an upstream key. Durations are in microseconds, money in micro-units. */
 export interface UpstreamUsage {
   readonly providerId: string
   readonly upstreamKeyId: string
@@ -125,7 +125,7 @@ export function upstreamUsage(queryable: Queryable, { fromMs, toMs }: TimeRange)
   )
 }
 
-/** Of requests that reached an upstream: how many took how long, by bucket from the shortest. */
+/** Counts the requests that reached an upstream by bucket of duration, the shortest first. */
 export async function timings(
   queryable: Queryable,
   { fromMs, toMs }: TimeRange,

@@ -6,9 +6,9 @@ export interface PostgresOptions {
   readonly url: string
   readonly maxConnections?: number
   readonly connectTimeoutMs?: number
-  /** Enforced by the server; our own timer fires a second later for servers that no longer answer. */
+  /** The server enforces it. A timer here fires a second later, for servers that no longer answer. */
   readonly statementTimeoutMs?: number
-  /** Hears of connections that broke while idle, and of listeners that reconnect. */
+  /** Called for connections that break while idle, and for listeners that reconnect. */
   readonly onConnectionError?: (error: Error) => void
 }
 
@@ -23,7 +23,7 @@ const OID = {
   dateArray: 1182,
 }
 
-/** Opens no connection yet: the first query does, and fails as a `DatabaseError` while the server is away. */
+/** Opens no connection yet. The first query connects, and rejects with a `DatabaseError` while the server is away. */
 export function openPostgres(options: PostgresOptions): Database {
   const statementTimeoutMs = options.statementTimeoutMs ?? 15_000
   const connection = {
@@ -39,7 +39,7 @@ export function openPostgres(options: PostgresOptions): Database {
   }
   const onConnectionError = options.onConnectionError ?? (() => undefined)
   const pool = new pg.Pool({ ...connection, max: options.maxConnections ?? 8, idleTimeoutMillis: 60_000 })
-  // Without this handler a restart of the server ends our process.
+  // Without this handler, a restart of the server ends this process.
   pool.on('error', onConnectionError)
 
   const withClient = async <T>(work: (client: pg.PoolClient) => Promise<T>): Promise<T> => {
@@ -54,7 +54,7 @@ export function openPostgres(options: PostgresOptions): Database {
       throw cause
     } finally {
       client.removeListener('error', ignore)
-      // A client that timed out still waits for its answer: the next query would read it. Destroy it.
+      // A client that timed out still waits for its answer, and the next query would read that answer: destroy the client.
       client.release(broken)
     }
   }
@@ -127,12 +127,12 @@ function queryable(client: pg.ClientBase): Queryable {
   }
 }
 
-/** A statement that reads what it is given when the server is ready for it; pg has none of its own. */
+/** A COPY statement that sends its bytes when the server is ready for them; pg itself has none. */
 class CopyIn extends pg.Query {
   readonly #bytes: Buffer
 
   constructor(sql: string, bytes: Buffer, done: (cause: Error | null) => void) {
-    // Not in the type declarations: the callback of `client.query`.
+    // The type declarations lack the callback of `client.query`.
     super(...([sql, undefined, done] as unknown as [string]))
     this.#bytes = bytes
   }
@@ -148,7 +148,7 @@ interface CopyConnection {
   endCopyFrom(): void
 }
 
-/** Postgres answers the COMMIT of a failed transaction with a quiet ROLLBACK, which must not pass for success. */
+/** Postgres answers the COMMIT of a failed transaction with ROLLBACK and no error, which must not pass for success. */
 async function commit(client: pg.ClientBase): Promise<void> {
   let command: string
   try {
@@ -159,7 +159,7 @@ async function commit(client: pg.ClientBase): Promise<void> {
   if (command !== 'COMMIT') throw new DatabaseError('the transaction had failed and was rolled back', '25P02', null)
 }
 
-/** When rolling back fails too, the connection is beyond use: the error that says so replaces the first one. */
+/** When the rollback fails too, the connection is unusable: the error that says this replaces the first one. */
 async function rollback(tx: Queryable, cause: unknown): Promise<void> {
   if (cause instanceof DatabaseError && isBroken(cause)) return
   try {
@@ -169,12 +169,12 @@ async function rollback(tx: Queryable, cause: unknown): Promise<void> {
   }
 }
 
-/** No SQLSTATE: timeout or network. Classes 08 and 57: the server is closing the connection. */
+/** No SQLSTATE means timeout or network. Classes 08 and 57P mean that the server closes the connection. */
 function isBroken(error: DatabaseError): boolean {
   return error.sqlState === null || /^(08|57P)/.test(error.sqlState)
 }
 
-/** Dates as UTC text: pg would send them in the zone of this process. */
+/** Converts dates to UTC text: pg would send them in the time zone of this process. */
 function toParameter(value: unknown): unknown {
   return value instanceof Date ? value.toISOString() : value
 }
@@ -193,7 +193,7 @@ function typeParsers(): pg.TypeOverrides {
   return types
 }
 
-/** One connection of its own, renewed with backoff for as long as it is listened to. */
+/** Listens on its own connection, and reconnects with backoff until the caller ends it. */
 async function listen(
   connection: pg.ClientConfig,
   channel: string,

@@ -2,14 +2,14 @@ import { Cluster, Redis } from 'ioredis'
 import type { RedisAddress } from '../../shared/config/shape.ts'
 
 const CONNECT_TIMEOUT_MS = 500
-/** A connection that is given up is cut, not waited for. */
+/** An abandoned connection is closed at once, without waiting for the server. */
 const DISCONNECT_TIMEOUT_MS = 1
 
 export type RedisClient = Redis | Cluster
 
 /**
- * A client that queues nothing while it is away, sends nothing again, and does not come back by itself once it is connected and
- * has broken: whoever made it makes another.
+ * Creates a client that queues no calls while it is disconnected, resends nothing, and does not reconnect by itself after a broken
+ * connection: its creator makes another client.
  */
 export function createRedisClient(address: RedisAddress): RedisClient {
   const options = {
@@ -53,7 +53,7 @@ export function createRedisClient(address: RedisAddress): RedisClient {
     slotsRefreshTimeout: CONNECT_TIMEOUT_MS,
     slotsRefreshInterval: 5_000,
     clusterRetryStrategy: () => null,
-    // A call that is not answered in time is repeated by its caller, who knows what that means.
+    // Only the caller repeats a call without an answer, because only the caller knows whether that is safe.
     retryDelayOnFailover: 0,
     retryDelayOnClusterDown: 0,
     retryDelayOnTryAgain: 20,

@@ -31,31 +31,31 @@ export function redisScript(source: string): RedisScript {
 }
 
 /**
- * A connection that never holds anyone up: nothing is queued while it is away, nothing is sent again after it broke, every call
- * has a deadline of 100 ms, and a connection that let one pass is cut and made anew. A second one listens to the channels;
- * messages may be missed.
+ * A connection that never blocks its callers: it queues nothing while it is down, and resends nothing after it broke. Every call has
+ * a deadline of 100 ms, and a connection that misses one is cut and replaced. A second connection listens to the channels; messages
+ * may be missed.
  */
 export class RedisConnection {
   readonly #options: RedisConnectionOptions
-  readonly #commands: Line
-  readonly #listener: Line | null
+  readonly #commands: ReplacedClient
+  readonly #listener: ReplacedClient | null
 
   constructor(options: RedisConnectionOptions) {
     this.#options = options
     const { channels, onMessage } = options
-    this.#commands = new Line(options, () => undefined)
+    this.#commands = new ReplacedClient(options, () => undefined)
     this.#listener =
       channels.length === 0
         ? null
-        : new Line(options, (client) => {
+        : new ReplacedClient(options, (client) => {
             client.on('message', onMessage)
             client.subscribe(...channels).catch(options.onError)
           })
   }
 
   /**
-   * Runs scripts, all in one round trip where one server has them all. Answers each with its result or an error: after an error
-   * nobody knows whether it has run. Never rejects.
+   * Runs scripts, in one round trip when one server has all of them. Returns a result or an error for each script; after an error,
+   * it is unknown whether the script has run. Never rejects.
    */
   async run(calls: readonly RedisCall[]): Promise<readonly unknown[]> {
     const client = this.#commands.ready
@@ -67,12 +67,12 @@ export class RedisConnection {
       const byCall = new Map(unknown.map((call, at) => [call, again[at]]))
       return calls.map((call, at) => (byCall.has(call) ? byCall.get(call) : answers[at]))
     }
-    // A master that has become a replica: the next connection finds the new one.
+    // The master has become a replica: the next connection finds the new master.
     if (answers.some((answer) => isError(answer, 'READONLY'))) this.#commands.cut(client)
     return answers
   }
 
-  /** Milliseconds of one round trip; rejects at once while there is no connection, and after 100 ms in any case. */
+  /** Resolves to the milliseconds of one round trip. Rejects at once while there is no connection, and after 100 ms in any case. */
   async ping(): Promise<number> {
     const client = this.#commands.ready
     if (client === null) throw new Error('there is no connection to Redis')
@@ -92,7 +92,7 @@ export class RedisConnection {
     let check: NodeJS.Immediate | undefined
     const late = new Promise<Error>((resolve) => {
       timer = setTimeout(() => {
-        // A process that was held up itself finds the answers in its sockets first.
+        // When this process itself was blocked, the answers may already be in its sockets: read these first.
         check = setImmediate(() => {
           check = setImmediate(() => {
             resolve(new Error(`no answer from Redis within ${CALL_TIMEOUT_MS} ms`))
@@ -117,8 +117,8 @@ export class RedisConnection {
   }
 }
 
-/** One client after the other: a broken one is cut at once and replaced a while later. */
-class Line {
+/** Holds one client at a time: cuts a broken client at once and replaces it after a back-off. */
+class ReplacedClient {
   readonly #options: RedisConnectionOptions
   readonly #onReady: (client: RedisClient) => void
   #client: RedisClient
@@ -137,7 +137,7 @@ class Line {
     return this.#isReady ? this.#client : null
   }
 
-  /** Gives `client` up, unless that has happened already. */
+  /** Discards `client`, unless it was discarded already. */
   cut(client: RedisClient): void {
     if (client !== this.#client || this.#closed) return
     this.#isReady = false
@@ -194,7 +194,7 @@ async function evaluate(
     ...args,
   ]
   if (client.isCluster) {
-    // Written in the same turn: each master gets its part at once.
+    // The calls are written in the same turn of the event loop: each master gets its part at once.
     return Promise.all(calls.map((call) => client[command](...argumentsOf(call)).catch((cause: unknown) => cause)))
   }
   const pipeline = client.pipeline()

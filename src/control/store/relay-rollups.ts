@@ -4,7 +4,7 @@ import type { RequestLogRow } from './request-log.ts'
 
 const HOUR_MS = 3_600_000
 
-/** What of a row tells how upstreams and the gateway did. */
+/** The columns of a row for the statistics of upstreams and of the gateway. */
 export type RelayRow = Pick<
   RequestLogRow,
   | 'atMs'
@@ -63,13 +63,13 @@ interface UpstreamHour {
   readonly sums: Record<(typeof UPSTREAM_SUMS)[number], number>
 }
 
-/** In the order of their names, in which they are locked. */
+/** Sorted by name: rows are locked in this order. */
 const MEASURES = ['overhead', 'total', 'ttft'] as const
 export type Measure = (typeof MEASURES)[number]
 
 type TimingHour = Readonly<Record<Measure, Float64Array>>
 
-/** How upstream keys did, and how long requests took that reached an upstream, by hour. */
+/** Hourly sums of upstream keys, and of the durations of requests that reached an upstream. */
 export class RelayRollups {
   readonly #upstreams = new Map<string, UpstreamHour[]>()
   readonly #timings = new Map<number, TimingHour>()

@@ -6,14 +6,14 @@ import type { Queryable } from './database.ts'
 import { containsPattern, storableText } from './text.ts'
 
 interface StoredTypes extends Omit<LogValueTypes, 'status'> {
-  /** Null when the process that served ended before the answer did. */
+  /** Null when the serving process ended before the response. */
   readonly status: number | null
 }
 
-/** A row of the request log. Times of day are Unix milliseconds, durations microseconds, money micro-units. */
+/** A row of the request log. Times are Unix milliseconds, durations microseconds, money micro-units. */
 export type RequestLogRow = { readonly [Name in LogFieldName]: LogValue<Name, StoredTypes> }
 
-/** Whose rows may be seen. Required everywhere, so that no query forgets the tenant. */
+/** The rows that the caller may see. It is required everywhere, so that no query forgets the tenant. */
 export type LogScope =
   | { readonly kind: 'everyone' }
   | { readonly kind: 'user'; readonly userId: string }
@@ -21,20 +21,20 @@ export type LogScope =
 
 export interface LogFilter {
   readonly fromMs?: number
-  /** Exclusive. */
+  /** The exclusive end of the time range. */
   readonly toMs?: number
   readonly keyId?: string
   readonly model?: string
   readonly status?: number
   readonly errorType?: string
-  /** Anywhere in the User-Agent; at least two characters. */
+  /** A part of the User-Agent; at least two characters. */
   readonly userAgent?: string
-  /** Anywhere in our request id or the client's; at least two characters. */
+  /** A part of the gateway's or the client's request id; at least two characters. */
   readonly requestId?: string
   readonly traceId?: string
 }
 
-/** The last row of a page: what follows is older. */
+/** The last row of a page: the next page is older. */
 export interface LogCursor {
   readonly atMs: number
   readonly id: string
@@ -42,17 +42,17 @@ export interface LogCursor {
 
 export interface LogPage {
   readonly rows: readonly RequestLogRow[]
-  /** For the next, older page; null on the last. */
+  /** The cursor of the next, older page; null on the last page. */
   readonly next: LogCursor | null
 }
 
-/** How a column is read that is not read as it is. */
+/** SQL expressions for columns that are not read unchanged. */
 const EXPRESSIONS: Partial<Record<LogFieldType, string>> = {
   time: '(extract(epoch FROM at) * 1000)::int8',
   attempts: 'attempts::json',
 }
 
-/** Columns of the log in the order in which rows are written: that of the journal, then what the settler adds. */
+/** Columns of the log in the order in which rows are written: the fields of the journal, then those that the settler adds. */
 export const LOG_COLUMNS: readonly NamedLogField[] = [
   ...fieldsInRecord('end'),
   ...LOG_FIELD_LIST.filter(({ end }) => end === null),
@@ -61,8 +61,8 @@ export const LOG_COLUMNS: readonly NamedLogField[] = [
 const SELECT = `SELECT ${LOG_COLUMNS.map(selectExpression).join(', ')} FROM request_log`
 
 /**
- * One page, newest first. Costs the same however far back the cursor is. The two text filters and that by trace read every
- * row of the time range, so give them one. Throws a RangeError for a text that is none.
+ * Returns one page, newest first. A cursor costs the same however far back it is. The two text filters and the trace filter read
+ * every row of the time range, so give them a range. Throws a RangeError for a search text that is too short.
  */
 export async function listLogRows(
   queryable: Queryable,
@@ -75,7 +75,7 @@ export async function listLogRows(
   addFilter(where, filter)
   if (page.after !== null) {
     const { atMs, id } = page.after
-    // The second says nothing new, but it is what spares the days that are later.
+    // The second condition is redundant, but it lets the database skip the partitions of later days.
     where.add((a, b) => `(at, id) < (${a}, ${b}) AND at <= ${a}`, new Date(atMs), id)
   }
   const limit = Math.max(1, Math.floor(page.limit))
@@ -87,7 +87,7 @@ export async function listLogRows(
   return { rows: shown, next: rows.length > limit && last !== undefined ? last : null }
 }
 
-/** How many there are, up to `most`: counting all of a long log would take as long as reading it. */
+/** Counts the rows, up to `most`: counting all of a long log would take as long as reading it. */
 export async function countLogRows(
   queryable: Queryable,
   scope: LogScope,
@@ -103,7 +103,7 @@ export async function countLogRows(
   return counted?.count ?? 0
 }
 
-/** The row of one request, or null when there is none within the scope. The id tells its time, so that it needs no index. */
+/** Returns the row of one request, or null when the scope has no such row. The id contains the time, so no other index is needed. */
 export async function findLogRow(queryable: Queryable, scope: LogScope, id: string): Promise<RequestLogRow | null> {
   const atMs = timeOfRequestId(id)
   if (atMs === null) return null
@@ -118,10 +118,10 @@ export function encodeLogCursor(row: LogCursor): string {
   return Buffer.from(`${row.atMs}.${row.id}`).toString('base64url')
 }
 
-/** Throws a RangeError for what is none. */
+/** Throws a RangeError for an invalid cursor. */
 export function decodeLogCursor(cursor: string): LogCursor {
   const match = /^(\d{1,15})\.([^\0]+)$/s.exec(Buffer.from(cursor, 'base64url').toString())
-  if (match?.[1] === undefined || match[2] === undefined) throw new RangeError('the cursor is not one of ours')
+  if (match?.[1] === undefined || match[2] === undefined) throw new RangeError('the cursor is not valid')
   return { atMs: Number(match[1]), id: match[2] }
 }
 
@@ -160,7 +160,7 @@ function addFilter(where: Conditions, filter: LogFilter): void {
 }
 
 function searchPattern(text: string): string {
-  if (text.length < 2) throw new RangeError('a text to search for has at least two characters')
+  if (text.length < 2) throw new RangeError('a search text needs at least two characters')
   return containsPattern(text)
 }
 

@@ -1,7 +1,7 @@
 import type { Queryable } from './database.ts'
 import { lockStored } from './upstreams.ts'
 
-/** By what the ids of things begin with: where they are. */
+/** The statement that locks the row of a resource, by the prefix of its id. */
 const LOCK_ROW = {
   dep: 'SELECT FROM departments WHERE id = $1 FOR UPDATE',
   ent: 'SELECT FROM enterprises WHERE id = $1 FOR UPDATE',
@@ -12,12 +12,12 @@ const LOCK_ROW = {
   user: 'SELECT FROM users WHERE id = $1 FOR UPDATE',
 } as const
 
-/** What may be in the configuration as well: its ids are chosen by admins, and it is locked as a whole. */
+/** Resources that the configuration can contain as well. Admins choose their ids, and all are locked together. */
 const CONFIGURED_PATH = /^\/v1\/admin\/(upstreams|models)\//
 
 /**
- * Keeps a thing to the caller's transaction until it ends: whoever changes it waits. Of things that have no row of their own,
- * only those wait who take this lock as well.
+ * Locks a resource until the caller's transaction ends: other transactions that change it wait. For a resource without its own row,
+ * only transactions that take this lock wait.
  */
 export async function lockResource(tx: Queryable, path: string, id: string): Promise<void> {
   if (CONFIGURED_PATH.test(path)) return lockStored(tx)

@@ -6,13 +6,13 @@ export interface LogDay {
   readonly table: string
   /** Unix day, UTC. */
   readonly day: number
-  /** Whether its rows are seen; `leaving`: it was being taken out when something broke. */
+  /** `attached`: the log contains the rows. `apart`: it does not. `leaving`: a detach was interrupted. */
   readonly state: 'attached' | 'leaving' | 'apart'
 }
 
 const NAME = /^request_log_(\d{4})(\d{2})(\d{2})$/
 
-/** All days there are tables of, the oldest first. */
+/** Lists all days that have a table, the oldest first. */
 export async function listLogDays(queryable: Queryable): Promise<LogDay[]> {
   const rows = await queryable.query<{ table: string; leaving: boolean | null }>(
     `SELECT c.relname AS "table", i.inhdetachpending AS leaving
@@ -29,12 +29,12 @@ export async function listLogDays(queryable: Queryable): Promise<LogDay[]> {
 }
 
 /**
- * Drops a day of the request log, whole. On Postgres it is taken out of the log first, by a way that lets everybody read and
- * write meanwhile; may be repeated when it failed.
+ * Drops the table of a day of the request log. On Postgres, it first detaches the table concurrently, so that readers and writers do
+ * not wait. A failed call can be repeated.
  */
 export async function dropLogDay(database: Database, { table, state }: LogDay): Promise<void> {
-  if (!NAME.test(table)) throw new RangeError(`no day of the log: ${table}`)
-  // The embedded database has one connection: nobody waits for a lock.
+  if (!NAME.test(table)) throw new RangeError(`${table} is not a table of the request log`)
+  // The embedded database has one connection, so nobody waits for a lock.
   if (database.kind !== 'postgres') {
     await database.script(`DROP TABLE IF EXISTS ${table}`)
     return
@@ -46,7 +46,7 @@ export async function dropLogDay(database: Database, { table, state }: LogDay): 
   for (const relation of await relationsOf(database, table)) await database.script(`DROP ${relation}`)
 }
 
-/** One after the other, the table last: freeing the space of all of them at once takes the file system long. */
+/** Lists the relations to drop one after the other, the table last: the file system takes long to free all of them at once. */
 async function relationsOf(database: Database, table: string): Promise<string[]> {
   const indexes = await database.query<{ name: string }>(
     `SELECT quote_ident(c.relname) AS name FROM pg_index i JOIN pg_class c ON c.oid = i.indexrelid
@@ -57,7 +57,7 @@ async function relationsOf(database: Database, table: string): Promise<string[]>
   return [...indexes.map(({ name }) => `INDEX IF EXISTS ${name}`), `TABLE IF EXISTS ${table}`]
 }
 
-/** Resolves to how many there were. */
+/** Resolves to the number of deleted dead letters. */
 export async function removeDeadLettersBefore(queryable: Queryable, beforeMs: number): Promise<number> {
   const rows = await queryable.query('DELETE FROM journal_dead_letters WHERE at < $1 RETURNING position', [
     new Date(beforeMs),

@@ -1,4 +1,4 @@
-/** What is summed of the rows of a time. */
+/** The columns that rollups sum. */
 export const SUM_COLUMNS = [
   'requests',
   'aborted',

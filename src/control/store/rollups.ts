@@ -10,7 +10,7 @@ import type { Sums } from './rollup-sums.ts'
 
 const HOUR_MS = 3_600_000
 
-/** What of a row is summed, and told apart. */
+/** The columns of a row that rollups sum or group by. */
 export type RollupRow = Pick<
   RequestLogRow,
   | 'atMs'
@@ -60,9 +60,9 @@ const ADD: PreparedStatement = {
     DO UPDATE SET ${SUM_COLUMNS.map((column) => `${column} = r.${column} + excluded.${column}`).join(', ')}`,
 }
 
-/** Sums of rows by hour and what is told apart, by day, by key and by upstream. */
+/** Sums rows by hour and the grouped columns, by day, by key and by upstream. */
 export class Rollups {
-  /** By key and model: within those few are told apart. */
+  /** Rollups by key and model: each pair has only a few. */
   readonly #rollups = new Map<string, Map<string, Rollup[]>>()
   readonly #relay = new RelayRollups()
 
@@ -134,8 +134,8 @@ function orderOf({ key, status }: Rollup): string {
 }
 
 /**
- * The model of a request that was refused before any upstream is the client's invention: grouped by it, one client could
- * grow the rollups without bound.
+ * The client chooses the model name of a request that is refused before any upstream. Grouped by this name, one client could grow
+ * the rollups without bound.
  */
 function groupedModel(row: RollupRow): string {
   const isKnown = row.providerId !== null || row.status === null || row.status >= 500

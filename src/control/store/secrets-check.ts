@@ -11,8 +11,8 @@ const SETTING = 'secrets_check'
 const LOST = 'if they are lost for good, run sluice adopt-secrets'
 
 /**
- * The secrets that belong to the data directory, made where nothing depends on others yet. Rejects with ConfigError, and makes
- * none, where the database holds keys that were made with other secrets: nobody's key would be valid.
+ * Returns the secrets of the data directory, and creates them when no key depends on other secrets. Rejects with ConfigError, and
+ * creates none, when the database holds keys that were made with other secrets: no key would be valid.
  */
 export async function secretsOf(database: Queryable, dataDir: string, env: Env): Promise<Secrets> {
   const present = loadSecrets(dataDir, env)
@@ -25,7 +25,7 @@ export async function secretsOf(database: Queryable, dataDir: string, env: Env):
   }
   const secrets = present ?? loadOrCreateSecrets(dataDir, env)
   const check = checkOf(secrets)
-  // A database of a version before this check has none yet: it is taken to go with the secrets beside it.
+  // A database from a version before this check has no check value: it is assumed to belong to the present secrets.
   if ((await initialiseSetting(database, SETTING, check)) === check) return secrets
   const place = givesKeyHash(env) ? { variable: 'SLUICE_SECRET_KEY_HASH' } : { file: join(dataDir, 'secrets.json') }
   throw new ConfigError(
@@ -34,12 +34,12 @@ export async function secretsOf(database: Queryable, dataDir: string, env: Env):
   )
 }
 
-/** From now on the database goes with these secrets. What was made with others is lost: keys and credentials of upstreams. */
+/** Binds the database to these secrets. Keys and upstream credentials that were made with other secrets are lost. */
 export async function adoptSecrets(database: Queryable, secrets: Secrets): Promise<void> {
   await writeSetting(database, SETTING, checkOf(secrets))
 }
 
-/** Tells the same secrets from others, and nothing about them. */
+/** Returns a value that identifies the secrets and reveals nothing about them. */
 function checkOf({ keyHash }: Secrets): string {
   return createHmac('sha256', keyHash).update('which secrets the keys of a database were made with').digest('hex')
 }

@@ -1,7 +1,7 @@
 import type { Queryable } from './database.ts'
 import type { User } from './users.ts'
 
-/** What decides whether a token is still good. */
+/** The state that decides whether a token is still valid. */
 export interface SessionState {
   readonly role: User['role']
   readonly status: User['status']
@@ -28,7 +28,7 @@ export async function generationOf(queryable: Queryable, userId: string): Promis
   return row?.generation ?? 0
 }
 
-/** Forgets those that have expired as well: nobody asks for them any more. */
+/** Revokes a token, and deletes revoked tokens that have expired: they are invalid anyway. */
 export async function revokeToken(queryable: Queryable, tokenId: string, expiresAt: Date): Promise<void> {
   await queryable.query('DELETE FROM revoked_tokens WHERE expires_at < now()')
   await queryable.query('INSERT INTO revoked_tokens (id, expires_at) VALUES ($1, $2) ON CONFLICT DO NOTHING', [

@@ -1,12 +1,12 @@
 import type { Queryable } from './database.ts'
 
-/** The value as it was set, or undefined when it never was. */
+/** Returns the value, or undefined when it was never set. */
 export async function readSetting(queryable: Queryable, key: string): Promise<unknown> {
   const [row] = await queryable.query<{ value: unknown }>('SELECT value FROM settings WHERE key = $1', [key])
   return row?.value
 }
 
-/** `value` is anything JSON can hold. */
+/** `value` may be any JSON value. */
 export async function writeSetting(queryable: Queryable, key: string, value: unknown): Promise<void> {
   await queryable.query(
     'INSERT INTO settings (key, value) VALUES ($1, $2::jsonb) ON CONFLICT (key) DO UPDATE SET value = excluded.value',
@@ -14,7 +14,7 @@ export async function writeSetting(queryable: Queryable, key: string, value: unk
   )
 }
 
-/** Sets the value unless there is one, and resolves to the one there is: two nodes that start together agree. */
+/** Sets the value if there is none, and resolves to the stored value, so that two nodes that start together agree. */
 export async function initialiseSetting(queryable: Queryable, key: string, value: unknown): Promise<unknown> {
   await queryable.query('INSERT INTO settings (key, value) VALUES ($1, $2::jsonb) ON CONFLICT DO NOTHING', [
     key,

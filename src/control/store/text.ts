@@ -2,7 +2,7 @@ const UNSTORABLE = /[\0\p{Surrogate}]/gu
 const FIRST_SURROGATE = 0xd800
 const LAST_SURROGATE = 0xdfff
 
-/** Postgres takes neither NUL nor halves of surrogate pairs: both become U+FFFD. */
+/** Replaces NUL and lone surrogates, which Postgres refuses, by U+FFFD. */
 export function storableText(text: string): string {
   for (let index = 0; index < text.length; index++) {
     const unit = text.charCodeAt(index)
@@ -11,7 +11,7 @@ export function storableText(text: string): string {
   return text
 }
 
-/** The pattern of LIKE that finds `text` anywhere, taken literally. */
+/** Returns the LIKE pattern that finds the literal `text` anywhere. */
 export function containsPattern(text: string): string {
   return `%${storableText(text).replace(/[\\%_]/g, '\\$&')}%`
 }

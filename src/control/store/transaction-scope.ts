@@ -2,22 +2,22 @@ import { AsyncLocalStorage } from 'node:async_hooks'
 import type { Database, Queryable } from './database.ts'
 import { DatabaseError } from './database.ts'
 
-/** From its first statement on; then it is rolled back, lest one that hangs holds up everybody else. */
-const MAX_UNIT_MS = 30_000
+/** The most time from the first statement to the end; then the transaction is rolled back, so that it does not block others. */
+const MAX_TRANSACTION_MS = 30_000
 const ATTEMPTS = 4
 const DEADLOCK = '40P01'
 const SERIALIZATION_FAILURE = '40001'
 
 /**
- * A database of which all statements that are made within `run` belong to one transaction, whoever makes them and however
- * deep: nothing can be left out of it by mistake. Outside of `run` it is the database it was made of.
+ * A database that runs all statements within `run` in one transaction, through an async context, so that no statement can be left
+ * out by mistake. Outside of `run`, it passes statements to the underlying database.
  *
- * Within a unit, `transaction` is a savepoint: what it did is undone when it rejects, and the unit goes on. A statement that
- * fails outside of one fails the unit. Savepoints are taken one after the other, never side by side.
+ * Within `run`, `transaction` is a savepoint: its statements are undone when it rejects, and the outer transaction continues. A
+ * statement that fails outside of a savepoint fails the outer transaction. Savepoints must not run side by side.
  */
 export class TransactionScope implements Database {
   readonly #database: Database
-  readonly #current = new AsyncLocalStorage<Unit>()
+  readonly #current = new AsyncLocalStorage<ScopedTransaction>()
 
   constructor(database: Database) {
     this.#database = database
@@ -28,20 +28,20 @@ export class TransactionScope implements Database {
   }
 
   /**
-   * Commits what `work` has done once it resolves, undoes it when it rejects. The transaction begins with the first statement,
-   * so that what is computed before holds no connection. Where the database gave others the precedence (a deadlock), `work`
-   * is done again.
+   * Commits when `work` resolves, and rolls back when it rejects. The transaction begins with the first statement, so that earlier
+   * computation holds no connection. When the database aborts the transaction in favour of another one (a deadlock), `work` runs
+   * again.
    */
   async run<T>(work: () => Promise<T>): Promise<T> {
     for (let attempt = 1; ; attempt++) {
-      const unit = new Unit(this.#database)
+      const scoped = new ScopedTransaction(this.#database)
       try {
-        const result = await this.#current.run(unit, work)
-        await unit.end('commit')
+        const result = await this.#current.run(scoped, work)
+        await scoped.end('commit')
         return result
       } catch (cause) {
-        await unit.end('rollback')
-        if (attempt === ATTEMPTS || !isPrecedence(cause)) throw cause
+        await scoped.end('rollback')
+        if (attempt === ATTEMPTS || !isAbortedForOthers(cause)) throw cause
       }
     }
   }
@@ -59,8 +59,8 @@ export class TransactionScope implements Database {
   }
 
   async transaction<T>(work: (tx: Queryable) => Promise<T>): Promise<T> {
-    const unit = this.#current.getStore()
-    return unit === undefined ? this.#database.transaction(work) : unit.savepoint(work)
+    const scoped = this.#current.getStore()
+    return scoped === undefined ? this.#database.transaction(work) : scoped.savepoint(work)
   }
 
   listen(channel: string, onNotify: (payload: string) => void): Promise<() => Promise<void>> {
@@ -76,15 +76,15 @@ export class TransactionScope implements Database {
   }
 
   async #target(): Promise<Queryable> {
-    const unit = this.#current.getStore()
-    return unit === undefined ? this.#database : unit.open()
+    const scoped = this.#current.getStore()
+    return scoped === undefined ? this.#database : scoped.open()
   }
 }
 
 type Outcome = 'commit' | 'rollback'
 
-/** One transaction, begun when it is first needed. */
-class Unit {
+/** One transaction, which begins with the first statement. */
+class ScopedTransaction {
   readonly #database: Database
   #opened: Promise<Queryable> | null = null
   /** Settles when the transaction is over. */
@@ -99,8 +99,10 @@ class Unit {
   }
 
   open(): Promise<Queryable> {
-    // What goes on after its unit has failed must not be done outside of it.
-    if (this.#isOver) return Promise.reject(new DatabaseError('the unit of work is over', null, null))
+    // A statement after the end of its transaction must not run outside of it.
+    if (this.#isOver) {
+      return Promise.reject(new DatabaseError('the transaction of this change has ended already', null, null))
+    }
     this.#opened ??= this.#begin()
     return this.#opened
   }
@@ -125,8 +127,14 @@ class Unit {
     const wasOver = this.#isOver
     this.#isOver = true
     if (this.#timer !== null) clearTimeout(this.#timer)
-    if (wasOver && outcome === 'commit') throw new DatabaseError('the unit of work took too long', null, null)
-    // One that could not begin has told those who asked for it.
+    if (wasOver && outcome === 'commit') {
+      throw new DatabaseError(
+        `the transaction took longer than ${MAX_TRANSACTION_MS / 1000} s and was rolled back`,
+        null,
+        null,
+      )
+    }
+    // When the transaction could not begin, its statements have rejected already.
     await this.#opened?.catch(() => undefined)
     this.#decide?.(outcome)
     if (outcome === 'commit') await this.#ending
@@ -141,7 +149,7 @@ class Unit {
           this.#timer = setTimeout(() => {
             this.#isOver = true
             decide('rollback')
-          }, MAX_UNIT_MS)
+          }, MAX_TRANSACTION_MS)
           resolve(tx)
         })
         if (outcome === 'rollback') throw new RolledBack()
@@ -153,7 +161,7 @@ class Unit {
 
 class RolledBack extends Error {}
 
-function isPrecedence(cause: unknown): boolean {
+function isAbortedForOthers(cause: unknown): boolean {
   const error = cause instanceof Error && cause.cause instanceof DatabaseError ? cause.cause : cause
   return error instanceof DatabaseError && (error.sqlState === DEADLOCK || error.sqlState === SERIALIZATION_FAILURE)
 }

@@ -25,7 +25,7 @@ const UPSTREAM_FIELDS = `id, entry, headers, enabled, ${TIMES}`
 const KEY_FIELDS = `id, upstream_id AS "upstreamId", name, credential, masked, weight, priority,
   max_concurrency AS "maxConcurrency", enabled, ${TIMES}`
 
-/** All that management has made, the oldest first. */
+/** Lists all stored upstreams and models, the oldest first. */
 export async function listStored(queryable: Queryable, seal: Seal): Promise<Stored> {
   const upstreams = await queryable.query<UpstreamRow>(
     `SELECT ${UPSTREAM_FIELDS} FROM upstreams ORDER BY created_at, id`,
@@ -39,12 +39,12 @@ export async function listStored(queryable: Queryable, seal: Seal): Promise<Stor
   }
 }
 
-/** Others that change upstreams or models wait for the end of the transaction. */
+/** Makes other changes of upstreams and models wait until the transaction ends. */
 export async function lockStored(tx: Queryable): Promise<void> {
   await tx.query('LOCK TABLE upstreams, upstream_keys, model_entries IN SHARE ROW EXCLUSIVE MODE')
 }
 
-/** Makes the upstream, or makes it what is said; its keys are apart. */
+/** Inserts or updates the upstream, without its keys. */
 export async function putUpstream(
   queryable: Queryable,
   seal: Seal,
@@ -59,7 +59,7 @@ export async function putUpstream(
   )
 }
 
-/** With its keys. False when there is none. */
+/** Deletes the upstream with its keys. Returns false when there is no such upstream. */
 export async function deleteUpstream(queryable: Queryable, id: string): Promise<boolean> {
   return (await queryable.query('DELETE FROM upstreams WHERE id = $1 RETURNING id', [id])).length > 0
 }
@@ -82,7 +82,7 @@ export async function insertUpstreamKey(
   )
 }
 
-/** @param credential null: as it is. False when the upstream has no such key. */
+/** Returns false when the upstream has no such key. @param credential null keeps the stored one */
 export async function updateUpstreamKey(
   queryable: Queryable,
   seal: Seal,
@@ -108,7 +108,7 @@ export async function deleteUpstreamKey(queryable: Queryable, upstreamId: string
   return rows.length > 0
 }
 
-/** Models that are set like this already are left alone. */
+/** Inserts or updates models; does not write equal ones. */
 export async function putModels(
   queryable: Queryable,
   models: ReadonlyArray<Pick<StoredModel, 'id' | 'entry'>>,
@@ -121,7 +121,7 @@ export async function putModels(
   )
 }
 
-/** False when there is none. */
+/** Returns false when there is no such model. */
 export async function deleteModel(queryable: Queryable, id: string): Promise<boolean> {
   return (await queryable.query('DELETE FROM model_entries WHERE id = $1 RETURNING id', [storableText(id)])).length > 0
 }
@@ -142,7 +142,7 @@ function openedUpstream(row: UpstreamRow, keys: readonly StoredUpstreamKey[], se
   return { ...row, headers: openedHeaders(row, seal), keys }
 }
 
-/** Where there are none nothing is sealed, so that nothing has to be opened. */
+/** An empty list of headers is stored unsealed, so that nothing needs to be opened. */
 function sealedHeaders(id: string, headers: Readonly<Record<string, string>>, seal: Seal): Buffer {
   if (Object.keys(headers).length === 0) return Buffer.alloc(0)
   return seal.seal(Buffer.from(JSON.stringify(headers)), headersOf(id))
@@ -158,7 +158,7 @@ function openedKey(row: KeyRow, seal: Seal): StoredUpstreamKey {
   return { ...row, credential: seal.open(row.credential, keyOf(row.id))?.toString('utf8') ?? null }
 }
 
-/** What is sealed for one row opens in no other. */
+/** The sealing context: a value that is sealed for one row opens in no other row. */
 function headersOf(id: string): Buffer {
   return Buffer.from(`headers ${id}`)
 }

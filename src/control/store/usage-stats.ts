@@ -6,13 +6,13 @@ import type { LogScope } from './request-log.ts'
 export type UsageGroup = 'model' | 'key' | 'status' | 'endpoint'
 export type Granularity = 'hour' | 'day'
 
-/** Whole hours (UTC); `toMs` is exclusive and may be any time. */
+/** `fromMs` is a full hour (UTC); `toMs` is exclusive and may be any time. */
 export interface TimeRange {
   readonly fromMs: number
   readonly toMs: number
 }
 
-/** Durations in microseconds, money in micro-units. */
+/** Durations are in microseconds, money in micro-units. */
 export interface UsageSums {
   readonly requests: number
   readonly errors: number
@@ -27,7 +27,7 @@ export interface UsageSums {
   readonly totalUs: number
 }
 
-/** Sums of a time and a group. */
+/** The sums of an hour or a day, and of a group. */
 export interface UsageRow extends UsageSums {
   readonly atMs: number
   readonly group: string | null
@@ -41,7 +41,7 @@ const SUMS = `sum(requests)::int8 AS requests, sum(CASE WHEN status = 0 OR statu
 const SUMMED = `status, requests, aborted, prompt_tokens, completion_tokens, cached_tokens, reasoning_tokens, cost_micro, ttft_us,
   ttft_count, total_us`
 
-/** Hours from $1 until the day $2, days from there until $3. `$4` is a kind of scope, and `$5` its id. */
+/** Reads hours from $1 until the day $2, and days from there until $3. `$4` is the kind of scope, and `$5` its id. */
 const HOURS_AND_DAYS = `(
     SELECT hour AS at, enterprise_id, key_id, model, endpoint, ${SUMMED} FROM request_rollup_hourly
       WHERE hour >= $1 AND hour < $2 AND ($4::text IN ('everyone', 'each-enterprise') OR ($4 = 'user' AND user_id = $5)
@@ -52,7 +52,7 @@ const HOURS_AND_DAYS = `(
         OR ($4 = 'each-enterprise' AND enterprise_id <> '${ALL_ENTERPRISES}') OR ($4 = 'enterprise' AND enterprise_id = $5))
   ) AS used`
 
-/** Oldest first; times without a request are left out. Of everyone and of enterprises, days are read as days. */
+/** Lists the oldest first, without times that have no request. Days of everyone and of enterprises come from the daily sums. */
 export async function usageSeries(
   queryable: Queryable,
   scope: LogScope,
@@ -70,7 +70,7 @@ export async function usageSeries(
   )
 }
 
-/** The groups of everyone with the most requests, the most first. Requests of no enterprise are those of ''. */
+/** Lists the groups with the most requests of everyone, the highest first. Requests without an enterprise are in the group ''. */
 export async function usageByGroup(
   queryable: Queryable,
   range: TimeRange,
@@ -84,7 +84,7 @@ export async function usageByGroup(
   )
 }
 
-/** Where the hours of a range begin, where its days do, and its end. */
+/** Returns the start of the hours of a range, the start of its days, and its end. */
 export function timesOf({ fromMs, toMs }: TimeRange, hasDays: boolean): [Date, Date, Date] {
   const daysFromMs = hasDays ? Math.min(toMs, Math.ceil(fromMs / DAY_MS) * DAY_MS) : toMs
   return [new Date(fromMs), new Date(daysFromMs), new Date(toMs)]

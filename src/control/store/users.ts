@@ -26,7 +26,7 @@ export async function findUserByPhone(queryable: Queryable, phone: string): Prom
   return row ?? null
 }
 
-/** The active platform admins, oldest first; ten at most. */
+/** Lists the active platform admins, oldest first; ten at most. */
 export async function listAdmins(queryable: Queryable): Promise<ListedUser[]> {
   return queryable.query<ListedUser>(
     `SELECT ${LISTED} FROM users WHERE role = 'admin' AND status = 'active' ORDER BY created_at, id LIMIT 10`,
@@ -82,8 +82,8 @@ export interface UserChange {
 }
 
 /**
- * Changes what is given; null when there is no such user. A new password, another role or a new status ends all sessions of
- * the user, for their tokens tell what is not so any more.
+ * Changes the given fields; returns null when there is no such user. A new password, role or status ends all sessions of the user,
+ * because their tokens are outdated.
  */
 export async function updateUser(queryable: Queryable, id: string, change: UserChange): Promise<ListedUser | null> {
   const [row] = await queryable.query<ListedUser>(

@@ -1,7 +1,7 @@
 import type { Claim, ClaimRequest } from '../../shared/core/job-claim.ts'
 import type { Queryable } from './database.ts'
 
-/** A creation that has not been heard of for so long has lost its front. */
+/** A job that is still `creating` after this time has lost its front. */
 const CREATING_MS = 300_000
 
 interface Row {
@@ -10,7 +10,7 @@ interface Row {
   readonly age_ms: number
 }
 
-/** Takes the request for the caller, unless it has been taken and its time is not over. */
+/** Claims the request for the caller, unless another claim still holds. */
 export async function claimVideoJob(queryable: Queryable, request: ClaimRequest): Promise<Claim> {
   const { owner, fingerprint, untilMs } = request
   const taken = await queryable.query(
@@ -29,13 +29,13 @@ export async function claimVideoJob(queryable: Queryable, request: ClaimRequest)
      FROM video_jobs WHERE owner = $1 AND fingerprint = $2`,
     [owner, fingerprint],
   )
-  // Gone in between: whoever had it has given it up.
+  // The row was deleted in between: its owner released the claim.
   if (row === undefined) return claimVideoJob(queryable, request)
   if (row.job_id !== null) return { kind: 'job', id: row.job_id }
   return row.state === 'creating' && row.age_ms < CREATING_MS ? { kind: 'busy' } : { kind: 'unknown' }
 }
 
-/** Also when the request was never claimed here. */
+/** Stores the job of a request, also when the request was never claimed here. */
 export async function setVideoJob(queryable: Queryable, request: ClaimRequest, job: string | null): Promise<void> {
   await queryable.query(
     `INSERT INTO video_jobs (owner, fingerprint, state, job_id, repeats_until)
@@ -59,7 +59,7 @@ export async function endVideoJob(queryable: Queryable, job: string, errorCode: 
   )
 }
 
-/** Forgets those that nobody can repeat any more, a while after. */
+/** Deletes jobs 7 days after the last time at which a client could repeat their request. */
 export async function forgetVideoJobs(queryable: Queryable): Promise<void> {
   await queryable.query(`DELETE FROM video_jobs WHERE repeats_until < now() - interval '7 days'`)
 }

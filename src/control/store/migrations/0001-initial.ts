@@ -1,8 +1,8 @@
 import type { Migration } from '../migration.ts'
 
 /**
- * The request log is partitioned by day (`request_log_YYYYMMDD`, made by the settler) so that old days are dropped whole.
- * Key columns of the rollup hold '' for "none": NULLs would not collide in its primary key.
+ * The request log is partitioned by day (`request_log_YYYYMMDD`, created by the settler), so that old days are dropped whole.
+ * Key columns of the rollup contain '' for "none": NULLs would not be equal in its primary key.
  */
 export const initial: Migration = {
   id: '0001-initial',

@@ -1,6 +1,6 @@
 import type { Migration } from '../migration.ts'
 
-/** Limits over all keys of a user, and of an enterprise. */
+/** Adds limits for all keys of a user, and for all keys of an enterprise. */
 export const groupLimits: Migration = {
   id: '0002-group-limits',
   sql: `

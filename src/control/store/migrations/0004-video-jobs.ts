@@ -1,6 +1,6 @@
 import type { Migration } from '../migration.ts'
 
-/** Requests that have begun a video job, or are about to. The job itself is in its id, sealed. */
+/** Requests that have begun a video job, or are about to. The job's data is sealed in its id. */
 export const videoJobs: Migration = {
   id: '0004-video-jobs',
   sql: `

@@ -1,8 +1,8 @@
 import type { Migration } from '../migration.ts'
 
 /**
- * What a row of the log costs to insert, less what nothing reads. A request's id tells its time, which with the id is the
- * primary key. Attempts are read with their row and never searched: as `jsonb` each insert parsed them.
+ * Makes inserts into the log cheaper. The index by id is not needed: a request's id contains its time, and both are the primary
+ * key. Attempts are only read with their row, never searched; as `jsonb`, each insert parsed them.
  */
 export const lighterLog: Migration = {
   id: '0005-lighter-log',

@@ -1,12 +1,11 @@
 import type { Migration } from '../migration.ts'
 
 /**
- * Money and budgets. A transaction of the ledger moves an amount from one account of an enterprise to another: its two
- * entries cannot but sum to zero. `wallets` and `budget_use` are sums of it and of the log, kept in the same database
- * transactions.
+ * Money and budgets. A ledger transaction moves an amount from one account of an enterprise to another, so its two entries
+ * always sum to zero. `wallets` and `budget_use` are sums of the ledger and of the log, updated in the same database transactions.
  *
- * `budget_use` counts by the journal that told it (`node/writer`; '' when that is closed), since fronts that live say
- * themselves what they used. Only money paid in is news for them.
+ * `budget_use` counts by the journal of the use (`node/writer`; '' when the journal is closed), because running fronts report
+ * their own use. A payment is the only change of money that they must be told.
  */
 export const ledger: Migration = {
   id: '0006-ledger',

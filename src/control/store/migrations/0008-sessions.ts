@@ -1,8 +1,8 @@
 import type { Migration } from '../migration.ts'
 
 /**
- * Sessions end before their tokens expire: one by its id, all of a user by the generation. A key that got a new secret is
- * known by the old one too, for a while.
+ * Ends sessions before their tokens expire: one session by its id, all sessions of a user by the generation. The old secret of a
+ * rotated key stays valid for a while.
  */
 export const sessions: Migration = {
   id: '0008-sessions',

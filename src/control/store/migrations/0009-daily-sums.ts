@@ -1,8 +1,8 @@
 import type { Migration } from '../migration.ts'
 
 /**
- * Sums by day, per enterprise and ('*') of all together: a month of hours of every key is too much to read for a page. And
- * the hours of one enterprise or user without those of all others.
+ * Adds sums by day, per enterprise and for all requests ('*'): the hours of every key in a month are too much to read for a page.
+ * Indexes find the hours of one enterprise or user without those of all others.
  */
 export const dailySums: Migration = {
   id: '0009-daily-sums',

@@ -1,6 +1,6 @@
 import type { Migration } from '../migration.ts'
 
-/** How users become members. An invitation is known by the digest of its token; it expires by its time, not by its status. */
+/** Invitations and join requests. An invitation is found by the digest of its token. It expires by its time, not by its status. */
 export const invitations: Migration = {
   id: '0010-invitations',
   sql: `

@@ -1,8 +1,8 @@
 import type { Migration } from '../migration.ts'
 
 /**
- * Upstreams, their keys and what is known of models, as management has set them. Entries are what the configuration file would
- * say, and checked as such whenever they are read. Credentials, and headers, which may hold some, are sealed.
+ * Upstreams, their keys and settings of models, made through the management API. Entries have the form of the configuration file
+ * and are checked like it whenever they are read. Credentials are sealed, and headers too, because they can contain credentials.
  */
 export const upstreams: Migration = {
   id: '0011-upstreams',

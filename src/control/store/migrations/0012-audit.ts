@@ -1,8 +1,7 @@
 import type { Migration } from '../migration.ts'
 
 /**
- * Who changed what, and the first answers to requests that may be repeated. What was sent is kept as it was written: `jsonb`
- * does not take every text.
+ * The audit log, and the responses to idempotent requests. The body is stored as text, because `jsonb` refuses some texts.
  */
 export const audit: Migration = {
   id: '0012-audit',

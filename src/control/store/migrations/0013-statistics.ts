@@ -1,8 +1,8 @@
 import type { Migration } from '../migration.ts'
 
 /**
- * What admins ask for and the hours by key would be too many rows to answer: keys by day, upstream keys by hour, and how long
- * requests took, counted in buckets (`latency-buckets.ts`).
+ * Sums for statistics that would read too many rows from the hours by key: keys by day, upstream keys by hour, and the durations of
+ * requests, counted in buckets (`latency-buckets.ts`).
  */
 export const statistics: Migration = {
   id: '0013-statistics',

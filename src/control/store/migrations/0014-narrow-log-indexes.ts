@@ -1,8 +1,8 @@
 import type { Migration } from '../migration.ts'
 
 /**
- * The log by key, user and enterprise is read newest first, ties by id. With the ids in these indexes as well, the one by key is a
- * seventh of what a row costs to insert; without them, rows of the same millisecond are sorted when they are read.
+ * The log by key, user and enterprise is read newest first, and by id within a millisecond. With the ids in these indexes, the index
+ * by key takes a seventh of the cost of an insert. Without them, rows of the same millisecond are sorted when they are read.
  */
 export const narrowLogIndexes: Migration = {
   id: '0014-narrow-log-indexes',

@@ -12,8 +12,19 @@ const STALL_MS = 15_000
  * It is wound up this often.
  */
 export const REWIND_MS = 5_000
-/** Larger whole answers go out as the reader takes them, instead of into the server's unbounded buffer. */
-const WHOLE_ANSWER_BYTES = 65_536
+/**
+ * The server gathers up to this much under a cork. A write that does not fit sends what is gathered first; if the kernel has no room
+ * for all of that, the server drops the write itself, and the chunk framing of the answer is broken. So nothing larger goes under
+ * one cork.
+ */
+const CORK_BYTES = 16_384
+/** The size of a chunk and its line ends. */
+const FRAMING_BYTES = 16
+const MAX_PIECE_BYTES = CORK_BYTES - FRAMING_BYTES
+/** Fields that the server adds to a head, and line ends. */
+const HEAD_SLACK_BYTES = 256
+/** Pieces of a whole answer that goes without a length. */
+const ANSWER_PIECE_BYTES = 65_536
 /**
  * How long the rest of a body that was refused is still taken: closing with unread bytes makes the kernel reset the
  * connection, and a client that is sending never reads the refusal (RFC 9112 §9.6).
@@ -37,8 +48,8 @@ export interface ResponderOptions {
 type State = 'idle' | 'head' | 'deferred' | 'lingering' | 'streaming' | 'sending' | 'ending' | 'over'
 
 /**
- * The only code that writes to a uWebSockets.js response. Holds its rules: nothing after the end or an abort, one write per
- * cork (several corrupt the chunk framing for slow readers), values sanitised, stalled readers cut.
+ * The only code that writes to a uWebSockets.js response. Holds its rules: nothing after the end or an abort, no more under a cork
+ * than fits, values sanitised, stalled readers cut.
  */
 export class UwsResponder implements Responder {
   readonly #res: HttpResponse
@@ -50,6 +61,8 @@ export class UwsResponder implements Responder {
   #gone = false
   #status = 200
   #headers: HeaderList = []
+  /** Of `#headers` and the common ones, as the server takes them; set by `#foldHead`. */
+  #fields: ReturnType<typeof foldedFields> = null
   #chunk: Buffer = EMPTY
   /** False from a refused write until the reader has caught up. */
   #accepted = true
@@ -133,7 +146,8 @@ export class UwsResponder implements Responder {
   }
 
   #sendWhole(bytes: Buffer): void {
-    if (bytes.length > WHOLE_ANSWER_BYTES && !this.#options.headOnly) {
+    // A larger answer goes out as the reader takes it, and not into the server's unbounded buffer.
+    if (this.#foldHead() + bytes.length > CORK_BYTES && !this.#options.headOnly) {
       if (this.#closeAfter) this.#sendInChunks(bytes)
       else this.#sendInPieces(bytes)
       return
@@ -155,9 +169,13 @@ export class UwsResponder implements Responder {
     if (this.#isWhole() || chunk.length === 0 || this.#options.headOnly) return true
     const first = this.#state !== 'streaming'
     this.#state = 'streaming'
-    this.#chunk = chunk
-    this.#res.cork(first ? this.#corkedFirstWrite : this.#corkedWrite)
-    // The callback may have run into an abort.
+    let at = first ? this.#writeFirst(chunk) : 0
+    // A callback may run into an abort.
+    while (at < chunk.length && !this.#aborted) {
+      this.#chunk = chunk.subarray(at, at + MAX_PIECE_BYTES)
+      at += this.#chunk.length
+      this.#res.cork(this.#corkedWrite)
+    }
     if (!this.#accepted && !this.#aborted) this.#awaitDrain()
     return this.#accepted
   }
@@ -206,6 +224,15 @@ export class UwsResponder implements Responder {
     this.#sending = null
     this.#options.deadlines.forget(this.#stall)
     this.#options.onOver()
+  }
+
+  /** Sends the head, with as much of the body as fits beside it. Returns how much. */
+  #writeFirst(chunk: Buffer): number {
+    // The first write ends the head: it is never empty.
+    const room = Math.max(1, MAX_PIECE_BYTES - this.#foldHead())
+    this.#chunk = chunk.subarray(0, room)
+    this.#res.cork(this.#corkedFirstWrite)
+    return Math.min(room, chunk.length)
   }
 
   readonly #corkedSend = (): void => {
@@ -262,8 +289,14 @@ export class UwsResponder implements Responder {
 
   #writeHead(): void {
     this.#res.writeStatus(statusLine(this.#status))
-    const fields = foldedFields([this.#options.commonHeaders, this.#headers])
-    if (fields !== null) this.#res.writeHeader(fields[0], fields[1])
+    if (this.#fields !== null) this.#res.writeHeader(this.#fields[0], this.#fields[1])
+  }
+
+  /** Prepares the head. Returns its size, rounded up. */
+  #foldHead(): number {
+    this.#fields = foldedFields([this.#options.commonHeaders, this.#headers])
+    const [name, value] = this.#fields ?? ['', '']
+    return HEAD_SLACK_BYTES + name.length + Buffer.byteLength(value)
   }
 
   #awaitDrain(): void {
@@ -304,8 +337,12 @@ export class UwsResponder implements Responder {
     const { deadlines } = this.#options
     this.#stall.atMs = deadlines.nowMs + LINGER_MS
     deadlines.watch(this.#stall)
-    this.#chunk = bytes
-    this.#res.cork(this.#corkedFirstWrite)
+    let at = this.#writeFirst(bytes)
+    while (at < bytes.length && !this.#aborted) {
+      this.#chunk = bytes.subarray(at, at + MAX_PIECE_BYTES)
+      at += this.#chunk.length
+      this.#res.cork(this.#corkedWrite)
+    }
   }
 
   /** A response is gone with the last byte of its length: one that is to be closed behind goes without length. */
@@ -314,7 +351,7 @@ export class UwsResponder implements Responder {
     let at = 0
     const send = (): void => {
       while (at < body.length) {
-        const piece = body.subarray(at, at + WHOLE_ANSWER_BYTES)
+        const piece = body.subarray(at, at + ANSWER_PIECE_BYTES)
         at += piece.length
         if (!this.write(piece)) return
       }

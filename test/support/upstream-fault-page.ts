@@ -3,30 +3,30 @@ import { ERROR_CODES } from '../../src/shared/core/errors.ts'
 import { asksAnother, toldCode } from './upstream-fault.ts'
 import type { Expectation, FaultGroup, UpstreamFault } from './upstream-fault.ts'
 
-const INTRODUCTION = `# What comes of an upstream's faults
+const INTRODUCTION = `# The effects of upstream faults
 
-Made of \`test/fault/upstream-fault-table.ts\`, which the gateway is held to in both dialects; \`vitest -u\` of
-\`test/unit/docs/upstream-faults.test.ts\` writes it anew.
+Generated from \`test/fault/upstream-fault-table.ts\`, which tests check against the gateway in both dialects. \`vitest -u\` on
+\`test/unit/docs/upstream-faults.test.ts\` generates it again.
 
-- Before the first byte has gone downstream the client gets an error in its dialect, or another key's answer: **next key** says
-  whether another one is tried, \`upstream.max_attempts\` in all (3). Nothing is booked for an attempt that came to nothing.
-- After the first byte nothing is tried again: the stream ends with one error event (chat: \`data: {"error":…}\` without
-  \`[DONE]\`; messages: \`event: error\` without \`message_stop\`). What had passed is booked, with the settlement \`observed\`.
-- \`observed\` behind a 200 means that the upstream's own count of tokens is missing or not to be believed: the text that passed
-  was counted.
-- **Key**: *in use*: nothing comes of one such answer, but several failures in a row open the key's breaker; *rests*: is left
-  alone for about a second; *rests as told*: for as long as \`retry-after\` says; *out*: for a minute or more.
-- \`timeouts.idle_ms\` is the longest time without a step of the answer: an event of a stream (comments and pings are events), a KiB of any
-  body, a blank line before a body begins. \`timeouts.total_ms\` is for all attempts of a request together.
+- Before the first byte has gone downstream, the client gets an error in its dialect, or the answer of another key. **Next key** tells
+  whether the gateway tries another key, up to \`upstream.max_attempts\` (3) in all. It books nothing for a failed attempt.
+- After the first byte the gateway does not try again: the stream ends with one error event (chat: \`data: {"error":…}\` without
+  \`[DONE]\`; messages: \`event: error\` without \`message_stop\`). It books the text that passed, with the settlement \`observed\`.
+- \`observed\` after a 200 means that the upstream's count of tokens is missing or implausible, so the gateway counted the text that
+  passed.
+- **Key**: *in use*: one such answer has no effect, but several failures in a row open the key's circuit breaker; *rests*: the
+  scheduler does not use the key for about a second; *rests as told*: for the time in \`retry-after\`; *out*: for a minute or more.
+- \`timeouts.idle_ms\` is the longest time without progress of the answer: an event of a stream (comments and pings are events), a KiB of any
+  body, a blank line before a body begins. \`timeouts.total_ms\` bounds all attempts of a request together.
 - No answer shows the upstream's host, credentials or accounts.
 `
 
-const RULES = `## What an upstream says, whatever its status
+const RULES = `## Failures recognised by their text
 
-Made of \`src/front/gateway/failure-rules.ts\`. \`UPSTREAM_AUTH\`: the key is taken out and another one is tried; no client reads why.
-\`UPSTREAM_NOT_FOUND\`: another key is tried; when all say so, the client gets 404 \`MODEL_NOT_FOUND\`.
-\`CONTEXT_LENGTH_EXCEEDED\`: clients of chat and responses read the code \`context_length_exceeded\`, clients of messages a text
-that begins \`prompt is too long\`.
+Generated from \`src/front/gateway/failure-rules.ts\`. \`UPSTREAM_AUTH\`: the scheduler stops using the key, the gateway tries another
+one, and no client sees the reason. \`UPSTREAM_NOT_FOUND\`: the gateway tries another key; when every key answers so, the client gets
+404 \`MODEL_NOT_FOUND\`. \`CONTEXT_LENGTH_EXCEEDED\`: clients of chat and responses get the code \`context_length_exceeded\`, clients of
+messages a text that begins \`prompt is too long\`.
 `
 
 /** Renders the table as a page, without formatting. */

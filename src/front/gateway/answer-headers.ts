@@ -30,13 +30,13 @@ export function answerHeaders(ctx: RequestContext, contentType: string, nowUs: n
   return headers
 }
 
-/** The messages protocol's clients read a field of their own. */
+/** The fields with the request id. Clients of the messages protocol read `request-id`. */
 export function requestIdFields(dialect: DialectName, requestId: string): Array<HeaderList[number]> {
   const field = ['X-Request-Id', requestId] as const
   return dialect === 'anthropic-messages' ? [field, ['request-id', requestId]] : [field]
 }
 
-/** As above, with what of the upstream's headers may be seen. */
+/** `answerHeaders` of an event stream, with the upstream headers in `FORWARDED`. */
 export function streamHeaders(ctx: RequestContext, upstream: UpstreamHeaders, nowUs: number): HeaderList {
   const headers = answerHeaders(ctx, 'text/event-stream; charset=utf-8', nowUs)
   headers.push(['Cache-Control', 'no-cache'], ['X-Accel-Buffering', 'no'])
@@ -50,7 +50,7 @@ export function bufferedHeaders(ctx: RequestContext, upstream: UpstreamHeaders, 
 export function errorHeaders(ctx: RequestContext, error: GatewayError, nowUs: number): HeaderList {
   const headers = answerHeaders(ctx, 'application/json', nowUs)
   headers.push(...errorFields(error))
-  // The official clients would repeat the request twice otherwise, for nothing or for a second job.
+  // Otherwise the official clients repeat the request twice: in vain, or starting a second job.
   if (error.type === 'quota_exhausted' || error.code.startsWith('VIDEO_')) headers.push(['x-should-retry', 'false'])
   return headers
 }
@@ -63,7 +63,7 @@ function withForwarded(headers: Array<HeaderList[number]>, upstream: UpstreamHea
   return headers
 }
 
-/** Milliseconds, as the header's `dur` wants them. */
+/** The value of `Server-Timing`; `dur` is in milliseconds. */
 function serverTiming(ctx: RequestContext, nowUs: number): string {
   const { authUs, limitUs, validateUs, queueUs, translateUs, upstreamUs } = ctx.times
   return (
@@ -72,7 +72,7 @@ function serverTiming(ctx: RequestContext, nowUs: number): string {
   )
 }
 
-/** With two digits behind the point: `toFixed` takes several times as long. */
+/** Milliseconds with two decimals. `toFixed` takes several times as long. */
 function ms(us: number): string {
   const hundredths = Math.round(us / 10)
   const rest = hundredths % 100

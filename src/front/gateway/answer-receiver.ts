@@ -8,28 +8,28 @@ import type { AnswerTranslation } from '../../dialects/translate.ts'
 import type { UpstreamHeaders } from '../upstream/upstream-client.ts'
 import type { Redact } from './classify.ts'
 
-/** What takes the body of an upstream's answer: one kind for streams, one for whole answers, one for refusals. */
+/** Receives the body of an upstream's answer. Streams, whole answers and failures have their own receivers. */
 export interface AnswerReceiver {
   data(chunk: Buffer): void
   end(): void
-  /** The upstream broke off. */
+  /** The upstream ended the answer before its end. */
   lost(error: GatewayError): void
-  /** The client is gone: nothing more is to be sent, but what has been generated is to be known. */
+  /** The client is gone: the receiver sends nothing more, but still counts the tokens generated. */
   clientLeft(): void
-  /** Books what passed so far of a stream that is given up. */
+  /** Books the usage so far of a stream that is aborted. */
   settle?(complete: boolean): void
 }
 
-/** What a receiver may do to the attempt it works for. Exactly one of `served` and `failed` is called, once. */
+/** The attempt as its receiver sees it. The receiver calls exactly one of `served` and `failed`, once. */
 export interface AttemptControl {
   pause(): void
-  /** The upstream has sent a whole event: it is not idle. */
+  /** The upstream has sent a whole event, so it is not idle. */
   progressed(): void
-  /** The answer is settled; `ctx.finish` sends what is left of it. */
+  /** The answer is settled; `ctx.finish` sends the rest of it. */
   served(): void
-  /** Nothing has gone downstream. */
+  /** The attempt failed before the first byte went downstream. */
   failed(error: GatewayError): void
-  /** Something has: the answer ends here, with an error the client can read. */
+  /** The attempt failed after the first byte: the answer ends with an error that the client can read. */
   broken(error: GatewayError): void
 }
 
@@ -37,9 +37,9 @@ export interface Answer {
   readonly ctx: RequestContext
   readonly body: RequestBody
   readonly dialect: Dialect
-  /** How the answer becomes one of the client's dialect; null: it is one. */
+  /** Translates the answer to the client's dialect; null: it is in that dialect. */
   readonly translation: AnswerTranslation | null
-  /** The same of an answer that is no conversation. */
+  /** The same for an answer of a service other than conversations. */
   readonly reading: ServiceAnswerRules | null
   readonly status: number
   readonly headers: UpstreamHeaders

@@ -32,26 +32,26 @@ export interface AttemptOptions extends CallTranslators {
   readonly clock: Clock
   readonly deadlines: DeadlineClock
   readonly readAnswer: AnswerReader
-  /** For keys that are no credential by themselves. */
+  /** Access tokens for keys that are Google service accounts. */
   readonly tokens: GoogleTokens
   readonly maxAnswerBytes: number
-  /** Of one model. */
+  /** The most attempts for one model. */
   readonly maxAttempts: number
 }
 
-/** Served: the answer is settled, good or bad. Failed: nothing has gone downstream, another key may be tried. */
+/** Served: the answer is settled, good or bad. Failed: no byte has gone downstream, so another key may be tried. */
 export type AttemptResult = { readonly kind: 'served' } | { readonly kind: 'failed'; readonly error: GatewayError }
 
 const EVENT_STREAM = /^(?:text\/event-stream|application\/vnd\.amazon\.eventstream)\b/i
 
-/** How long an upstream may take to close an answer whose end has been seen, before its connection is given up. */
+/** An upstream has this long to close a complete answer; then its connection is closed. */
 const TAIL_MS = 1_000
-/** How long a client that left is still read for, at providers that bill all the same. */
+/** After a client leaves, the answer is still read for this long when the provider bills it anyway. */
 const DRAIN_MS = 30_000
 
 /**
- * One upstream call. Owns its slot and gives it back in one place, when the call is over: that may be after the client has
- * its answer.
+ * One upstream call. Owns its slot and releases it in one place, when the call is over. That may be after the client has its
+ * answer.
  */
 export class Attempt implements UpstreamListener, AttemptControl {
   readonly #ctx: RequestContext
@@ -98,7 +98,7 @@ export class Attempt implements UpstreamListener, AttemptControl {
       try {
         this.#send()
       } catch (cause) {
-        // The slot is ours already: it goes back whatever kept the call from beginning.
+        // This attempt already owns the slot, and must release it when the call cannot begin.
         this.failed(GatewayError.from(cause))
       }
     })
@@ -107,8 +107,8 @@ export class Attempt implements UpstreamListener, AttemptControl {
   #send(): void {
     const { deployment } = this.#slot
     const prepared = prepareCall(this.#ctx, this.#body, deployment, this.#dialect, this.#options)
-    this.#sendOnce(prepared, (call) => {
-      // Also in the place of what an earlier attempt could not carry.
+    this.#sendWhenReady(prepared, (call) => {
+      // Replaces the dropped fields of an earlier attempt.
       this.#ctx.dropped = call.dropped
       this.#translation = call.translation
       this.#reading = call.reading
@@ -116,14 +116,14 @@ export class Attempt implements UpstreamListener, AttemptControl {
     })
   }
 
-  #sendOnce<Built>(built: Built | Promise<Built>, send: (built: Built) => void): void {
+  #sendWhenReady<Built>(built: Built | Promise<Built>, send: (built: Built) => void): void {
     if (!(built instanceof Promise)) {
       send(built)
       return
     }
     built
       .then((call) => {
-        // The client may have left while the pool was at it.
+        // The client may have left meanwhile.
         if (this.#resolve !== null) send(call)
       })
       .catch((cause: unknown) => {
@@ -136,13 +136,12 @@ export class Attempt implements UpstreamListener, AttemptControl {
     const { provider, key, service } = this.#slot.deployment
     const isAccount = (service?.auth ?? provider.auth) === 'google'
     const credential = isAccount ? this.#options.tokens.tokenFor(key.credential, provider) : key.credential
-    // The client may have left while a token was fetched.
-    this.#sendOnce(credential, (told) => {
-      this.#call = this.#sent(bodies, told)
+    this.#sendWhenReady(credential, (resolved) => {
+      this.#call = this.#sendAll(bodies, resolved)
     })
   }
 
-  #sent(bodies: readonly Buffer[], credential: string): UpstreamCall {
+  #sendAll(bodies: readonly Buffer[], credential: string): UpstreamCall {
     const { deployment } = this.#slot
     const { request } = this.#ctx.exchange
     const { clock, upstream, maxAnswerBytes } = this.#options
@@ -201,7 +200,7 @@ export class Attempt implements UpstreamListener, AttemptControl {
       this.#receiver =
         translation === null ? new StreamRelay(answer, this) : new TranslatedStream(answer, translation, this)
     } else this.#receiver = new BufferedRelay(answer, this, this.#options.readAnswer, this.#options.maxAnswerBytes)
-    // Where the provider bills all the same, its answer may come after the client has gone.
+    // When the provider bills after a disconnect, its answer may come after the client has left.
     if (this.#ctx.aborted) this.#receiver.clientLeft()
   }
 
@@ -210,7 +209,8 @@ export class Attempt implements UpstreamListener, AttemptControl {
   }
 
   onEnd(): void {
-    if (this.#receiver === null) this.failed(new GatewayError('UPSTREAM_INVALID_ANSWER', { detail: 'no head' }))
+    if (this.#receiver === null)
+      this.failed(new GatewayError('UPSTREAM_INVALID_ANSWER', { detail: 'the call ended without an answer' }))
     else this.#receiver.end()
     this.#release()
   }
@@ -247,14 +247,14 @@ export class Attempt implements UpstreamListener, AttemptControl {
     if (error.code === 'UPSTREAM_AUTH') this.#options.tokens.forget(this.#slot.deployment.key.credential)
     if (this.#ctx.aborted) this.#settle({ kind: 'served' }, error)
     else this.#settle({ kind: 'failed', error }, error)
-    this.#hangUp()
+    this.#abort()
   }
 
   broken(error: GatewayError): void {
     this.#outcome = outcomeOf(error)
     this.#ctx.error = error
     this.#settle({ kind: 'served' }, error)
-    this.#hangUp()
+    this.#abort()
   }
 
   #clientLeft(): void {
@@ -262,28 +262,28 @@ export class Attempt implements UpstreamListener, AttemptControl {
     this.#ctx.aborted = true
     if (this.#ctx.status === 0) this.#ctx.status = 499
     this.#receiver?.clientLeft()
-    // What has been begun has to be known, or the client's next try would begin it again.
+    // The id of a created job must be known, or the client's next try would create the job again.
     const readsOn = this.#slot.deployment.provider.billsAfterDisconnect || this.#ctx.endpoint.beginsJob
     if (readsOn && this.#call !== null) {
       if (this.#receiver !== null) this.#call.resume()
       this.#watch(DRAIN_MS)
       return
     }
-    this.#settleLeft()
+    this.#settleUnread()
     this.#outcome = { kind: 'abandoned' }
     this.#settle({ kind: 'served' }, new GatewayError('CLIENT_CLOSED'))
-    this.#hangUp()
+    this.#abort()
   }
 
-  /** The tail of an answer, or of a drain, took too long. */
+  /** The upstream took too long to close the answer, or to complete it after the client left. */
   #expired(): void {
-    if (this.#resolve !== null) this.#settleLeft()
+    if (this.#resolve !== null) this.#settleUnread()
     this.#settle({ kind: 'served' }, null)
-    this.#hangUp()
+    this.#abort()
   }
 
-  /** Books what was seen of an answer that nobody reads to its end. */
-  #settleLeft(): void {
+  /** Books the usage so far of an answer that is not read to its end. */
+  #settleUnread(): void {
     this.#receiver?.settle?.(false)
     const mayServe = this.#status === 0 || this.#status === 200
     if (this.#call !== null && mayServe) settleUnseen(this.#ctx)
@@ -315,7 +315,7 @@ export class Attempt implements UpstreamListener, AttemptControl {
     })
   }
 
-  /** The answer is whole, the call may not be over yet: its connection is worth a moment, its slot is not free. */
+  /** The answer is complete, but the call may not be over: waits briefly to keep the connection. The slot is still in use. */
   #awaitTail(): void {
     this.#call?.resume()
     this.#watch(TAIL_MS)
@@ -328,7 +328,7 @@ export class Attempt implements UpstreamListener, AttemptControl {
     deadlines.watch(this.#deadline)
   }
 
-  #hangUp(): void {
+  #abort(): void {
     this.#call?.abort()
     this.#release()
   }
@@ -341,7 +341,7 @@ export class Attempt implements UpstreamListener, AttemptControl {
   }
 }
 
-/** Of all its keys: an account that knows one may well name another. */
+/** The host and the credentials of all keys: an answer for one key may name another key of the account. */
 function secretsOf({ baseUrl, keys }: Provider): string[] {
   return [new URL(baseUrl).host, ...keys.map(({ credential }) => credential)]
 }

@@ -10,26 +10,26 @@ import type { Answer, AnswerReceiver, AttemptControl } from './answer-receiver.t
 import { classifyFailure, classifyStatus } from './classify.ts'
 import { settleUsage } from './settle-usage.ts'
 
-/** Reads a whole 200; throws SyntaxError when it is not JSON. Large ones are read in the pool. */
+/** Reads a whole 200. Throws SyntaxError when it is not JSON. The worker pool reads large ones. */
 export type AnswerReader = (answer: Answer, body: Buffer) => BufferedAnswer | Promise<BufferedAnswer>
 
 const MAX_FAILURE_BYTES = 65_536
 const NOTHING = Buffer.alloc(0)
 
-/** Compressed, which nobody asked for: no byte of it can be read. */
+/** Whether the answer is compressed. The gateway did not ask for compression and cannot read it. */
 export function isEncoded(headers: UpstreamHeaders): boolean {
   const coding = headers['content-encoding']
   return coding !== undefined && coding !== '' && String(coding).toLowerCase() !== 'identity'
 }
 
-/** Takes a whole answer, and sends it on once it is known to be one. */
+/** Collects a whole answer, and sends it once it is complete and readable. */
 export class BufferedRelay implements AnswerReceiver {
   readonly #answer: Answer
   readonly #control: AttemptControl
   readonly #read: AnswerReader
   readonly #maxBytes: number
   readonly #body = new GrowingBody()
-  /** Of an answer that comes as events all the same: an upstream that sends them is not idle. */
+  /** Splits an answer that comes as events although none were requested: each event shows that the upstream is not idle. */
   #events: EventSplitter | null
   #over = false
 
@@ -48,7 +48,9 @@ export class BufferedRelay implements AnswerReceiver {
     ctx.ttftUs ??= clock.monotonicUs() - ctx.startUs
     if (this.#body.length + chunk.length > this.#maxBytes) {
       this.#body.clear()
-      this.lost(new GatewayError('UPSTREAM_INVALID_ANSWER', { detail: 'too large' }))
+      this.lost(
+        new GatewayError('UPSTREAM_INVALID_ANSWER', { detail: `the answer is larger than ${this.#maxBytes} bytes` }),
+      )
       return
     }
     this.#body.append(chunk)
@@ -60,7 +62,7 @@ export class BufferedRelay implements AnswerReceiver {
     try {
       events.split(chunk, () => (hasProgressed = true))
     } catch {
-      // The reader of the whole answer finds the same fault and reports it.
+      // `#read` finds the same fault in the whole answer and reports it.
       this.#events = null
     }
     if (hasProgressed || events.endsInComment()) this.#control.progressed()
@@ -93,7 +95,7 @@ export class BufferedRelay implements AnswerReceiver {
   }
 
   clientLeft(): void {
-    // Nothing has been sent and nothing is known before the end: the attempt decides.
+    // Nothing has been sent, and the usage is not known before the end. The attempt decides.
   }
 
   #deliver(body: Buffer, read: BufferedAnswer): void {
@@ -104,9 +106,9 @@ export class BufferedRelay implements AnswerReceiver {
       return
     }
     const isStream = this.#answer.translation?.unasked?.form === 'whole'
-    // A client that reads events cannot read anything else.
+    // A client that asked for a stream can read only events.
     if (this.#answer.body.stream && !isStream) {
-      this.lost(new GatewayError('UPSTREAM_INVALID_ANSWER', { detail: 'a whole answer where a stream was asked for' }))
+      this.lost(new GatewayError('UPSTREAM_INVALID_ANSWER', { detail: 'a whole answer to a stream request' }))
       return
     }
     this.#over = true
@@ -130,7 +132,7 @@ export class BufferedRelay implements AnswerReceiver {
   }
 }
 
-/** Reads an answer that is no success, for the error it holds. */
+/** Reads the error in an unsuccessful answer. */
 export class FailureReader implements AnswerReceiver {
   readonly #answer: Answer
   readonly #control: AttemptControl
@@ -154,12 +156,12 @@ export class FailureReader implements AnswerReceiver {
     const { dialect, status, headers, redact } = this.#answer
     const body = isEncoded(headers) ? NOTHING : this.#body.take()
     const errorType = headers[ERROR_TYPE_HEADER]
-    // Told by the header alone, whoever's dialect the client speaks.
+    // The header alone shows an AWS failure, whatever dialect the client speaks.
     const failure = typeof errorType === 'string' ? readAwsFailure(body, errorType) : dialect.readFailure(status, body)
     this.#control.failed(classifyStatus(status, headers, failure, redact))
   }
 
-  /** The status has been told: a body that breaks off does not change what it means. */
+  /** The status is known, and an incomplete body does not change its meaning. */
   lost(): void {
     this.end()
   }

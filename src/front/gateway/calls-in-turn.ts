@@ -15,14 +15,14 @@ const CLOSE = Buffer.from(']')
 
 export interface CallsOptions {
   readonly upstream: UpstreamClient
-  /** The total timeout of each is for all of them together. */
+  /** The total timeout of each request bounds all of them together. */
   readonly requests: readonly UpstreamRequest[]
   readonly clock: Clock
-  /** Of all answers. */
+  /** The most bytes of all answers together. */
   readonly maxBytes: number
 }
 
-/** Sends what may be several calls for one request. */
+/** Sends one or several upstream calls for one request. */
 export function sendInTurn(options: CallsOptions, listener: UpstreamListener): UpstreamCall {
   const [only] = options.requests
   if (only !== undefined && options.requests.length === 1) return options.upstream.send(only, listener)
@@ -32,8 +32,8 @@ export function sendInTurn(options: CallsOptions, listener: UpstreamListener): U
 }
 
 /**
- * Several calls, one after the other, that look like one: its answer is the array of theirs. The first that is no success is
- * the answer of all.
+ * Makes several calls, one after the other, and presents them as one, whose answer is the array of their answers. The first
+ * unsuccessful answer becomes the answer of all.
  */
 class CallsInTurn implements UpstreamCall, UpstreamListener {
   readonly #options: CallsOptions
@@ -98,7 +98,11 @@ class CallsInTurn implements UpstreamCall, UpstreamListener {
     this.#body.append(chunk)
     if (this.#body.length <= this.#options.maxBytes) return
     this.abort()
-    this.#listener.onError(new GatewayError('UPSTREAM_INVALID_ANSWER', { detail: 'too large' }))
+    this.#listener.onError(
+      new GatewayError('UPSTREAM_INVALID_ANSWER', {
+        detail: `the answers are larger than ${this.#options.maxBytes} bytes`,
+      }),
+    )
   }
 
   onEnd(): void {
@@ -132,7 +136,7 @@ class CallsInTurn implements UpstreamCall, UpstreamListener {
     this.#listener.onEnd()
   }
 
-  /** The listener may hang up in the middle of what it hears. */
+  /** The listener may call `abort` from within its own callbacks. */
   get #aborted(): boolean {
     return this.#isOver
   }

@@ -6,7 +6,7 @@ import { EXCEPTION_STATUS } from '../../dialects/bedrock-converse/errors.ts'
 import type { UpstreamHeaders } from '../upstream/upstream-client.ts'
 import { ruleFor } from './failure-rules.ts'
 
-/** What an upstream's failure is to us, by status. Anything else: 4xx is the request's fault, the rest the upstream's. */
+/** The error code for an upstream's status. Any other 4xx is the request's fault, any other status the upstream's. */
 const BY_STATUS: Readonly<Record<number, ErrorCode>> = {
   400: 'UPSTREAM_INVALID_REQUEST',
   401: 'UPSTREAM_AUTH',
@@ -22,14 +22,14 @@ const BY_STATUS: Readonly<Record<number, ErrorCode>> = {
   424: 'UPSTREAM_ERROR',
   425: 'UPSTREAM_ERROR',
   429: 'UPSTREAM_RATE_LIMITED',
-  // Servers that were started without the model's kind of work say so like this.
+  // A server answers 501 when it was started without support for this kind of request.
   501: 'UPSTREAM_NOT_FOUND',
   503: 'UPSTREAM_OVERLOADED',
   504: 'UPSTREAM_TIMEOUT',
   529: 'UPSTREAM_OVERLOADED',
 }
 
-/** Error types and codes that providers put into a 200, or into a stream. */
+/** The error code for an error type or code in a 200 or in a stream. */
 const BY_TYPE: ReadonlyMap<string, ErrorCode> = new Map([
   ['invalid_request_error', 'UPSTREAM_INVALID_REQUEST'],
   ['authentication_error', 'UPSTREAM_AUTH'],
@@ -48,20 +48,20 @@ const BY_TYPE: ReadonlyMap<string, ErrorCode> = new Map([
   ['invalid_answer', 'UPSTREAM_INVALID_ANSWER'],
 ])
 
-/** The request's own: the provider's message is shown. */
+/** Faults of the request: the client sees the provider's message. */
 const CLIENTS_FAULTS: ReadonlySet<ErrorCode> = new Set([
   'UPSTREAM_INVALID_REQUEST',
   'UPSTREAM_BODY_TOO_LARGE',
   'CONTEXT_LENGTH_EXCEEDED',
 ])
-/** A provider's words that can be shown: nothing else can hide in them. */
+/** The forms of a provider's code and field name that are safe to show. */
 const CODE = /^[a-z][a-z0-9_]{1,63}$/
 const FIELD = /^[A-Za-z_][\w.[\]-]{0,99}$/
 
-/** Cleans a provider's text of credentials, hosts and accounts; of URLs in the client's own request, for the log alone. */
+/** Removes credentials, hosts and accounts from a provider's text. For the log it also removes URLs of the client's request. */
 export type Redact = (text: string, reader: 'client' | 'log') => string
 
-/** An HTTP answer that is no success. The message of what is the request's fault is shown, cleaned by `redact`. */
+/** Classifies an unsuccessful HTTP answer. For a fault of the request, the client sees the message, cleaned by `redact`. */
 export function classifyStatus(
   status: number,
   headers: UpstreamHeaders,
@@ -69,19 +69,19 @@ export function classifyStatus(
   redact: Redact,
 ): GatewayError {
   const byStatus = BY_STATUS[status] ?? (status >= 400 && status < 500 ? 'UPSTREAM_INVALID_REQUEST' : 'UPSTREAM_ERROR')
-  // An account without money answers as if it were asked too often; waiting does not help it.
-  const isBroke = status === 429 && BY_TYPE.get(failure.type) === 'UPSTREAM_AUTH'
-  const code = ruleFor(status, failure)?.is ?? (isBroke ? 'UPSTREAM_AUTH' : byStatus)
+  // Providers answer 429 for an account without money, too. Waiting does not help it.
+  const isOutOfMoney = status === 429 && BY_TYPE.get(failure.type) === 'UPSTREAM_AUTH'
+  const code = ruleFor(status, failure)?.is ?? (isOutOfMoney ? 'UPSTREAM_AUTH' : byStatus)
   return toError(code, failure, redact, `HTTP ${status}`, retryAfterSeconds(headers))
 }
 
-/** An error inside a 200. */
+/** Classifies an error inside a 200. */
 export function classifyFailure(failure: UpstreamFailure, redact: Redact): GatewayError {
   const byType = BY_TYPE.get(failure.type) ?? BY_STATUS[EXCEPTION_STATUS[failure.type] ?? 0] ?? 'UPSTREAM_ERROR'
   return toError(ruleFor(200, failure)?.is ?? byType, failure, redact, 'error in a 200', null)
 }
 
-/** What the scheduler may learn about the key from an attempt that failed. */
+/** The outcome of a failed attempt, from which the scheduler learns about the key. */
 export function outcomeOf(error: GatewayError): AttemptOutcome {
   switch (error.code) {
     case 'UPSTREAM_RATE_LIMITED':
@@ -92,7 +92,7 @@ export function outcomeOf(error: GatewayError): AttemptOutcome {
     case 'UPSTREAM_INVALID_REQUEST':
     case 'UPSTREAM_BODY_TOO_LARGE':
     case 'CONTEXT_LENGTH_EXCEEDED':
-    // A model that does not exist there: clients may ask for what they like, the key is none the worse for it.
+    // An unknown model is the client's mistake and says nothing about the key.
     case 'UPSTREAM_NOT_FOUND':
       return { kind: 'refused' }
     case 'UPSTREAM_UNREACHABLE':
@@ -113,13 +113,16 @@ function toError(
   return new GatewayError(code, {
     detail: `${where} ${failure.type} ${redact(failure.message, 'log')}`.trim(),
     ...(isClients && failure.message !== '' ? { message: redact(failure.message, 'client') } : {}),
-    ...(isClients ? wordsOf(code, failure) : {}),
+    ...(isClients ? programFields(code, failure) : {}),
     ...(retryAfter === null ? {} : { retryAfterSeconds: retryAfter }),
   })
 }
 
-/** The code and the field of a failure, which programs act upon. */
-function wordsOf(code: ErrorCode, { code: word, param }: UpstreamFailure): Pick<ErrorDetails, 'clientCode' | 'param'> {
+/** The code and the field of a failure, for client programs. */
+function programFields(
+  code: ErrorCode,
+  { code: word, param }: UpstreamFailure,
+): Pick<ErrorDetails, 'clientCode' | 'param'> {
   const clientCode = code === 'CONTEXT_LENGTH_EXCEEDED' ? 'context_length_exceeded' : word
   return {
     ...(clientCode !== undefined && CODE.test(clientCode) ? { clientCode } : {}),

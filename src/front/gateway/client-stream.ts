@@ -4,8 +4,8 @@ import { streamHeaders } from './answer-headers.ts'
 import type { Answer, AttemptControl } from './answer-receiver.ts'
 
 /**
- * The client's side of a streamed answer: the failover line, and the last bytes, which wait for the request's record. A client
- * that has left gets nothing more.
+ * The client's side of a streamed answer. It knows whether the answer is committed, and holds the last bytes until the request's
+ * record is durable. A client that has left gets nothing more.
  */
 export class ClientStream {
   readonly #answer: Answer
@@ -19,7 +19,7 @@ export class ClientStream {
     this.#control = control
   }
 
-  /** Something has gone downstream: from here on the answer is this upstream's, for better or worse. */
+  /** Whether bytes have gone downstream: from then on no other upstream can answer. */
   get committed(): boolean {
     return this.#committed
   }
@@ -28,7 +28,7 @@ export class ClientStream {
     return this.#held.length
   }
 
-  /** Keeps a copy of bytes back until there is something to commit to. */
+  /** Holds a copy of bytes back until the answer is committed. */
   hold(bytes: Buffer): void {
     this.#held.append(bytes)
   }
@@ -40,7 +40,7 @@ export class ClientStream {
     if (!accepted && !response.aborted) this.#control.pause()
   }
 
-  /** The answer is whole; usage must have been settled. */
+  /** Completes the answer. The caller has settled usage. */
   complete(lastBytes: Buffer): void {
     const { ctx } = this.#answer
     if (!this.#clientGone) {
@@ -53,8 +53,8 @@ export class ClientStream {
   }
 
   /**
-   * `settle` is called when the failure is the client's to see, else another key may be tried.
-   * @param lastText what ends this stream; null: the dialect's error event
+   * Ends the answer with an error and calls `settle`, once it is committed. Before, the attempt fails and another key may be tried.
+   * @param lastText returns the end of this stream; null: the dialect's error event
    */
   fail(error: GatewayError, settle: () => void, lastText?: (requestId: string) => string | null): void {
     if (!this.#committed && !this.#clientGone) {

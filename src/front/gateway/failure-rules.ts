@@ -1,13 +1,13 @@
 import type { UpstreamFailure } from '../../shared/core/dialect.ts'
 import type { ErrorCode } from '../../shared/core/errors.ts'
 
-/** A provider's refusal whose words say more than its status. */
+/** Recognises a provider's failure by its text, which tells more than its status. */
 export interface FailureRule {
   readonly provider: string
-  /** The rule holds when every condition that is given holds. */
+  /** The rule applies when all given conditions hold. */
   readonly when: {
     readonly status?: readonly number[]
-    /** Its code, its type or one of its reasons. */
+    /** The code, the type or one of the reasons of the failure. */
     readonly word?: string
     readonly message?: RegExp
   }
@@ -16,9 +16,9 @@ export interface FailureRule {
 
 const REFUSED = [400, 422] as const
 
-/** The first rule that holds decides. */
+/** The first matching rule decides. */
 export const FAILURE_RULES: readonly FailureRule[] = [
-  // The key, or the account behind it, is of no use.
+  // The key, or its account, cannot be used.
   { provider: 'Google', when: { word: 'API_KEY_INVALID' }, is: 'UPSTREAM_AUTH' },
   { provider: 'Google', when: { status: REFUSED, message: /^User location is not supported/ }, is: 'UPSTREAM_AUTH' },
   {
@@ -35,7 +35,7 @@ export const FAILURE_RULES: readonly FailureRule[] = [
   { provider: 'Anthropic', when: { status: REFUSED, message: /credit balance is too low/i }, is: 'UPSTREAM_AUTH' },
   { provider: 'Alibaba', when: { word: 'Arrearage' }, is: 'UPSTREAM_AUTH' },
 
-  // The prompt, or it and the answer asked for, do not fit into the model's context.
+  // The prompt, or the prompt and the requested answer, do not fit into the model's context.
   { provider: 'OpenAI, Groq, DeepSeek', when: { word: 'context_length_exceeded' }, is: 'CONTEXT_LENGTH_EXCEEDED' },
   {
     provider: 'OpenAI, DeepSeek, vLLM',
@@ -67,7 +67,7 @@ export const FAILURE_RULES: readonly FailureRule[] = [
   { provider: 'Moonshot', when: { message: /exceeded model token limit/i }, is: 'CONTEXT_LENGTH_EXCEEDED' },
   { provider: 'MiniMax', when: { message: /context window exceeds limit/i }, is: 'CONTEXT_LENGTH_EXCEEDED' },
 
-  // The model does not exist there.
+  // The provider does not have the model.
   { provider: 'OpenAI', when: { word: 'model_not_found' }, is: 'UPSTREAM_NOT_FOUND' },
   { provider: 'Azure', when: { word: 'DeploymentNotFound' }, is: 'UPSTREAM_NOT_FOUND' },
   { provider: 'Mistral', when: { status: REFUSED, word: 'invalid_model' }, is: 'UPSTREAM_NOT_FOUND' },
@@ -75,8 +75,8 @@ export const FAILURE_RULES: readonly FailureRule[] = [
 ]
 
 /**
- * The first rule that holds for a failure; null when its status says all.
- * @param status of the answer; 200 for an error inside of one
+ * The first rule that matches a failure; null when none does and its status decides.
+ * @param status of the answer; 200 for an error inside a 200
  */
 export function ruleFor(status: number, failure: UpstreamFailure): FailureRule | null {
   return FAILURE_RULES.find((rule) => holds(rule, status, failure)) ?? null

@@ -24,13 +24,13 @@ const LIMITS: readonly LimitHeaders[] = [
 const DURATION = /^(?:(\d+)d)?(?:(\d+)h)?(?:(\d+)m(?!s))?(?:(\d+(?:\.\d+)?)s)?(?:(\d+(?:\.\d+)?)ms)?$/
 /** `Date.parse` alone takes "-3" for a year. */
 const RFC_3339 = /^\d{4}-\d\d-\d\dT/i
-/** Of the parts of a duration. */
+/** The units of the groups of `DURATION`. */
 const UNITS_MS = [86_400_000, 3_600_000, 60_000, 1_000, 1]
-/** Numbers from here on are times, not durations: in seconds, and in milliseconds. */
+/** A number from `EPOCH_SECONDS` on is a time in seconds, from `EPOCH_MS` on one in milliseconds; a smaller one is a duration. */
 const EPOCH_SECONDS = 1_000_000_000
 const EPOCH_MS = 1_000_000_000_000
 
-/** What an answer says is left of the key's limits: of the scarcest one. Null when it says nothing that can be read. */
+/** The headroom of the key's scarcest limit, from the headers of an answer; null when they have none that can be read. */
 export function readHeadroom(headers: UpstreamHeaders, nowMs: number): Headroom | null {
   let scarcest: Headroom | null = null
   for (const { limit, remaining, reset } of LIMITS) {
@@ -60,10 +60,10 @@ function readReset(value: string | string[] | undefined, nowMs: number): number 
   return Number.isNaN(atMs) ? null : atMs
 }
 
-/** Milliseconds by their text: services say the same few again and again. */
+/** Parsed durations by their text, milliseconds: services repeat the same few. */
 const durations = new Map<string, number>()
 const MAX_DURATIONS = 1_000
-/** Longer text may be a part of a head, and would keep all of it. */
+/** Longer texts are not cached: V8 may keep the whole head in memory for a slice of it. */
 const LONGEST_REMEMBERED = 12
 
 function readDuration(text: string): number | null {

@@ -8,7 +8,7 @@ import { describeRefusals } from '../overload/words.ts'
 import { describeKeyPool } from '../scheduling/words.ts'
 import type { Scheduler } from '../scheduling/scheduler.ts'
 
-/** News from the control process older than this says nothing about now. */
+/** A report of the control process is ignored when it is older than this. */
 const STALE_MS = 5_000
 
 export interface HealthParts {
@@ -19,7 +19,7 @@ export interface HealthParts {
   readonly isWritable: () => boolean
 }
 
-/** Checks of this process; AI requests are refused while one of them is down. */
+/** The checks of this process. It refuses AI requests while one of them is down. */
 interface Needs {
   readonly keyPool: Check
   readonly journal: Check
@@ -42,7 +42,7 @@ export class Health {
     this.#cacheShare = news.cacheShare
   }
 
-  /** Readiness turns false: whoever balances the load sends new requests elsewhere. */
+  /** Turns readiness off, so that load balancers send new requests elsewhere. */
   drain(): void {
     this.#draining = true
   }
@@ -78,9 +78,10 @@ export class Health {
   }
 
   /**
-   * 503 while draining, and while no AI request would be served: before the first snapshot, without a usable key, when
-   * nothing can be recorded, when overload refuses all but a trickle. A front that refuses some beside those that it serves
-   * stays ready: without it the others would have even more to do. The stores are told, not needed.
+   * Answers 503 while draining, and while this front serves (nearly) no AI request: before the first snapshot, without a
+   * usable key, when the journal cannot be written, and when `overload.refuses` is `all`. A front that refuses only some
+   * requests stays ready: without it the other fronts would have even more load. The body reports the stores; they do not
+   * decide.
    */
   readonly ready = (exchange: Exchange): void => {
     const { database, cache } = this.#checks()
@@ -123,7 +124,11 @@ export class Health {
   #checks(): Pick<StoreHealth, 'database' | 'cache'> & { readonly journal: JournalHealth | null } {
     const stores = this.#stores
     if (stores !== null && this.#parts.clock.now() - stores.atMs <= STALE_MS) return stores
-    const unknown: Check = { status: 'down', latencyMs: 0, message: 'no news from the control process' }
+    const unknown: Check = {
+      status: 'down',
+      latencyMs: 0,
+      message: 'the control process has sent no report in the last 5 s',
+    }
     return { database: unknown, cache: unknown, journal: null }
   }
 

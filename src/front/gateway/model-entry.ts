@@ -1,7 +1,7 @@
 import type { MessagesModel, ModelEntry } from '../../shared/endpoints/models.ts'
 import type { ListedModel } from './model-list.ts'
 
-/** As chat clients know models. What a pattern alone stands for is known as little as its family. */
+/** The entry of a model in the form of the chat protocol. Unknown facts are null. */
 export function modelEntry(model: ListedModel): ModelEntry {
   const { id, created, ownedBy, facts } = model
   return {
@@ -22,7 +22,7 @@ export function modelEntry(model: ListedModel): ModelEntry {
   }
 }
 
-/** As clients of messages know them. */
+/** The entry of a model in the form of the messages protocol. */
 export function messagesModel(model: ListedModel): MessagesModel {
   const { id, created, facts } = model
   const thinks = reasons(model)

@@ -1,10 +1,10 @@
 import type { Snapshot } from '../../shared/core/snapshot.ts'
 
 const UNKNOWN = 'other'
-/** Before the body was read, or when it named none. */
+/** The label before the body has been read, or when it names no model. */
 const NONE = ''
 
-/** The model names that may stand in metrics: those of the configuration, whatever clients ask for. */
+/** Maps requested models to metric labels, which are the model names of the configuration only: bounded. */
 export class ModelLabels {
   #exact: ReadonlySet<string> = new Set()
   #patterns: ReadonlyArray<{ readonly prefix: string; readonly label: string }> = []

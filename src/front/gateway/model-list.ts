@@ -2,7 +2,7 @@ import { factsUnder, ModelCatalogue } from '../../shared/core/model-facts.ts'
 import type { ModelFacts } from '../../shared/core/model-facts.ts'
 import type { Model, ModelTarget, Snapshot } from '../../shared/core/snapshot.ts'
 
-/** A model that clients may ask for, with what is known of it. */
+/** A model that clients may ask for, with its known facts. */
 export interface ListedModel {
   readonly id: string
   readonly ownedBy: string
@@ -11,16 +11,16 @@ export interface ListedModel {
   readonly facts: ModelFacts | null
 }
 
-/** When the catalogue was looked up: that is when its models were known to exist. */
+/** When the catalogue was compiled: its models existed then. */
 const CATALOGUE_TIME = Date.UTC(2026, 10, 21) / 1000
 
-/** Models by their ids: those that are served by name, and of each pattern those that the catalogue knows. */
+/** The models by id: those configured by name, and for each pattern those in the catalogue. */
 export class ModelIndex {
-  /** By id. */
+  /** Sorted by id. */
   readonly all: readonly ListedModel[]
   readonly #catalogue: ModelCatalogue
   readonly #profiles: ReadonlyMap<string, string>
-  /** The longest first. */
+  /** The longest pattern comes first. */
   readonly #patterns: readonly Model[]
   readonly #byId: ReadonlyMap<string, ListedModel>
 
@@ -39,7 +39,7 @@ export class ModelIndex {
     this.all = [...listed.values()].sort((a, b) => (a.id < b.id ? -1 : 1))
   }
 
-  /** The model of this id, also one that only a pattern stands for. */
+  /** The model with this id, also when only a pattern matches it. */
   find(id: string): ListedModel | undefined {
     const known = this.#byId.get(id)
     if (known !== undefined || id.endsWith('*')) return known
@@ -73,7 +73,7 @@ function prefixOf(pattern: string): string {
   return pattern.slice(0, -1)
 }
 
-/** Of a snapshot that its id names: `-2025-11-13`, `-20251101`; null: none. */
+/** The date in a model id (`-2025-11-13`, `-20251101`), Unix seconds; null: none. */
 function dateOf(id: string): number | null {
   const [, year, month, day] = /[-@](20\d{2})-?(\d{2})-?(\d{2})(?!\d)/.exec(id) ?? []
   const time = Date.parse(`${year}-${month}-${day}T00:00:00Z`)

@@ -10,21 +10,21 @@ import { messagesModel, modelEntry } from './model-entry.ts'
 import { ModelIndex } from './model-list.ts'
 import type { ListedModel } from './model-list.ts'
 
-/** Where single models are told of; the rest of the path is the id. */
+/** The path of a single model; the rest of the path is its id. */
 const MODEL_PATH = '/v1/models/'
-/** Of a page, in the protocol of messages. */
+/** The number of models on a page of the messages protocol. */
 const DEFAULT_LIMIT = 20
 const MAX_LIMIT = 1000
 
 const unknownPath = createUnknownPath(['/v1/models'])
 
-/** Answers the model list and single models: what the caller's key may use, in the shape of the caller's protocol. */
+/** Answers the model list and single models: those that the caller's key may use, in the form of the caller's protocol. */
 export class ModelDirectory {
   readonly #clock: Clock
   readonly #versionHeader: string
   #models = new ModelIndex({ models: [], providers: [] })
 
-  /** @param vendor names the header by which clients of the messages protocol are known */
+  /** @param vendor the header `<vendor>-version` identifies clients of the messages protocol */
   constructor(clock: Clock, vendor: string) {
     this.#clock = clock
     this.#versionHeader = `${vendor}-version`
@@ -34,13 +34,13 @@ export class ModelDirectory {
     this.#models = new ModelIndex(snapshot)
   }
 
-  /** Throws INVALID_FIELD for a page that cannot be. */
+  /** Throws INVALID_FIELD for an invalid `limit`, `after_id` or `before_id`. */
   readonly list = (ctx: RequestContext): void => {
     const models = this.#models.all.filter(({ id }) => mayUse(ctx.principal, id))
     this.#answer(ctx, this.#speaksMessages(ctx) ? pageOf(models, ctx.exchange.request.query) : wholeList(models))
   }
 
-  /** Throws MODEL_NOT_FOUND, also for models that exist but are not this key's. */
+  /** Throws MODEL_NOT_FOUND, also for a model that this key may not use. */
   readonly get = (ctx: RequestContext): void => {
     const { path } = ctx.exchange.request
     const id = decoded(path.slice(path.indexOf(MODEL_PATH) + MODEL_PATH.length))
@@ -70,7 +70,7 @@ function wholeList(models: readonly ListedModel[]): ModelList {
   return { object: 'list', data: models.map(modelEntry), has_more: false, ...endsOf(models) }
 }
 
-/** The models behind `after_id`, or those before `before_id`, as many as `limit` says. */
+/** Up to `limit` models after `after_id`, or before `before_id`. */
 function pageOf(models: readonly ListedModel[], query: string): MessagesModelList {
   const parameters = new URLSearchParams(query)
   const limit = limitOf(parameters.get('limit'))
@@ -107,7 +107,7 @@ function mayUse(principal: Principal | null, id: string): boolean {
   return principal !== null && (principal.models === null || principal.models.has(id))
 }
 
-/** As it stands when it is no valid encoding: no model has such an id then. */
+/** Decodes `text`, or returns it unchanged when the encoding is invalid: no model has such an id. */
 function decoded(text: string): string {
   try {
     return decodeURIComponent(text)

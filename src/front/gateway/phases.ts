@@ -20,16 +20,16 @@ import type { Videos } from '../videos/videos.ts'
 import { worstCost } from './worst-cost.ts'
 import type { WorstCost } from './worst-cost.ts'
 
-/** The steps of `pipeline.ts`, each with what it needs. */
+/** The steps of `pipeline.ts`. */
 export interface Phases {
-  /** A promise only where the control process has to be asked; so are `admit` and `reserve`. */
+  /** Returns a promise only when it must ask the control process; so do `admit` and `reserve`. */
   authenticate(ctx: RequestContext): Promise<void> | undefined
   admit(ctx: RequestContext): Promise<void> | undefined
   validate(ctx: RequestContext): Promise<void>
   reserve(ctx: RequestContext): Promise<void> | undefined
   begin(ctx: RequestContext): Promise<void>
   attempt(ctx: RequestContext): Promise<void>
-  /** What the upstream did not report. */
+  /** Counts the tokens that the upstream did not report. */
   count(ctx: RequestContext): Promise<void>
   fail(ctx: RequestContext, error: GatewayError): void
   account(ctx: RequestContext): void
@@ -42,9 +42,9 @@ export interface PhaseParts extends ServeParts {
   readonly addressFailures: AddressFailures
   readonly journal: Journal
   readonly accountant: Accountant
-  /** Small bodies are checked here and now, large ones in the pool. */
+  /** Validates small bodies at once, large ones in the worker pool. */
   readonly checkBody: (endpoint: string, bytes: Buffer) => RequestBody | Promise<RequestBody>
-  /** Null until the first snapshot has come. */
+  /** False until the first snapshot has arrived. */
   readonly isReady: () => boolean
   readonly defaultOutputTokens: number
   /** Prepaid enterprises may use models without a price. */
@@ -61,7 +61,7 @@ const JSON_TYPE = /^\s*application\/(?:[a-z0-9.+-]+\+)?json\s*(?:;|$)/i
 export function createPhases(parts: PhaseParts): Phases {
   const { clock, accountant, limits } = parts
 
-  /** Notes whose key it was, and counts what counts against the address, which may have its own refusal. */
+  /** Notes the key of the refused request. Counts a failed authentication against the address, which may itself be refused then. */
   const refused = (ctx: RequestContext, cause: unknown): GatewayError => {
     ctx.refusedKey = parts.authenticator.keyOf(ctx.exchange.request)
     const refusal = GatewayError.from(cause)
@@ -74,8 +74,8 @@ export function createPhases(parts: PhaseParts): Phases {
     try {
       return parts.authenticator.authenticate(request, ctx.atMs)
     } catch (cause) {
-      const isStranger = GatewayError.from(cause).type === 'auth_error' && parts.newcomers.mayBeOne(request)
-      if (!isStranger || parts.addressFailures.isSpent(request.address, ctx.atMs)) throw refused(ctx, cause)
+      const mayBeNew = GatewayError.from(cause).type === 'auth_error' && parts.newcomers.mayBeOne(request)
+      if (!mayBeNew || parts.addressFailures.isSpent(request.address, ctx.atMs)) throw refused(ctx, cause)
       return parts.newcomers.authenticate(request).catch((refusal: unknown) => {
         throw refused(ctx, refusal)
       })
@@ -155,7 +155,8 @@ export function createPhases(parts: PhaseParts): Phases {
     fail(ctx, error) {
       const { response } = ctx.exchange
       ctx.error = error
-      if (error.code === 'INTERNAL') parts.logger.error({ err: error, requestId: ctx.id }, 'a request failed')
+      if (error.code === 'INTERNAL')
+        parts.logger.error({ err: error, requestId: ctx.id }, 'a request failed with an internal error')
       if (response.aborted || error.code === 'CLIENT_CLOSED') {
         ctx.aborted = true
         ctx.status = 499

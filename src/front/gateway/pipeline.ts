@@ -2,11 +2,11 @@ import { GatewayError } from '../../shared/core/errors.ts'
 import type { RequestContext } from '../../shared/core/request-context.ts'
 import type { Phases } from './phases.ts'
 
-/** The life of an AI request. Each step lives in the folder of its name; nothing is decided here. */
+/** Runs the steps of an AI request in order, and decides nothing. Each step is in the folder of its name. */
 export async function handle(ctx: RequestContext, phases: Phases): Promise<void> {
   try {
     const known = phases.authenticate(ctx)
-    if (known !== undefined) await known // a wait for nothing costs as much as a phase
+    if (known !== undefined) await known // an await without need costs as much as a phase
     const admitted = phases.admit(ctx)
     if (admitted !== undefined) await admitted
     await phases.validate(ctx)
@@ -22,7 +22,7 @@ export async function handle(ctx: RequestContext, phases: Phases): Promise<void>
   }
 }
 
-/** The life of a request that the gateway answers by itself. */
+/** Runs the steps of a request that the gateway answers without an upstream. */
 export async function handleLocally(
   ctx: RequestContext,
   phases: Phases,

@@ -13,23 +13,23 @@ import { betasOf } from './upstream-request.ts'
 export interface CallTranslators {
   readonly translator: Translator
   readonly services: ServiceTranslator
-  /** As in the names of the messages protocol's headers. */
+  /** The vendor in header names of the messages protocol, such as `<vendor>-version`. */
   readonly vendor: string
 }
 
-/** A request in the words of its upstream, and in whose words the answer will be. */
+/** A request in the protocol of its upstream, and how to read the answer. */
 export interface PreparedCall {
-  /** One, but for services that take less at a time than was asked for. */
+  /** One body, or several when the service takes fewer inputs per call than the request has. */
   readonly bodies: readonly Buffer[]
   readonly dropped: readonly string[]
-  /** Both null: the answer is read as it comes. */
+  /** `translation` and `reading` are both null when the answer needs no translation. */
   readonly translation: AnswerTranslation | null
   readonly reading: ServiceAnswerRules | null
 }
 
 const NOTHING: readonly string[] = []
 
-/** Throws, or rejects with, what translation does; a promise only where the pool is at it. */
+/** Throws, or rejects with, the errors of translation. Returns a promise only when the worker pool translates. */
 export function prepareCall(
   ctx: RequestContext,
   body: RequestBody,

@@ -7,7 +7,7 @@ import { ModelLabels } from './model-labels.ts'
 
 const STATUS_CLASSES = ['', '1xx', '2xx', '3xx', '4xx', '5xx'] as const
 
-/** Counts requests as they end. Makes nothing but the first time a label value is seen. */
+/** Counts requests as they end. Allocates only when a label value is new. */
 export class RequestMetrics {
   readonly #models = new ModelLabels()
   readonly #requests
@@ -47,12 +47,12 @@ export class RequestMetrics {
     this.#models.update(snapshot)
   }
 
-  /** The server refused the request before it had a handler. */
+  /** Counts a request that the server refused before a handler ran. */
   refused(error: GatewayError): void {
     this.#httpRefusals.at(error.code).add(1)
   }
 
-  /** Turned away by the overload ladder; what is recorded is counted as a request when it ends. */
+  /** Counts a request that the overload ladder refused. A recorded one is counted as a request when it ends. */
   shed(endpoint: Endpoint, reason: string, isRecorded: boolean): void {
     this.#shed.at(reason).add(1)
     if (!isRecorded) this.#requests.at(endpoint.name, '', '5xx', 'GATEWAY_OVERLOADED').add(1)
@@ -77,7 +77,7 @@ export class RequestMetrics {
     if (attempts.length > 1) this.#retries.add(attempts.length - 1)
   }
 
-  /** A phase that a request did not reach has no time, not one of zero. */
+  /** Observes the phases that the request reached; the others get no observation, not one of zero. */
   #phasesOf(ctx: RequestContext, nowUs: number): void {
     const { principal, reservation, body, attempts, times } = ctx
     const phases = this.#phases

@@ -20,7 +20,7 @@ import type { Videos } from '../videos/videos.ts'
 import { handle, handleLocally } from './pipeline.ts'
 import type { Shedding } from './shedding.ts'
 
-/** A route as the server takes it; see `front/server/http-server.ts`. */
+/** A route in the form of the server; see `front/server/http-server.ts`. */
 export interface GatewayRoute {
   readonly method: 'GET' | 'POST' | '*'
   readonly path: string
@@ -58,12 +58,12 @@ const MANAGEMENT = [
 
 type OperationOf<Kind extends DeclaredEndpoint['kind']> = Extract<DeclaredEndpoint, { kind: Kind }>['operation']
 
-/** What a front answers by itself. */
+/** The handlers of endpoints that a front answers without an upstream. */
 type LocalAnswers = Readonly<Record<OperationOf<'local'>, (ctx: RequestContext) => void | Promise<void>>>
 
 type Probes = Readonly<Record<OperationOf<'open'>, (exchange: Exchange) => void>>
 
-/** The path in the words of the server's router. */
+/** The path in the syntax of the server's router. */
 function patternOf(endpoint: DeclaredEndpoint): string {
   const last =
     endpoint.kind === 'local' && endpoint.takesSlashes ? endpoint.path.replace(/\{\w+\}$/, '*') : endpoint.path
@@ -84,7 +84,7 @@ export function createRoutes(parts: RouteParts): readonly GatewayRoute[] {
     phases.fail(ctx, error)
     phases.account(ctx)
   }
-  /** A refusal made by the server, before the pipeline: recorded like any other. */
+  /** Records a refusal by the server, before the pipeline, like any other refusal. */
   const refuseAs = (endpoint: Endpoint) => (exchange: Exchange, error: GatewayError) => {
     parts.metrics.refused(error)
     record(context(endpoint, exchange), error)
@@ -152,14 +152,14 @@ export function createRoutes(parts: RouteParts): readonly GatewayRoute[] {
 
   return [
     ...ALL_ENDPOINTS.flatMap(declared),
-    // Coding agents look here whether the gateway is up.
+    // Coding agents check these paths to see whether the gateway is up.
     probe('/', health.live),
     probe('/api/hello', health.live),
     ...MANAGEMENT.map(managed),
   ]
 }
 
-/** Refuses what is at no path: in the shape of the dialect that the path belongs to, with a hint at the right one. */
+/** Answers a request for an unknown path: in the dialect that the path resembles, with a hint at the right path. */
 export function createUnknownPathRefusal(
   parts: Pick<RouteParts, 'clock' | 'dialectOf' | 'metrics' | 'vendor'>,
   routes: readonly GatewayRoute[],
@@ -183,7 +183,7 @@ function dialectOfPath(path: string, vendor: string): DialectName {
   return segments.includes('responses') ? 'openai-responses' : 'openai-chat'
 }
 
-/** Refuses what no AI route is responsible for, in the shape of a dialect. */
+/** Answers a request that belongs to no AI route with an error in the form of `dialect`. */
 function createRefusal(
   parts: Pick<RouteParts, 'clock' | 'dialectOf' | 'metrics'>,
   dialect: DialectName = 'openai-chat',

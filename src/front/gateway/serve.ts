@@ -19,28 +19,28 @@ export interface ServeParts extends AttemptOptions {
   readonly scheduler: Scheduler
   readonly retryBudget: RetryBudget
   readonly dialectOf: (name: BodyDialectName) => Dialect
-  /** In the queue, all attempts of a request together. */
+  /** The longest time in the queue, for all attempts of a request together. */
   readonly maxQueueWaitMs: number
-  /** False: the process has enough to do, nothing new is to wait for long. */
+  /** False: the process is overloaded, and new requests wait at most `SHORT_WAIT_MS`. */
   readonly mayQueue: () => boolean
-  /** Models to be used in place of one that nobody can serve at the moment, best first. */
+  /** By model: the models that replace it when none of its keys can serve, best first. */
   readonly fallbacks: ReadonlyMap<string, readonly string[]>
 }
 
 type Route = SlotRequest['route']
 
 /**
- * In the queue while nothing new is to wait: a slot that this process has to ask others for takes a moment to come, and
- * without one a model not used here before would never be.
+ * The longest time in the queue under overload. It is above 0, because a slot from another process takes a moment to arrive:
+ * without the wait, a front could never begin to use a model.
  */
 const SHORT_WAIT_MS = 250
 
-/** Headers by which clients name their conversation. */
+/** Headers in which clients name their conversation. */
 const SESSION_HEADERS = ['x-session-id', 'session_id'] as const
 
 /**
- * Gets a request served: by the keys of its model one after the other, then by those of its fallbacks, until something has
- * gone downstream. Rejects with what the last one failed with, or NO_UPSTREAM_CAPACITY.
+ * Serves a request. Tries the keys of its model one after the other, then those of its fallbacks, until bytes have gone
+ * downstream. Rejects with the error of the last attempt, or NO_UPSTREAM_CAPACITY.
  */
 export function serve(ctx: RequestContext, parts: ServeParts): Promise<void> {
   const { body } = ctx
@@ -56,7 +56,7 @@ class Serving {
   readonly #affinity: string | null
   #waitLeftMs: number
   #last: GatewayError | null = null
-  /** Neither another key nor another model is tried. */
+  /** Once true, no other key and no other model is tried. */
   #hasGivenUp = false
 
   constructor(ctx: RequestContext, body: RequestBody, parts: ServeParts) {
@@ -84,7 +84,7 @@ class Serving {
     }
   }
 
-  /** The model asked for, then its fallbacks, as far as the key may use them. Throws MODEL_NOT_FOUND. */
+  /** The routes of the requested model and of the fallbacks that the client's key may use. Throws MODEL_NOT_FOUND. */
   #routes(): Route[] {
     const { scheduler, fallbacks } = this.#parts
     const { model } = this.#body
@@ -102,7 +102,7 @@ class Serving {
     return routes
   }
 
-  /** False when the model's keys are exhausted. Throws what another key cannot mend. */
+  /** Returns false when the model's keys are exhausted. Throws an error that another key would repeat. */
   async #serveBy(route: Route, maxWaitMs: number): Promise<boolean> {
     const { retryBudget, maxAttempts } = this.#parts
     const tried = new Set<string>()
@@ -110,7 +110,7 @@ class Serving {
     const before = attempts.length
     const untilMs = this.#waitLeftMs - maxWaitMs
     while (attempts.length - before < maxAttempts && tried.size < route.length) {
-      // A dead key is out after its refusal: what it refused until then multiplies nothing.
+      // After UPSTREAM_AUTH the next attempt needs no retry budget: the scheduler stops using the key, so load cannot multiply.
       const isRetry = attempts.length > 0 && this.#last?.code !== 'UPSTREAM_AUTH'
       if (isRetry && !retryBudget.take()) {
         this.#hasGivenUp = true
@@ -133,14 +133,14 @@ class Serving {
     return false
   }
 
-  /** Null when there is none, and will be none in time. */
+  /** Returns null when no slot is free in time. */
   #slot(route: Route, tried: ReadonlySet<string>, maxWaitMs: number): Slot | null | Promise<Slot | null> {
     const request = { route, tried, tenant: this.#tenant, affinity: this.#affinity, maxWaitMs }
     try {
       const slot = this.#parts.scheduler.acquire(request)
       return slot instanceof WaitingSlot ? this.#queued(slot) : slot
     } catch (cause) {
-      return this.#without(cause)
+      return this.#noSlot(cause)
     }
   }
 
@@ -154,7 +154,7 @@ class Serving {
     try {
       return await waiting.slot
     } catch (cause) {
-      return this.#without(cause)
+      return this.#noSlot(cause)
     } finally {
       const waitedUs = clock.monotonicUs() - startUs
       times.queueUs += waitedUs
@@ -162,21 +162,21 @@ class Serving {
     }
   }
 
-  /** No slot: another model may have one, unless that is not why. */
-  #without(cause: unknown): null {
+  /** Returns null after NO_UPSTREAM_CAPACITY, when another model may have a slot. Throws any other error. */
+  #noSlot(cause: unknown): null {
     const error = GatewayError.from(cause)
     if (error.code !== 'NO_UPSTREAM_CAPACITY') throw error
     this.#last ??= error
     return null
   }
 
-  /** All that were asked said that there is no such model. */
+  /** Whether every attempt was answered that the model does not exist. */
   #isUnknown(): boolean {
     const { attempts } = this.#ctx
     return attempts.length > 0 && attempts.every(({ outcome }) => outcome === 'UPSTREAM_NOT_FOUND')
   }
 
-  /** Throws what another key cannot mend. */
+  /** Throws an error that another key would repeat. */
   #learn(failure: GatewayError, { deployment }: Slot): void {
     const error = this.#ctx.endpoint.beginsJob ? creationError(this.#ctx, failure) : failure
     this.#last = error
@@ -185,16 +185,16 @@ class Serving {
   }
 }
 
-/** @param cause what the last upstream said, where one was asked */
+/** @param cause the error of the last attempt, if there was one */
 function modelNotFound(model: string, cause: GatewayError | null = null): GatewayError {
   return new GatewayError('MODEL_NOT_FOUND', {
-    message: `The model ${JSON.stringify(model)} does not exist here, or not for this endpoint. GET /v1/models lists what does.`,
+    message: `The model ${JSON.stringify(model)} does not exist here, or not for this endpoint. GET /v1/models lists the models.`,
     param: '/model',
     ...(cause === null || cause.detail === null ? {} : { detail: cause.detail }),
   })
 }
 
-/** Who shares the queue with others as one: an enterprise, else a user, else a key. */
+/** The tenant of the request in the queue: its enterprise, else its user, else its key. */
 function tenantOf({ principal }: RequestContext): string {
   if (principal === null) return ''
   const { enterpriseId, userId, id } = principal.key
@@ -209,7 +209,7 @@ function sessionOf({ exchange }: RequestContext): string | null {
   return null
 }
 
-/** What the last attempt failed with says more than that there is no other, but not when to come back. */
+/** Adds the `Retry-After` of `noRoom` to `last`, which tells more about the cause. */
 function withRetryAfter(last: GatewayError | null, noRoom: GatewayError): GatewayError {
   if (last === null) return noRoom
   if (last.retryAfterSeconds !== null || noRoom.retryAfterSeconds === null) return last

@@ -8,20 +8,20 @@ import { buildCalls, readCalls } from '../../dialects/services/calls.ts'
 import type { ServiceCalls } from '../../dialects/services/calls.ts'
 import type { ServiceTarget, ServiceAnswerRules } from '../../dialects/services/codec.ts'
 
-/** Does what `dialects/services/calls.ts` does, off the event loop. Leaves `bytes` as they are. */
+/** Runs the functions of `dialects/services/calls.ts` off the event loop. Does not change `bytes`. */
 export interface ServicePool {
   buildCalls(bytes: Buffer, ask: ServiceTarget): Promise<ServiceCalls>
   readCalls(bytes: Buffer, reading: ServiceAnswerRules): Promise<BufferedAnswer>
 }
 
-/** A request as the provider's service gets it, and how its answers are to be read. */
+/** A request in the protocol of the provider's service, and how to read its answers. */
 export interface ServiceRequest {
   readonly bodies: readonly Buffer[]
   readonly dropped: readonly string[]
   readonly reading: ServiceAnswerRules
 }
 
-/** The service takes the body as clients write it, in one call. */
+/** Whether the service takes the client's body unchanged, in one call. */
 export function takesAsItIs(service: Service, endpoint: Endpoint, { expected }: RequestBody): boolean {
   const { protocol, maxPerCall = Infinity, fieldNames, refusedFields } = service
   if (protocol !== endpoint.bodies || fieldNames !== undefined || refusedFields !== undefined) return false
@@ -30,7 +30,7 @@ export function takesAsItIs(service: Service, endpoint: Endpoint, { expected }: 
   return expected?.kind !== 'images' || expected.count <= maxPerCall
 }
 
-/** Puts requests into the words of a provider's service: small ones at once, larger ones in the pool. */
+/** Translates requests to the protocol of a provider's service: small ones at once, larger ones in the worker pool. */
 export class ServiceTranslator {
   readonly #pool: ServicePool
   readonly #inlineMaxBytes: number

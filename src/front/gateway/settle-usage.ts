@@ -4,16 +4,16 @@ import type { Usage } from '../../shared/core/usage.ts'
 import { familyOf } from '../tokens/families.ts'
 
 export interface Observation {
-  /** As the provider told it, or as far as it got. */
+  /** The usage that the provider reported, possibly only in part; null: none. */
   readonly usage: Usage | null
   readonly observedTextBytes: number
-  /** The provider's last word on usage can be trusted: the answer came to its end. */
+  /** Whether `usage` is final: the answer was complete. */
   readonly complete: boolean
-  /** The whole answer as the client gets it, where there is one. */
+  /** The whole answer in the client's form; absent for streams. */
   readonly answer?: Buffer
 }
 
-/** Books the tokens of an answer: the provider's own count, else what was seen to pass and an estimate of the prompt. */
+/** Books the tokens of an answer: the provider's count, else an estimate of the prompt and the text that passed. */
 export function settleUsage(ctx: RequestContext, seen: Observation): void {
   if (ctx.endpoint.countsTokens) return
   if (seen.usage !== null && seen.complete) {
@@ -35,8 +35,8 @@ export function settleUsage(ctx: RequestContext, seen: Observation): void {
 }
 
 /**
- * Books an answer of which nothing was seen, because its client left: whoever serves it has read the prompt by then. Does nothing
- * when something was booked already.
+ * Books the estimated prompt when the client left before any of the answer arrived: the upstream has read the prompt by then.
+ * Does nothing when the request is booked already.
  */
 export function settleUnseen(ctx: RequestContext): void {
   if (ctx.settlement !== 'none' || ctx.endpoint.countsTokens) return

@@ -14,12 +14,12 @@ export interface SheddingParts {
   readonly dialectOf: (name: DialectName) => Dialect
 }
 
-/** Refusals per second and front that get a row in the request log; the others are counted alone, in the metrics. */
+/** Refusals per second and front that get a row in the request log. The metrics count the others. */
 const RECORDED_PER_SECOND = 20
 
 /**
- * Refuses AI requests that a front cannot serve now, at a small part of what serving them would cost: nobody is
- * authenticated, no body is read, and past a few per second nothing is recorded.
+ * Refuses AI requests that a front cannot serve now, at a small part of the cost of serving them. It authenticates nobody, reads
+ * no body, and records at most `RECORDED_PER_SECOND`.
  */
 export class Shedding {
   readonly #parts: SheddingParts
@@ -31,7 +31,7 @@ export class Shedding {
     this.#parts = parts
   }
 
-  /** Serves the request, from now on, in a place of its own, or refuses it; `record` refuses it with a row in the log. */
+  /** Serves the request, or refuses it. @param record refuses it with a row in the request log */
   run(
     endpoint: Endpoint,
     exchange: Exchange,
@@ -73,7 +73,7 @@ export class Shedding {
     )
   }
 
-  /** One for each wait, of which there are few: an error's stack costs more than the rest of the refusal. */
+  /** One cached error for each `Retry-After`, of which there are few: an error's stack costs more than the rest of a refusal. */
   #refusal(): GatewayError {
     const retryAfterSeconds = this.#parts.overload.nextRetryAfterSeconds()
     let error = this.#errors.get(retryAfterSeconds)

@@ -7,7 +7,7 @@ import { classifyFailure } from './classify.ts'
 import { ClientStream } from './client-stream.ts'
 import { settleUsage } from './settle-usage.ts'
 
-/** Comments before the first event are held back, so that a failure may still go to another key; up to this much. */
+/** Up to this many bytes of comments before the first event are held back, so that a failure can still go to another key. */
 const MAX_HELD_BYTES = 65_536
 const COLON = 0x3a
 const LINE_FEED = 0x0a
@@ -17,8 +17,8 @@ const ONE_LINE_END = Buffer.from('\n')
 const TWO_LINE_ENDS = Buffer.from('\n\n')
 
 /**
- * Passes a stream on, event by event, as it comes. The terminal event is kept back until the request's record is safe.
- * A client that left is read for to the end, without a word to it.
+ * Relays a stream event by event, as it arrives. Holds the terminal event until the request's record is durable. After the client
+ * has left, reads on without sending.
  */
 export class StreamRelay implements AnswerReceiver {
   readonly #answer: Answer
@@ -26,11 +26,11 @@ export class StreamRelay implements AnswerReceiver {
   readonly #client: ClientStream
   readonly #splitter = new SseSplitter()
   readonly #inspector: StreamInspector
-  /** Events of the current chunk that stand side by side and go downstream in one write. */
+  /** Adjacent events of the current chunk, which go downstream in one write. */
   #run: Buffer | null = null
   #runStart = 0
   #runEnd = 0
-  /** The upstream has sent its last byte; what is left is its last event, or a part of it. */
+  /** The upstream has sent its last byte. Its last event, or a part of it, may still be unread. */
   #ending = false
   #hasProgressed = false
   #wasFinished = false
@@ -70,7 +70,7 @@ export class StreamRelay implements AnswerReceiver {
     this.#brokeOff(this.#inspector.finished)
   }
 
-  /** Ended by its sender, but not by a terminal event: whole all the same when a finish reason was seen. */
+  /** The stream ended without a terminal event. It is complete if it had a finish reason. */
   #brokeOff(finished: boolean): void {
     if (finished) this.#complete(this.#answer.dialect.terminalEvent)
     else this.#failed(new GatewayError('UPSTREAM_TRUNCATED', { detail: 'the stream ended without its terminal event' }))
@@ -84,7 +84,7 @@ export class StreamRelay implements AnswerReceiver {
     this.#client.clientLeft()
   }
 
-  /** What passed so far, for a stream that is given up. */
+  /** Books the usage so far. */
   settle(complete: boolean): void {
     settleUsage(this.#answer.ctx, {
       usage: this.#inspector.usage,
@@ -104,12 +104,12 @@ export class StreamRelay implements AnswerReceiver {
         return true
       case 'terminal':
         this.#flushRun()
-        // A copy: the bytes wait for the record, the buffer may not.
+        // A copy, because the bytes wait for the record and the buffer may be reused.
         this.#complete(Buffer.from(bytes.subarray(start, end)))
         return false
       case 'error':
         this.#flushRun()
-        // What the stream broke off in is no event.
+        // The stream ended within an event, so the rest is not an invalid event.
         if (this.#ending && this.#inspector.failure === INVALID_EVENT) {
           this.#brokeOff(this.#wasFinished)
           return false
@@ -149,8 +149,8 @@ export class StreamRelay implements AnswerReceiver {
   #complete(lastBytes: Buffer): void {
     this.#over = true
     this.settle(this.#inspector.usageIsFinal)
-    const told = this.#inspector.usageEvent?.(this.#answer.ctx.usage) ?? null
-    this.#client.complete(told === null ? lastBytes : Buffer.concat([told, lastBytes]))
+    const usageEvent = this.#inspector.usageEvent?.(this.#answer.ctx.usage) ?? null
+    this.#client.complete(usageEvent === null ? lastBytes : Buffer.concat([usageEvent, lastBytes]))
   }
 
   #failed(error: GatewayError): void {
@@ -161,17 +161,17 @@ export class StreamRelay implements AnswerReceiver {
     })
   }
 
-  /** Reads the field anew where a callback may have changed it. */
+  /** Defeats TypeScript's narrowing of `#over`, which a callback may have changed. */
   #isOver(): boolean {
     return this.#over
   }
 }
 
-/** A last event without its blank line is no event to a strict reader, and would run into the one behind it. */
+/** The line ends that the last event lacks. Without its blank line, a strict reader ignores it or joins it with the next event. */
 function missingLineEnds(rest: Buffer): Buffer {
   const last = rest[rest.length - 1]
   const before = rest[rest.length - 2]
-  // Lines that end in a lone CR: the blank line is there, only what follows it is not.
+  // Lines end in a lone CR here, and the blank line is present.
   if (last === CARRIAGE_RETURN && (before === CARRIAGE_RETURN || before === LINE_FEED)) return NO_LINE_END
   return last === LINE_FEED ? ONE_LINE_END : TWO_LINE_ENDS
 }

@@ -5,9 +5,9 @@ import type { Route } from '../scheduling/catalog.ts'
 import { answerHeaders } from './answer-headers.ts'
 import type { Clock } from '../../shared/runtime/clock.ts'
 
-/** Counts tokens off the event loop; leaves `bytes` as they are. */
+/** Counts tokens off the event loop. Does not change `bytes`. */
 export interface CountingPool {
-  /** A worker is free. */
+  /** Whether a worker is free. */
   readonly idle: boolean
   countPrompt(bytes: Buffer, dialect: DialectName, model: string): Promise<number>
   countAnswer(bytes: Buffer, dialect: DialectName, model: string): Promise<number>
@@ -18,13 +18,13 @@ interface Parts {
   readonly clock: Clock
   readonly routes: { route(model: string, servedBy: 'any' | 'anthropic-messages'): Route | null }
   readonly onFault: (cause: unknown) => void
-  /** How long an answer may wait for its tokens to be counted; 1 000 unless given. */
+  /** The longest time that an answer waits for the count of its tokens; default 1 000. */
   readonly patienceMs?: number
 }
 
 const PATIENCE_MS = 1_000
 
-/** Counts tokens where no upstream does: in place of count_tokens, and for usage that was not reported. */
+/** Counts tokens that no upstream counts: for count_tokens, and for unreported usage. */
 export class TokenCounts {
   readonly #parts: Parts
 
@@ -32,12 +32,12 @@ export class TokenCounts {
     this.#parts = parts
   }
 
-  /** Answers a request to count: by `serve` where an upstream counts, else as the model's family would. */
+  /** Answers a count_tokens request: with `serve` when an upstream can count, else with a count by the model's family. */
   async answer(ctx: RequestContext, serve: () => Promise<void>): Promise<void> {
     const { routes } = this.#parts
     const model = ctx.body?.model ?? ''
     const deployment = routes.route(model, 'any')?.[0]?.deployment
-    // An upstream counts, or there is no such model and `serve` says so.
+    // `serve` calls an upstream that can count, or reports an unknown model.
     if (deployment === undefined || routes.route(model, 'anthropic-messages') !== null) return serve()
     const tokens = await this.#countPrompt(ctx, deployment.upstreamModel)
     ctx.status = 200
@@ -48,8 +48,8 @@ export class TokenCounts {
   }
 
   /**
-   * Puts counted tokens in the place of estimated ones, where the upstream reported none and a worker has nothing else to do.
-   * Never fails: where the count does not come in time, the estimates stand. The end of the answer waits for it.
+   * Replaces estimated tokens by counted ones, when the upstream reported none and a worker is free. Never fails: when the count
+   * takes longer than `patienceMs`, the estimates stay. The end of the answer waits for the count.
    */
   async countUnreported(ctx: RequestContext): Promise<void> {
     const { unreported } = ctx
@@ -76,7 +76,7 @@ export class TokenCounts {
     return this.#counted(counting, body.estimatedPromptTokens)
   }
 
-  /** A worker that fails, or has no room, costs the count, not the request. */
+  /** Falls back to `estimate` when the worker fails or the pool is full: the request does not fail. */
   async #counted(counting: Promise<number>, estimate: number): Promise<number> {
     try {
       return await counting
@@ -87,7 +87,7 @@ export class TokenCounts {
   }
 }
 
-/** Null when it takes longer. `work` never fails. */
+/** The result of `work`, or null after `patienceMs`. `work` never fails. */
 async function within<Result>(work: Promise<Result>, patienceMs: number): Promise<Result | null> {
   let timer: NodeJS.Timeout | undefined
   const late = new Promise<null>((resolve) => {

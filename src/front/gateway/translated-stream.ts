@@ -8,7 +8,7 @@ import { classifyFailure } from './classify.ts'
 import { ClientStream } from './client-stream.ts'
 import { settleUsage } from './settle-usage.ts'
 
-/** Passes a stream of another dialect on: what each chunk of it means goes downstream in one write. */
+/** Relays a stream of another dialect. Writes the translation of each chunk downstream at once. */
 export class TranslatedStream implements AnswerReceiver {
   readonly #answer: Answer
   readonly #control: AttemptControl
@@ -44,7 +44,8 @@ export class TranslatedStream implements AnswerReceiver {
       this.#splitter.finish(this.#onEvent)
       if (!this.#stream.decoder.over) this.#text += this.#stream.finish()
     })
-    if (!this.#isOver()) this.#failed(new GatewayError('UPSTREAM_TRUNCATED', { detail: 'the stream ended too early' }))
+    if (!this.#isOver())
+      this.#failed(new GatewayError('UPSTREAM_TRUNCATED', { detail: 'the stream ended before its last event' }))
   }
 
   lost(error: GatewayError): void {
@@ -55,7 +56,7 @@ export class TranslatedStream implements AnswerReceiver {
     this.#client.clientLeft()
   }
 
-  /** What passed so far, for a stream that is given up. */
+  /** Books the usage so far. */
   settle(complete: boolean): void {
     const { decoder, dropped, observedTextBytes } = this.#stream
     const { ctx } = this.#answer
@@ -73,7 +74,7 @@ export class TranslatedStream implements AnswerReceiver {
     return !this.#stream.decoder.over
   }
 
-  /** Reads, then sends on what came of it. */
+  /** Runs `read`, then sends the text that it produced. */
   #take(read: () => void): void {
     try {
       read()
@@ -110,7 +111,7 @@ export class TranslatedStream implements AnswerReceiver {
     )
   }
 
-  /** Reads the field anew where a callback may have changed it. */
+  /** Defeats TypeScript's narrowing of `#over`, which a callback may have changed. */
   #isOver(): boolean {
     return this.#over
   }

@@ -13,25 +13,25 @@ import type {
   TranslatedRequest,
 } from '../../dialects/translate.ts'
 
-/** Does what `dialects/translate.ts` does, off the event loop. Leaves `bytes` as they are. */
+/** Runs the functions of `dialects/translate.ts` off the event loop. Does not change `bytes`. */
 export interface TranslationPool {
   translateRequest(bytes: Buffer, pair: Pair, edits: TargetEdits): Promise<TranslatedRequest>
   translateAnswer(bytes: Buffer, translation: AnswerTranslation): Promise<TranslatedAnswer>
 }
 
-/** A request as the upstream gets it, and how its answer is to be read. */
+/** A request in the upstream's dialect, and how to read its answer. */
 export interface TranslatedCall {
   readonly body: Buffer
   readonly dropped: readonly string[]
   readonly answer: AnswerTranslation
 }
 
-/** Conversations are translated; what the other endpoints take and give is the same everywhere they are served. */
+/** Whether the request needs translation. Only conversations do: other endpoints have the same form at every provider. */
 export function needsTranslation(endpoint: Endpoint, provider: Provider): boolean {
   return endpoint.servedBy === 'any' && endpoint.dialect !== provider.dialect
 }
 
-/** Translates small bodies at once, larger ones in the pool. */
+/** Translates small bodies at once, larger ones in the worker pool. */
 export class Translator {
   readonly #pool: TranslationPool
   readonly #inlineMaxBytes: number
@@ -83,8 +83,9 @@ function answerOptions(ctx: RequestContext, asked: RequestBody): AnswerOptions {
 }
 
 /**
- * How an answer is read that came in the form that was not asked for; null: it can be read in one form only.
- * @param translation of the call; null: client and upstream speak one dialect
+ * How to read a whole answer to a stream request, or events in answer to a request for a whole answer. Null: this endpoint's
+ * answers have only one form.
+ * @param translation of the call; null: client and upstream speak the same dialect
  */
 export function unaskedForm(
   form: 'whole' | 'events',

@@ -10,10 +10,10 @@ import type { CredentialHeader } from '../../dialects/credential-header.ts'
 import { CHAT_PATH } from '../../dialects/openai-chat/codec.ts'
 import { serviceCodec } from '../../dialects/services/codecs.ts'
 
-/** Behind the base URL of the messages protocol. */
+/** The path after the base URL of the messages protocol. */
 const COUNT_PATH = '/messages/count_tokens'
 
-/** Origin and path of a call; query included. */
+/** Origin and path of a call; the path includes the query. */
 export function addressOf(
   endpoint: Endpoint,
   { provider, upstreamModel, service }: Deployment,
@@ -32,18 +32,21 @@ export function addressOf(
   return { origin, path: upstreamCodec(provider.dialect).path(pathname, upstreamModel, stream) }
 }
 
-/** Without a trailing slash. */
+/** The base path of a service, without a trailing slash. */
 export function serviceBase(service: Service | undefined, pathname: string): string {
   const base = service?.base
   return base === undefined ? pathname : base.replace(/\/+$/, '')
 }
 
-/** Null where no header alone lets a call in. @param credential what is sent: of a service account, its access token */
+/**
+ * The header with the credential; null when the call is signed instead or needs none.
+ * @param credential the credential to send: for a service account, its access token
+ */
 export function credentialHeader(auth: AuthStyle, credential: string): CredentialHeader | null {
   return isSigned(auth, credential) ? null : HEADERS[auth](credential)
 }
 
-/** Of `aws`, a credential with a colon is an access key and its secret; one without is an API key. */
+/** Whether calls are signed: an `aws` credential with a colon is an access key and its secret, one without is an API key. */
 export function isSigned(auth: AuthStyle, credential: string): boolean {
   return auth === 'aws' && credential.includes(':')
 }
@@ -51,7 +54,7 @@ export function isSigned(auth: AuthStyle, credential: string): boolean {
 const HEADERS: Readonly<Record<AuthStyle, (credential: string) => CredentialHeader | null>> = {
   bearer,
   aws: bearer,
-  // The key of an account never goes out, only tokens for it.
+  // The key of a service account is never sent, only access tokens for it.
   google: (credential) => (isServiceAccount(credential) ? null : bearer(credential)),
   'x-api-key': (credential) => ['x-api-key', credential],
   'api-key': (credential) => ['api-key', credential],
@@ -61,7 +64,7 @@ const HEADERS: Readonly<Record<AuthStyle, (credential: string) => CredentialHead
 
 const bases = new Map<string, { origin: string; pathname: string }>()
 
-/** Base URLs are few and come from the configuration: each is parsed once. */
+/** Parses each base URL once: they are few and come from the configuration. */
 export function baseOf(baseUrl: string): { origin: string; pathname: string } {
   let base = bases.get(baseUrl)
   if (base === undefined) {

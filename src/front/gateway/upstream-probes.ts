@@ -25,16 +25,16 @@ import type { ServicePool } from './service-translator.ts'
 import { Translator } from './translator.ts'
 import type { TranslationPool } from './translator.ts'
 
-const MAX_AT_A_TIME = 4
+const MAX_CONCURRENT = 4
 const DEADLINE_MS = 30_000
 const MAX_ANSWER_BYTES = 1_048_576
 const MAX_MESSAGE_LENGTH = 1_000
-/** Enough for the least that some providers ask for, and for models that think first to say that they did. */
+/** Some providers require this minimum, and reasoning models need some tokens to answer at all. */
 const ANSWER_TOKENS = 16
 const PROMPT = 'Hi'
 
 const busy = (): Promise<never> => Promise.reject(new GatewayError('WORKERS_BUSY'))
-/** Bodies are small: all of them are handled at once. */
+/** Never called: `Translator` and `ServiceTranslator` handle all bodies at once. */
 const NO_POOL: TranslationPool & ServicePool = {
   translateRequest: busy,
   translateAnswer: busy,
@@ -44,10 +44,10 @@ const NO_POOL: TranslationPool & ServicePool = {
 
 type OnFault = (cause: unknown) => void
 
-/** The network of the calls: reachable addresses, connector, resolver. */
+/** The network options of the calls: reachable addresses, connector, resolver. */
 type Network = Pick<Http1ClientOptions, 'reach' | 'connect' | 'lookup'>
 
-/** One small call to an upstream, just as a client's request would be sent there. */
+/** Makes one small test call to an upstream, in the same way as a client's request. */
 export class UpstreamProbes {
   readonly #clock: Clock
   readonly #vendor: string
@@ -55,9 +55,9 @@ export class UpstreamProbes {
   readonly #onFault: OnFault | undefined
   readonly #deadlines: DeadlineClock
   #validator: Validator | null = null
-  #underWay = 0
+  #running = 0
 
-  /** @param onFault hears what a deadline threw */
+  /** @param onFault gets the error that a deadline threw */
   constructor(clock: Clock, vendor: string, { onFault, ...network }: Network & { readonly onFault?: OnFault } = {}) {
     this.#clock = clock
     this.#vendor = vendor
@@ -66,26 +66,29 @@ export class UpstreamProbes {
     this.#deadlines = new DeadlineClock(clock)
   }
 
-  /** Rejects with GATEWAY_OVERLOADED, and with INVALID_FIELD where no small call is known. */
+  /** Rejects with GATEWAY_OVERLOADED, and with INVALID_FIELD when the model allows no small call. */
   async run(deployment: Deployment, signal: AbortSignal): Promise<UpstreamProbe> {
-    if (this.#underWay >= MAX_AT_A_TIME) {
-      throw new GatewayError('GATEWAY_OVERLOADED', { message: 'Too many tests are under way.', retryAfterSeconds: 1 })
+    if (this.#running >= MAX_CONCURRENT) {
+      throw new GatewayError('GATEWAY_OVERLOADED', {
+        message: 'Too many tests of upstreams are running. Try again.',
+        retryAfterSeconds: 1,
+      })
     }
     const asked = callFor(deployment)
-    this.#underWay += 1
+    this.#running += 1
     this.#deadlines.start(this.#onFault)
     const upstream = new Http1Client({ ...this.#network, deadlines: this.#deadlines, maxConnections: 1 })
     try {
       return await this.#call(asked, upstream, AbortSignal.any([signal, AbortSignal.timeout(DEADLINE_MS)]))
     } finally {
       await upstream.close()
-      this.#underWay -= 1
-      if (this.#underWay === 0) this.#deadlines.stop()
+      this.#running -= 1
+      if (this.#running === 0) this.#deadlines.stop()
     }
   }
 
   async #call(
-    { endpoint, deployment, body }: TrialCall,
+    { endpoint, deployment, body }: ProbeCall,
     upstream: Http1Client,
     signal: AbortSignal,
   ): Promise<UpstreamProbe> {
@@ -99,14 +102,15 @@ export class UpstreamProbes {
       result.kind === 'failed'
         ? result.error
         : ctx.aborted
-          ? new GatewayError('UPSTREAM_TIMEOUT', { detail: 'no whole answer in time' })
+          ? new GatewayError('UPSTREAM_TIMEOUT', { detail: 'no complete answer in time' })
           : ctx.error
     const status = ctx.attempts[0]?.status ?? 0
     return {
       ok: error === null,
       status: status === 0 ? null : status,
       latencyMs: Math.round((this.#clock.monotonicUs() - startUs) / 1000),
-      error: error === null ? null : { code: error.code, message: ownWords(error), said: saidBy(error, deployment) },
+      error:
+        error === null ? null : { code: error.code, message: ownText(error), said: providerText(error, deployment) },
     }
   }
 
@@ -131,35 +135,36 @@ export class UpstreamProbes {
   }
 }
 
-interface TrialCall {
+interface ProbeCall {
   readonly endpoint: Endpoint
   readonly deployment: Deployment
   readonly body: object
 }
 
-/** A conversation of one word; where the model's name says that it does not hold any, what it does instead. */
-function callFor(given: Deployment): TrialCall {
+/** A conversation of one word, or an embeddings or rerank call when the model's name shows that it does only these. */
+function callFor(given: Deployment): ProbeCall {
   const { provider, upstreamModel: model } = given
-  const patient = { ...given, provider: { ...provider, timeouts: shortened(provider.timeouts) } }
+  const bounded = { ...given, provider: { ...provider, timeouts: shortened(provider.timeouts) } }
   const embeddings = serviceOf(provider.services, 'embeddings', model)
   const rerank = serviceOf(provider.services, 'rerank', model)
   if (rerank !== null && /rerank/i.test(model)) {
     return {
       endpoint: ENDPOINTS.rerank,
-      deployment: { ...patient, service: rerank },
+      deployment: { ...bounded, service: rerank },
       body: { model, query: PROMPT, documents: [PROMPT] },
     }
   }
   if (embeddings !== null && (provider.converses === false || /embed/i.test(model))) {
     const body = { model, input: PROMPT }
-    return { endpoint: ENDPOINTS.embeddings, deployment: { ...patient, service: embeddings }, body }
+    return { endpoint: ENDPOINTS.embeddings, deployment: { ...bounded, service: embeddings }, body }
   }
   if (provider.converses === false) {
-    const message = 'Models for pictures and videos are not tested: that would be dear. Name another one.'
+    const message =
+      'Models for pictures and videos are not tested, because such a test is expensive. Name another model.'
     throw new GatewayError('INVALID_FIELD', { param: '/model', message })
   }
   const messages = [{ role: 'user', content: PROMPT }]
-  return { endpoint: ENDPOINTS.chat, deployment: patient, body: { model, messages, max_tokens: ANSWER_TOKENS } }
+  return { endpoint: ENDPOINTS.chat, deployment: bounded, body: { model, messages, max_tokens: ANSWER_TOKENS } }
 }
 
 function shortened({ connectMs, firstByteMs, idleMs, totalMs }: UpstreamTimeouts): UpstreamTimeouts {
@@ -172,7 +177,7 @@ function shortened({ connectMs, firstByteMs, idleMs, totalMs }: UpstreamTimeouts
   }
 }
 
-/** Of nobody's supply: what a trial finds is told to the one who asked, and to nobody else. */
+/** A slot outside the supply: the scheduler learns nothing from a test call. */
 function slotOf(deployment: Deployment): Slot {
   return {
     deployment,
@@ -182,7 +187,7 @@ function slotOf(deployment: Deployment): Slot {
   }
 }
 
-/** Nobody reads the answer: it is enough that there is one. */
+/** An exchange that discards the answer. */
 function exchangeOf(signal: AbortSignal): Exchange {
   const response: Responder = {
     get aborted() {
@@ -204,19 +209,19 @@ function exchangeOf(signal: AbortSignal): Exchange {
   return { request, response, readBody: () => Promise.resolve(Buffer.alloc(0)) }
 }
 
-/** Nothing of the answer: whoever chose the address must not read through the gateway what is there. */
-function ownWords(error: GatewayError): string {
+/** The gateway's own text, with nothing of the answer: the user who chose the address must not read from it through the gateway. */
+function ownText(error: GatewayError): string {
   if (!isRefusedAddress(error)) return ERROR_CODES[error.code].text
   return `The host has no address on the public Internet, and ${REACH_KEY} of the configuration file does not list it.`
 }
 
-/** Also where a token was to be fetched. */
+/** Whether the address was refused, for the call itself or for its access token. */
 function isRefusedAddress({ cause }: Error): boolean {
   return cause instanceof AddressRefused || (cause instanceof GatewayError && isRefusedAddress(cause))
 }
 
-/** The provider's own words are what helps the operator; they are cleaned like those that clients see. */
-function saidBy({ detail, message }: GatewayError, { provider }: Deployment): string {
+/** The provider's own text, which helps the operator; redacted like the text that clients see. */
+function providerText({ detail, message }: GatewayError, { provider }: Deployment): string {
   const secrets = [
     new URL(provider.baseUrl).host,
     ...provider.keys.map(({ credential }) => credential),

@@ -13,29 +13,29 @@ import type { AwsRequest } from '../upstream/aws-signature.ts'
 import type { UpstreamRequest } from '../upstream/upstream-client.ts'
 import { addressOf, credentialHeader, isSigned } from './upstream-address.ts'
 
-/** The flags that a client of messages has set. */
+/** The beta flags that a client of the messages protocol has set. */
 export function betasOf(endpoint: Endpoint, request: IncomingRequest, vendor: string): readonly string[] {
   return endpoint.dialect === 'anthropic-messages' ? readBetas(request.headers[`${vendor}-beta`]) : []
 }
 
 export interface UpstreamRequestParts {
   readonly deployment: Deployment
-  /** What is sent of the key: its credential, or the access token that stands for it at the moment. */
+  /** The credential to send: the key's own, or the current access token for it. */
   readonly credential: string
   readonly endpoint: Endpoint
   readonly vendor: string
   readonly request: IncomingRequest
-  /** Default: those of the provider. */
+  /** Default: the timeouts of the provider. */
   readonly timeouts?: UpstreamTimeouts
   readonly body: Buffer
   readonly stream: boolean
-  /** Null: the provider hears of no trace. */
+  /** Null: the provider gets no trace headers. */
   readonly trace: TraceContext | null
-  /** Unix milliseconds: signatures are of a time. */
+  /** Unix milliseconds, for signatures. */
   readonly nowMs: number
 }
 
-/** The provider's request: the client's identity as it came, the credential attached last. */
+/** Builds the provider's request. It has the client's user agent unchanged, and the credential last. */
 export function buildUpstreamRequest(parts: UpstreamRequestParts): UpstreamRequest {
   const { deployment, request, body } = parts
   const { provider, key, service } = deployment
@@ -73,12 +73,12 @@ interface CommonHeaders {
 
 const common = new WeakMap<Deployment, CommonHeaders>()
 
-/** What the calls of a deployment have in common, one list for as long as its credential stays. */
+/** The headers that all calls of a deployment share. One list is used as long as the credential does not change. */
 function commonHeaders({ deployment, credential, stream }: UpstreamRequestParts, auth: AuthStyle): readonly string[] {
   let known = common.get(deployment)
   if (known?.credential !== credential) {
     const headers = (accept: string): string[] => {
-      // A compressed stream would have to be inflated to be read, and holds events back.
+      // Compression holds events back, and the gateway would have to inflate the stream.
       const list = ['content-type', 'application/json', 'accept', accept, 'accept-encoding', 'identity']
       attachCredential(list, deployment.provider, credential, auth)
       return list
@@ -90,9 +90,9 @@ function commonHeaders({ deployment, credential, stream }: UpstreamRequestParts,
 }
 
 /**
- * A look at something that a provider keeps.
- * @param credential what is sent of the key, see `UpstreamRequestParts`
- * @param address with `auth` null: elsewhere, where nothing of the provider's is to be shown
+ * Builds a GET request for something that a provider stores.
+ * @param credential see `UpstreamRequestParts`
+ * @param address `auth` is null for a host other than the provider's, which must not get the credential or the provider's headers
  */
 export function buildUpstreamLook(
   provider: Provider,
@@ -103,7 +103,7 @@ export function buildUpstreamLook(
   const { origin, path, auth } = address
   const all = [...headers, 'accept-encoding', 'identity']
   if (auth !== null) attachCredential(all, provider, credential, auth)
-  // Elsewhere is where the provider says, not the operator.
+  // The provider, not the operator, chose an address with `auth` null.
   const publicOnly = auth === null || provider.publicOnly === true
   return { origin, path, method: 'GET', headers: all, body: null, timeouts: provider.timeouts, publicOnly }
 }
@@ -114,11 +114,11 @@ function attachCredential(headers: string[], provider: Provider, credential: str
   if (header !== null) headers.push(...header)
 }
 
-/** Private endpoints have a name of their own ahead of it. */
+/** Hosts of private endpoints have a prefix before `bedrock-runtime`. */
 const BEDROCK_HOST = /(?:^|\.)bedrock-runtime(?:-fips)?\.([a-z0-9-]+)\./
 const DEFAULT_REGION = 'us-east-1'
 
-/** The credential is `access key:secret` or `access key:secret:session token`. */
+/** Signs the request. @param credential `access key:secret` or `access key:secret:session token` */
 function sign(
   headers: string[],
   { origin, path, body }: Pick<UpstreamRequest, 'origin' | 'path'> & { readonly body: Buffer },

@@ -17,12 +17,12 @@ export interface WorstCost {
   readonly unpriced: string | null
 }
 
-/** Prompts were up to a tenth longer than they were estimated, in recorded traffic. */
+/** In recorded traffic, prompts were up to a tenth longer than estimated. */
 const PROMPT_MARGIN = 1.25
 
 /**
- * The most that a request may cost: at the dearest of those who may serve it, its longest answer, and nothing of its
- * prompt in a cache. Where neither the request nor the model says how long an answer may be, it is the default.
+ * The most that a request may cost: at the most expensive deployment that may serve it, with the longest answer and no cached
+ * prompt. `defaultOutputTokens` applies when neither the request nor the model limits the answer.
  */
 export function worstCost(ctx: RequestContext, body: RequestBody, parts: WorstCostParts): WorstCost {
   const promptTokens = Math.ceil(body.estimatedPromptTokens * PROMPT_MARGIN)

@@ -3,12 +3,12 @@ import { AddressList } from '../../shared/core/address-list.ts'
 
 const MAPPED_IPV4 = '::ffff:'
 
-/** Tells the client's address behind proxies that may be believed. */
+/** Finds the client's address behind trusted proxies. */
 export interface ClientAddresses {
   of(peer: string, forwardedFor: string | undefined): string
 }
 
-/** @param trusted addresses and CIDR ranges of proxies whose X-Forwarded-For is believed */
+/** @param trusted addresses and CIDR ranges of proxies whose X-Forwarded-For is trusted */
 export function createClientAddresses(trusted: readonly string[]): ClientAddresses {
   const proxies = trusted.length === 0 ? null : new AddressList(trusted)
   return {
@@ -26,7 +26,7 @@ export function createClientAddresses(trusted: readonly string[]): ClientAddress
   }
 }
 
-/** `::ffff:1.2.3.4` and the long text form of IPv6 as they are usually written. */
+/** Rewrites `::ffff:1.2.3.4` to IPv4, and the long text form of IPv6 to the short form. */
 export function normaliseAddress(address: string): string {
   if (address.startsWith(MAPPED_IPV4)) return address.slice(MAPPED_IPV4.length)
   if (!address.includes(':')) return address

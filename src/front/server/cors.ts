@@ -2,7 +2,7 @@ import type { HeaderList, IncomingRequest } from '../../shared/core/exchange.ts'
 
 const PREFLIGHT_SECONDS = '600'
 const METHODS = 'GET, POST, PUT, PATCH, DELETE'
-/** What a script may read of an answer. */
+/** The headers of an answer that a script may read. */
 const EXPOSED = [
   'X-Request-Id',
   'request-id',
@@ -22,11 +22,11 @@ const EXPOSED = [
 const NONE: HeaderList = []
 const VARY: HeaderList[number] = ['Vary', 'Origin']
 
-/** Which pages may call from a browser. Keys travel in headers, never in cookies: credentials are not allowed for. */
+/** Decides which pages may call from a browser. Keys travel in headers, never in cookies, so credentials are not allowed. */
 export interface Cors {
-  /** For every answer to this request. */
+  /** The headers for every answer to this request. */
   headers(request: IncomingRequest): HeaderList
-  /** Of the answer to a preflight from an origin that may call; null for all other requests. */
+  /** The headers of the answer to a preflight from an allowed origin; null for all other requests. */
   preflight(request: IncomingRequest): HeaderList | null
 }
 
@@ -51,7 +51,7 @@ export function createCors(origins: readonly string[]): Cors {
       if (!isAllowed(headers['origin'])) return null
       return [
         ['Access-Control-Allow-Methods', METHODS],
-        // Any may be sent: a list would have to know the headers of every client library.
+        // Allows any header: a list would need the headers of every client library.
         ['Access-Control-Allow-Headers', headers['access-control-request-headers'] ?? '*'],
         ['Access-Control-Max-Age', PREFLIGHT_SECONDS],
       ]

@@ -12,12 +12,12 @@ export interface BodyLimits {
   readonly timeoutMs: number
 }
 
-/** Bodies from here on are not to exist twice while they come. */
+/** A body of at least this size is received into reserved memory, so that it never exists twice. */
 const LARGE_BYTES = 262_144
-/** What of a body must have come before memory for all of it is taken: a length is quickly said. */
-const PART_HERE = 0.25
+/** This share of a body must have arrived before memory for all of it is reserved: a Content-Length costs a client nothing. */
+const RESERVE_SHARE = 0.25
 
-/** Collects the body as it arrives; the route may ask for it at any time, or never. */
+/** Collects the body as it arrives. The route may ask for it at any time, or never. */
 export class UwsExchange implements Exchange {
   readonly request: IncomingRequest
   readonly response: UwsResponder
@@ -39,11 +39,11 @@ export class UwsExchange implements Exchange {
     this.#limits = limits
     this.#deadlines = deadlines
     this.#deadline = new Deadline(() => {
-      this.#waited()
+      this.#deadlineReached()
     })
   }
 
-  /** Starts to collect. Without this call there is no body. */
+  /** Starts to collect the body. Without this call there is no body. */
   listen(res: HttpResponse, contentLength: number | null): void {
     if (contentLength !== null && contentLength > this.#limits.maxBytes) this.#fail(this.#tooLarge())
     this.#contentLength = contentLength
@@ -52,7 +52,7 @@ export class UwsExchange implements Exchange {
     })
     if (this.#complete) return
     this.#timeoutAtMs = this.#deadlines.nowMs + this.#limits.timeoutMs
-    this.#await()
+    this.#watchDeadline()
   }
 
   readBody(): Promise<Buffer> {
@@ -62,7 +62,7 @@ export class UwsExchange implements Exchange {
     })
   }
 
-  /** The connection is gone, or the answer is over: nobody waits for more of the body. */
+  /** Stops collecting: the connection is gone, or the answer is over. */
   close(): void {
     this.#closed = true
     this.#deadlines.forget(this.#deadline)
@@ -70,18 +70,18 @@ export class UwsExchange implements Exchange {
     this.#settle()
   }
 
-  #await(): void {
+  #watchDeadline(): void {
     this.#deadline.atMs = Math.min(this.#timeoutAtMs, this.#deadlines.nowMs + REWIND_MS)
     this.#deadlines.watch(this.#deadline)
   }
 
-  #waited(): void {
+  #deadlineReached(): void {
     if (this.#deadlines.nowMs >= this.#timeoutAtMs) {
       this.#fail(new GatewayError('BODY_TIMEOUT'))
       return
     }
     this.response.rewindServerTimer()
-    this.#await()
+    this.#watchDeadline()
   }
 
   #take(bytes: ArrayBuffer, isLast: boolean): void {
@@ -99,7 +99,7 @@ export class UwsExchange implements Exchange {
     this.#settle()
   }
 
-  /** The server empties its buffer when this returns. */
+  /** Copies `bytes`: the server reuses its buffer when this returns. */
   #keep(bytes: Uint8Array): void {
     if (!this.#hasReserved && isWorthReserving(this.#contentLength, this.#body.length + bytes.length)) {
       this.#body.reserve(this.#contentLength)
@@ -112,7 +112,7 @@ export class UwsExchange implements Exchange {
     this.#failure ??= failure
     this.#body.clear()
     this.#deadlines.forget(this.#deadline)
-    // What is still coming cannot be told from a next request by everyone on the way.
+    // A proxy on the way may take the rest of the body for a next request.
     if (!this.#complete) this.response.closeAfterBody()
     this.#settle()
   }
@@ -120,7 +120,7 @@ export class UwsExchange implements Exchange {
   #settle(): void {
     if (this.#waiting === null) return
     const { resolve, reject } = this.#waiting
-    // Made only when somebody waits: an error costs more than the rest of closing an exchange.
+    // Created only when somebody waits: an error costs more than the rest of closing an exchange.
     if (this.#closed) this.#failure ??= new GatewayError('CLIENT_CLOSED')
     if (this.#failure !== null) {
       this.#waiting = null
@@ -141,6 +141,6 @@ function isWorthReserving(contentLength: number | null, received: number): conte
     contentLength !== null &&
     contentLength >= LARGE_BYTES &&
     received < contentLength &&
-    received >= contentLength * PART_HERE
+    received >= contentLength * RESERVE_SHARE
   )
 }

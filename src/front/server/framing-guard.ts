@@ -1,19 +1,19 @@
 import { emptyFields } from '../../shared/runtime/fields.ts'
 
 const TOKEN = /^[!#$%&'*+\-.^_`|~0-9a-z]+$/
-/** Of methods: the same, in any case. */
+/** A token in upper or lower case. */
 const METHOD = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/
-/** A name, an IPv4 or a bracketed IPv6 address, and a port: `uri-host [":" port]` of RFC 3986 without percent-encoding of its own. */
+/** `uri-host [":" port]` of RFC 3986: a name, an IPv4 or a bracketed IPv6 address, and a port. Percent-encoding is not checked. */
 const HOST = /^(?:\[[0-9A-Fa-fv:.]+\]|[A-Za-z0-9\-._~!$&'()*+,;=%]+)(?::[0-9]*)?$/
 const NO_TARGET = /[^\x21-\x7e]|#/
 const PLAIN_NUMBER = /^[0-9]{1,15}$/
-// eslint-disable-next-line no-control-regex -- control bytes are what it looks for
+// eslint-disable-next-line no-control-regex -- it finds control bytes
 const CONTROL_BYTES = /[\x00-\x08\x0a-\x1f\x7f]/
 
 export interface CopiedHeaders {
   /** Names in lower case; repeated fields joined by ", ". */
   readonly headers: Record<string, string | undefined>
-  /** Why the framing cannot be trusted; null when it can. */
+  /** The reason not to trust the framing; null when there is none. */
   readonly fault: string | null
   readonly chunked: boolean
   /** Null when no Content-Length was sent. */
@@ -22,7 +22,7 @@ export interface CopiedHeaders {
 
 const KNOWN_METHODS: ReadonlySet<string> = new Set(['GET', 'POST', 'PUT', 'DELETE', 'PATCH', 'HEAD', 'OPTIONS'])
 
-/** Of a path or a query: bytes from 0x80 on belong in percent-encoding, and a fragment stays with the client. */
+/** Whether a path or a query is valid: it has no raw byte from 0x80 on (percent-encoded instead) and no fragment. */
 export function isTarget(text: string): boolean {
   return !NO_TARGET.test(text)
 }
@@ -31,7 +31,7 @@ export function isMethod(method: string): boolean {
   return KNOWN_METHODS.has(method) || METHOD.test(method)
 }
 
-/** The client sends nothing more on this connection. */
+/** Whether `Connection` announces that the client sends nothing more on this connection. */
 export function wantsClose(connection: string | undefined): boolean {
   return connection !== undefined && /(?:^|,)\s*close\s*(?:,|$)/i.test(connection)
 }
@@ -41,8 +41,8 @@ interface HeaderSource {
 }
 
 /**
- * Copies the header fields and refuses whatever two HTTP parsers in a row may read differently (RFC 9112 §6.3, §11.2):
- * the server's parser lets these through.
+ * Copies the header fields and sets `fault` for a request that two HTTP parsers in a row may read differently (RFC 9112
+ * §6.3, §11.2). The server's parser accepts such requests.
  */
 export function copyHeaders(source: HeaderSource): CopiedHeaders {
   const headers = emptyFields<string | undefined>()
@@ -50,7 +50,8 @@ export function copyHeaders(source: HeaderSource): CopiedHeaders {
   source.forEach((name, value) => {
     const before = headers[name]
     if (before === undefined) headers[name] = value
-    else if (name === 'content-length' || name === 'host' || name === 'transfer-encoding') fault = `repeated ${name}`
+    else if (name === 'content-length' || name === 'host' || name === 'transfer-encoding')
+      fault = `the header ${name} is repeated`
     else headers[name] = `${before}, ${value}`
     if (!isKnownToken(name) && !TOKEN.test(name)) fault = 'a field name is not a token'
     if (CONTROL_BYTES.test(value)) fault = 'a field value holds control bytes'
@@ -59,11 +60,11 @@ export function copyHeaders(source: HeaderSource): CopiedHeaders {
   const transferEncoding = headers['transfer-encoding']
   const length = headers['content-length']
   const host = headers['host']
-  if (host === undefined) fault ??= 'no Host'
-  else if (!HOST.test(host)) fault ??= 'Host is not a host'
+  if (host === undefined) fault ??= 'the Host header is missing'
+  else if (!HOST.test(host)) fault ??= 'the Host header is not a host and port'
   if (transferEncoding !== undefined) {
-    if (length !== undefined) fault ??= 'Content-Length beside Transfer-Encoding'
-    if (transferEncoding.toLowerCase() !== 'chunked') fault ??= 'a Transfer-Encoding other than chunked'
+    if (length !== undefined) fault ??= 'it has both Content-Length and Transfer-Encoding'
+    if (transferEncoding.toLowerCase() !== 'chunked') fault ??= 'Transfer-Encoding is not chunked'
   }
   if (length !== undefined && !PLAIN_NUMBER.test(length)) fault ??= 'Content-Length is not a number'
   return {

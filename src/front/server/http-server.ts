@@ -17,25 +17,25 @@ export interface Route {
   readonly method: Method | '*'
   readonly path: string
   readonly handle: (exchange: Exchange) => void | Promise<void>
-  /** Renders a refusal made before the handler ran. */
+  /** Answers a request that was refused before the handler ran. */
   readonly refuse: (exchange: Exchange, error: GatewayError) => void
 }
 
 export interface ServerOptions {
   readonly build: LoadedUws
   readonly routes: readonly Route[]
-  /** For every path that has no route. */
+  /** Answers every path that has no route. */
   readonly refuse: Route['refuse']
   readonly deadlines: DeadlineClock
   readonly addresses: ClientAddresses
   readonly maxBodyBytes: number
-  /** Of clients; one more is closed at once. */
+  /** The most client connections; a further one is closed at once. */
   readonly maxConnections: number
   readonly bodyTimeoutMs: number
   /** Origins that browsers may call from, or `*`; empty: none. */
   readonly corsOrigins: readonly string[]
   readonly tls: { readonly certFile: string; readonly keyFile: string } | null
-  /** A handler failed in a way it did not answer for. */
+  /** Called when a handler throws or rejects. */
   readonly onFault: (cause: unknown) => void
 }
 
@@ -44,21 +44,21 @@ export interface HttpServer {
   listen(host: string, port: number): Promise<void>
   /** From now on each answer closes its connection. */
   closeConnectionsAfterAnswer(): void
-  /** Takes no new connections; resolves when those that it had accepted are counted. */
+  /** Accepts no new connections. Resolves when `connections` includes all that were accepted. */
   stopListening(): Promise<void>
-  /** Cuts what is left. */
+  /** Closes all remaining connections. */
   close(): void
-  /** Answers that are not over. */
+  /** The number of answers that are not over. */
   readonly openExchanges: number
-  /** Connections of clients. */
+  /** The number of client connections. */
   readonly connections: number
-  /** Since the last of them was opened, milliseconds. */
+  /** Milliseconds since the last client connection was opened. */
   readonly sinceLastConnectionMs: number
-  /** Handlers that have not settled: one may outlast its answer. */
+  /** The number of handlers that have not settled. A handler may outlast its answer. */
   readonly openHandlers: number
 }
 
-/** The uWebSockets.js front end. Must run on the main thread of its process: in a worker any abnormal end aborts the process. */
+/** The HTTP server on uWebSockets.js. Must run on the main thread: in a worker, an abnormal end aborts the process. */
 export function createHttpServer(options: ServerOptions): HttpServer {
   const { uws } = options.build
   uws._cfg('silent')
@@ -75,7 +75,7 @@ export function createHttpServer(options: ServerOptions): HttpServer {
     connections += Number(change)
     if (Number(change) <= 0) return
     lastConnectionMs = performance.now()
-    // Without a descriptor left the listener would be told of those that wait for ever, and nothing else could be opened.
+    // With no file descriptor left, the event loop would report waiting connections for ever, and nothing else could be opened.
     if (connections > options.maxConnections) res.close()
   })
   const handlerSettled = (): void => {
@@ -221,17 +221,17 @@ export function createHttpServer(options: ServerOptions): HttpServer {
   }
 }
 
-/** So short is a turn of the event loop in which nothing happens. */
+/** A turn of the event loop without work is shorter than this. */
 const QUIET_TURN_MS = 0.05
-const QUIET_TURN_PATIENCE_MS = 250
+const QUIET_TURN_LIMIT_MS = 250
 
 /**
- * Resolves at the end of a turn of the event loop in which there was nothing to do. What waits to be accepted is reset with its
- * listener, unless the kernel moves it to another one (`net.ipv4.tcp_migrate_req`): a turn accepts all that has come, and in
- * so short a time hardly anything new comes.
+ * Resolves at the end of a turn of the event loop without work, after `QUIET_TURN_LIMIT_MS` at the latest. When a listener
+ * closes, the kernel resets its connections that wait for `accept`, unless it moves them to another listener
+ * (`net.ipv4.tcp_migrate_req`). A turn accepts all waiting connections, and hardly any arrives in so short a time.
  */
 async function quietTurn(): Promise<void> {
-  const endMs = performance.now() + QUIET_TURN_PATIENCE_MS
+  const endMs = performance.now() + QUIET_TURN_LIMIT_MS
   for (;;) {
     const beganMs = performance.now()
     await nextTurn()
@@ -240,7 +240,7 @@ async function quietTurn(): Promise<void> {
   }
 }
 
-/** The server says no more than that it failed. */
+/** Adds the reason to the error of `SSLApp`, which has none. */
 function secureApp(uws: Uws, { certFile, keyFile }: NonNullable<ServerOptions['tls']>): ReturnType<Uws['SSLApp']> {
   try {
     return uws.SSLApp({ cert_file_name: certFile, key_file_name: keyFile })
@@ -251,7 +251,7 @@ function secureApp(uws: Uws, { certFile, keyFile }: NonNullable<ServerOptions['t
 
 const METHODS = { GET: 'get', POST: 'post', PUT: 'put', DELETE: 'del', PATCH: 'patch' } as const
 
-/** The server reuses its request object as soon as the handler returns: everything needed later is copied here. */
+/** Copies everything that is needed later: the server reuses its request object as soon as the handler returns. */
 function copyRequest(
   req: HttpRequest,
   res: HttpResponse,
@@ -264,7 +264,7 @@ function copyRequest(
   contentLength: number | null
 } {
   const { headers, fault, chunked, contentLength } = copyHeaders(req)
-  // Only getHeader hands out the bytes as they came (one character each); forEach decodes them as UTF-8.
+  // Only getHeader returns the raw bytes (one character each); forEach decodes them as UTF-8.
   if (headers['user-agent'] !== undefined) headers['user-agent'] = req.getHeader('user-agent')
   // ASCII of 45 characters at most: a decoder costs five times as much.
   const peer = Buffer.from(res.getRemoteAddressAsText()).toString('latin1')
@@ -283,7 +283,7 @@ function copyRequest(
     ? 'the method is not a token'
     : isTarget(request.path) && isTarget(request.query)
       ? null
-      : 'the target holds a raw byte or a #'
+      : 'the target contains a # or a byte that must be percent-encoded'
   return { request, fault: fault ?? lineFault, chunked, contentLength }
 }
 

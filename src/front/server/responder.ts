@@ -4,18 +4,18 @@ import type { HeaderList, Responder } from '../../shared/core/exchange.ts'
 import { foldedFields, statusLine } from './response-headers.ts'
 import type { HttpResponse } from './uws.ts'
 
-/** A reader that takes nothing for this long is cut. */
+/** A client that reads nothing for this long is disconnected. */
 const STALL_MS = 15_000
 /**
- * The server has a timer of its own. It cuts 8 to 12 s after a refused write, also a reader that is merely slow: the kernel
- * tells of room only when a third of its buffer, often more than a megabyte, is free. It also cuts uploads below some 32 KB/s.
- * It is wound up this often.
+ * The interval at which the timer of uWebSockets.js is reset. That timer disconnects 8 to 12 s after a refused write, even a
+ * reader that is only slow: the kernel reports space only when a third of its buffer, often more than a megabyte, is free. It
+ * also disconnects uploads below some 32 KB/s.
  */
 export const REWIND_MS = 5_000
 /**
- * The server gathers up to this much under a cork. A write that does not fit sends what is gathered first; if the kernel has no room
- * for all of that, the server drops the write itself, and the chunk framing of the answer is broken. So nothing larger goes under
- * one cork.
+ * uWebSockets.js gathers up to this much under a cork. A write that does not fit sends the gathered bytes first. If the kernel has
+ * no room for all of them, uWebSockets.js drops the write, and the chunk framing of the answer is broken. So the responder writes
+ * no more than this under one cork.
  */
 const CORK_BYTES = 16_384
 /** The size of a chunk and its line ends. */
@@ -26,11 +26,11 @@ const HEAD_SLACK_BYTES = 256
 /** Pieces of a whole answer that goes without a length. */
 const ANSWER_PIECE_BYTES = 65_536
 /**
- * How long the rest of a body that was refused is still taken: closing with unread bytes makes the kernel reset the
- * connection, and a client that is sending never reads the refusal (RFC 9112 §9.6).
+ * The rest of a refused body is still read for this long. Closing with unread bytes makes the kernel reset the connection, and
+ * a client that is still sending never reads the refusal (RFC 9112 §9.6).
  */
 const LINGER_MS = 2_000
-/** One piece of an answer; below the 16 KiB cork buffer a write and the end may share a cork. */
+/** The largest last chunk that `end` sends itself. A write and the end may share a cork below the 16 KiB cork buffer. */
 const LAST_CHUNK_BYTES = 8_192
 
 const EMPTY = Buffer.alloc(0)
@@ -39,17 +39,17 @@ export interface ResponderOptions {
   readonly deadlines: DeadlineClock
   readonly headOnly: boolean
   readonly closeAfter: boolean
-  /** Headers on every answer. */
+  /** The headers of every answer. */
   readonly commonHeaders: HeaderList
-  /** Called exactly once, when the answer is over in whatever way. */
+  /** Called exactly once, when the answer is over, whether complete or not. */
   readonly onOver: () => void
 }
 
 type State = 'idle' | 'head' | 'deferred' | 'lingering' | 'streaming' | 'sending' | 'ending' | 'over'
 
 /**
- * The only code that writes to a uWebSockets.js response. Holds its rules: nothing after the end or an abort, no more under a cork
- * than fits, values sanitised, stalled readers cut.
+ * The only code that writes to a uWebSockets.js response. It writes nothing after the end or an abort and no more under a cork than
+ * fits, sanitises values, and disconnects stalled readers.
  */
 export class UwsResponder implements Responder {
   readonly #res: HttpResponse
@@ -57,7 +57,7 @@ export class UwsResponder implements Responder {
   readonly #stall: Deadline
   #state: State = 'idle'
   #aborted = false
-  /** The server has taken its response back. */
+  /** The response object of the server is no longer valid. */
   #gone = false
   #status = 200
   #headers: HeaderList = []
@@ -72,10 +72,10 @@ export class UwsResponder implements Responder {
   #bodyIsComing = false
   #onAbort: (() => void) | null = null
   #onDrain: (() => void) | null = null
-  /** Set while a whole answer leaves piece by piece. */
+  /** Set while a whole answer is sent in pieces. */
   #sending: { body: Buffer; base: number } | null = null
 
-  /** @param res whose onAborted the caller has wired to `markAborted` already */
+  /** @param res the caller has already wired its `onAborted` to `markAborted` */
   constructor(res: HttpResponse, options: ResponderOptions) {
     this.#res = res
     this.#options = options
@@ -94,12 +94,12 @@ export class UwsResponder implements Responder {
     return this.#state !== 'idle' && this.#state !== 'head'
   }
 
-  /** The connection is closed behind this answer. */
+  /** Closes the connection after this answer. */
   closeAfterwards(): void {
     this.#closeAfter = true
   }
 
-  /** As above, once the rest of the body has come; see `bodyIsOver`. */
+  /** Closes the connection after this answer and after the rest of the body; see `bodyIsOver`. */
   closeAfterBody(): void {
     this.#closeAfter = true
     this.#bodyIsComing = true
@@ -113,7 +113,7 @@ export class UwsResponder implements Responder {
     })
   }
 
-  /** Nothing is read or left unread because of it. */
+  /** Resets the timer of uWebSockets.js. Does not affect reading. */
   rewindServerTimer(): void {
     if (this.#gone) return
     this.#res.pause()
@@ -135,7 +135,7 @@ export class UwsResponder implements Responder {
     this.#headers = headers
     const bytes = typeof body === 'string' ? Buffer.from(body) : body
     if (this.#closeAfter) {
-      // An answer given while the server is still parsing does not close: it serves what stands behind the request first.
+      // An answer sent while the server is still parsing does not close: the server serves pipelined requests first.
       this.#state = 'deferred'
       setImmediate(() => {
         if (this.#state !== 'deferred') return
@@ -169,13 +169,7 @@ export class UwsResponder implements Responder {
     if (this.#isWhole() || chunk.length === 0 || this.#options.headOnly) return true
     const first = this.#state !== 'streaming'
     this.#state = 'streaming'
-    let at = first ? this.#writeFirst(chunk) : 0
-    // A callback may run into an abort.
-    while (at < chunk.length && !this.#aborted) {
-      this.#chunk = chunk.subarray(at, at + MAX_PIECE_BYTES)
-      at += this.#chunk.length
-      this.#res.cork(this.#corkedWrite)
-    }
+    this.#writePieces(chunk, first ? this.#writeFirst(chunk) : 0)
     if (!this.#accepted && !this.#aborted) this.#awaitDrain()
     return this.#accepted
   }
@@ -190,7 +184,7 @@ export class UwsResponder implements Responder {
     }
     this.#chunk = rest
     if (!this.#accepted) {
-      // Once ended, the answer has the server's patience alone, which is too short for its tail.
+      // After `end` only the server's timer applies, which is too short for the rest of the answer.
       this.#state = 'ending'
       return
     }
@@ -213,7 +207,7 @@ export class UwsResponder implements Responder {
     listener?.()
   }
 
-  /** Nothing can be added to the answer. */
+  /** Whether nothing can be added to the answer. */
   #isWhole(): boolean {
     return this.#state !== 'idle' && this.#state !== 'head' && this.#state !== 'streaming'
   }
@@ -235,6 +229,16 @@ export class UwsResponder implements Responder {
     return Math.min(room, chunk.length)
   }
 
+  #writePieces(chunk: Buffer, from: number): void {
+    let at = from
+    // A corked write may run into an abort.
+    while (at < chunk.length && !this.#aborted) {
+      this.#chunk = chunk.subarray(at, at + MAX_PIECE_BYTES)
+      at += this.#chunk.length
+      this.#res.cork(this.#corkedWrite)
+    }
+  }
+
   readonly #corkedSend = (): void => {
     this.#writeHead()
     if (this.#options.headOnly) this.#endHead(this.#chunk.length)
@@ -242,7 +246,7 @@ export class UwsResponder implements Responder {
     this.#chunk = EMPTY
   }
 
-  /** `endWithoutBody` with a length waits for that body for ever: neither a next request nor a close comes of it. */
+  /** Ends a HEAD answer. `endWithoutBody` with a length waits for that body for ever: the connection neither serves on nor closes. */
   #endHead(length: number): void {
     if (this.#closeAfter && length > 0) {
       this.#res.writeHeader('Connection', 'close')
@@ -268,8 +272,8 @@ export class UwsResponder implements Responder {
 
   readonly #corkedEnd = (): void => {
     if (this.#closeAfter) {
-      // Told to close, `end` writes a header line between the chunks, where clients choke on it; without that the
-      // response is gone before it can be closed. So the last chunk is written here, with an empty trailer.
+      // With its close argument, `end` writes a header line between the chunks, which clients reject. Without it, the response
+      // is gone before it can be closed. So this writes the last chunk itself, with an empty trailer.
       if (this.#chunk.length > 0) this.#res.write(this.#chunk)
       this.#res.writeHeader('\r\n0\r\nX-End', '1\r\n')
     } else if (this.#chunk.length === 0) this.#res.end()
@@ -313,7 +317,7 @@ export class UwsResponder implements Responder {
     return true
   }
 
-  /** From now on the reader has `STALL_MS` to take something. */
+  /** Disconnects the client unless it reads something within `STALL_MS`. */
   #expectProgress(): void {
     const { deadlines } = this.#options
     this.#cutAtMs = deadlines.nowMs + STALL_MS
@@ -331,21 +335,16 @@ export class UwsResponder implements Responder {
     this.#stall.atMs = Math.min(this.#cutAtMs, nowMs + REWIND_MS)
   }
 
-  /** Sends all but the end. */
+  /** Sends all but the end, which `bodyIsOver` or `LINGER_MS` triggers. */
   #linger(bytes: Buffer): void {
     this.#state = 'lingering'
     const { deadlines } = this.#options
     this.#stall.atMs = deadlines.nowMs + LINGER_MS
     deadlines.watch(this.#stall)
-    let at = this.#writeFirst(bytes)
-    while (at < bytes.length && !this.#aborted) {
-      this.#chunk = bytes.subarray(at, at + MAX_PIECE_BYTES)
-      at += this.#chunk.length
-      this.#res.cork(this.#corkedWrite)
-    }
+    this.#writePieces(bytes, this.#writeFirst(bytes))
   }
 
-  /** A response is gone with the last byte of its length: one that is to be closed behind goes without length. */
+  /** Sends an answer without length: the server drops a response with its last byte, before it can be closed. */
   #sendInChunks(body: Buffer): void {
     this.#state = 'head'
     let at = 0
@@ -371,7 +370,7 @@ export class UwsResponder implements Responder {
     this.#sendFrom(this.#sending.base)
   }
 
-  /** Offers the rest of the answer from the server's write offset on; true when nothing is left waiting. */
+  /** Offers the rest of the answer from the server's write offset on. Returns true when the server took it all. */
   #sendFrom(offset: number): boolean {
     const sending = this.#sending
     if (sending === null) return true

@@ -1,12 +1,12 @@
 import { STATUS_CODES } from 'node:http'
 import type { HeaderList } from '../../shared/core/exchange.ts'
 
-// eslint-disable-next-line no-control-regex -- these are what must not get out
+// eslint-disable-next-line no-control-regex -- these must not reach the client
 const UNSAFE_VALUE = /[\x00-\x08\x0a-\x1f\x7f]/
 const ALL_UNSAFE = new RegExp(UNSAFE_VALUE, 'g')
 const TOKEN = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/
 
-/** A status line's code and reason, e.g. `200 OK`; a code out of range becomes 500. */
+/** The code and reason of a status line, e.g. `200 OK`; a code out of range becomes 500. */
 export function statusLine(status: number): string {
   const known = STATUS_LINES.get(status)
   if (known !== undefined) return known
@@ -18,9 +18,9 @@ const STATUS_LINES: ReadonlyMap<number, string> = new Map(
 )
 
 /**
- * The fields as one: a name, and a value in which the others follow, each on a line of its own. The server takes them so in one
- * call, and each call costs as much as writing ten lines. It writes values unchecked: control characters, by which an upstream
- * could write lines of its own, are left out here, and so are fields whose name is none. Null when there is no field.
+ * Folds all fields into one: a name, and a value that contains the other fields, one a line. So the server needs one call, and a
+ * call costs as much as writing ten lines. The server does not check values. This removes control characters, with which an
+ * upstream could add header lines, and fields with an invalid name. Returns null when there is no field.
  */
 export function foldedFields(lists: readonly HeaderList[]): readonly [name: string, value: string] | null {
   let first: string | null = null
@@ -42,7 +42,7 @@ export function safeHeaderValue(value: string): string {
   return UNSAFE_VALUE.test(value) ? value.replace(ALL_UNSAFE, '') : value
 }
 
-/** Names are few, and nearly all our own. */
+/** Valid names. They are few, and nearly all are the gateway's own. */
 const knownNames = new Set<string>()
 const MAX_KNOWN_NAMES = 1_000
 

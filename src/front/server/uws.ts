@@ -1,9 +1,9 @@
 import { createRequire } from 'node:module'
 import type * as UwsModule from 'uws-20.51'
 
-// Of the two builds, the older one's types: the newer one has all that they name.
+// The types of the older build: the newer build has everything that they declare.
 export type Uws = Pick<typeof UwsModule, 'App' | 'SSLApp' | 'us_listen_socket_close'> & {
-  /** Missing from the declarations. `silent` keeps the server's name out of every answer. */
+  /** The declarations lack it. `silent` keeps the server's name out of every answer. */
   _cfg(option: 'silent'): void
 }
 export type { HttpRequest, HttpResponse, us_listen_socket } from 'uws-20.51'
@@ -13,7 +13,7 @@ export interface UwsBuild {
   readonly version: string
   /** The package's name in `package.json`. */
   readonly name: string
-  /** Major versions of Node that it has a binary for. */
+  /** The major versions of Node for which it has a binary. */
   readonly nodes: readonly number[]
   /** The oldest glibc that its binaries and their Node load on. */
   readonly glibc: string
@@ -24,7 +24,7 @@ export interface LoadedUws {
   readonly uws: Uws
 }
 
-/** What decides which build loads. */
+/** The properties of a machine that decide which build loads. */
 export interface Machine {
   readonly node: string
   readonly platform: string
@@ -43,7 +43,7 @@ const PROCESSORS = ['x64', 'arm64']
 
 /**
  * Loads the newest build that this Node and libc can load, or, when `forced` names a version, that build and no other.
- * Throws an Error with one line that says what to use instead.
+ * Throws an Error with one line that names the remedy.
  */
 export function loadUws(
   forced: string | undefined,
@@ -64,10 +64,10 @@ export function loadUws(
       failures.push(cause)
     }
   }
-  throw new Error(whyNone(builds, machine), { cause: new AggregateError(failures) })
+  throw new Error(describeNoBuild(builds, machine), { cause: new AggregateError(failures) })
 }
 
-/** The builds share the names of their binaries: without the check one would load the other's where it has none itself. */
+/** Checks the version, because the builds share the names of their binaries: one would load the other's when it has none. */
 function loadInstalled({ name, version }: UwsBuild): unknown {
   const require = createRequire(import.meta.url)
   const { node } = process.versions
@@ -77,7 +77,7 @@ function loadInstalled({ name, version }: UwsBuild): unknown {
   return require(name)
 }
 
-function whyNone(builds: readonly UwsBuild[], machine: Machine): string {
+function describeNoBuild(builds: readonly UwsBuild[], machine: Machine): string {
   const { node, platform, arch } = machine
   const glibc = machine.glibc()
   const here = `Node ${node} on ${platform} ${arch} with ${glibc === null ? 'a libc other than glibc' : `glibc ${glibc}`}`
@@ -106,7 +106,7 @@ function thisMachine(): Machine {
   return { node: process.versions.node, platform: process.platform, arch: process.arch, glibc: glibcVersion }
 }
 
-/** Asked only when nothing loads: a report takes a while. */
+/** Called only when no build loads: a process report is slow. */
 function glibcVersion(): string | null {
   const { header } = process.report.getReport() as { header?: { glibcVersionRuntime?: string } }
   return header?.glibcVersionRuntime ?? null

@@ -3,7 +3,7 @@ import aws4 from 'aws4'
 export interface AwsCredentials {
   readonly accessKeyId: string
   readonly secretAccessKey: string
-  /** Of credentials that were lent for a time; null: they are not. */
+  /** The session token of temporary credentials; null: they are permanent. */
   readonly sessionToken: string | null
 }
 
@@ -12,19 +12,19 @@ export interface AwsRequest {
   readonly method: 'GET' | 'POST'
   /** Without a scheme; with the port unless it is the scheme's own. */
   readonly host: string
-  /** Encoded as on the wire, query included. */
+  /** As encoded on the wire; includes the query. */
   readonly path: string
   readonly region: string
   readonly service: string
-  /** Headers that are signed besides the host. */
+  /** The headers to sign besides the host. */
   readonly headers: Readonly<Record<string, string>>
-  /** The very bytes that are sent. */
+  /** The exact bytes to send. */
   readonly body: Buffer
 }
 
 /**
- * The headers that sign a request by AWS Signature Version 4; they go out with those of `request.headers`. Valid for some
- * minutes around `now` (Unix ms), by the provider's clock.
+ * The headers that sign a request by AWS Signature Version 4. The caller sends them beside `request.headers`. They are valid for
+ * some minutes around `now` (Unix ms), by the provider's clock.
  */
 export function signAwsRequest(request: AwsRequest, credentials: AwsCredentials, now: number): Record<string, string> {
   const { method, host, path, region, service, body } = request
@@ -34,7 +34,7 @@ export function signAwsRequest(request: AwsRequest, credentials: AwsCredentials,
   const headers = { host, ...request.headers, ...signed }
   const { accessKeyId, secretAccessKey } = credentials
   const options = { method, host, path, region, service, headers, ...(body.length > 0 ? { body } : null) }
-  // The token is among the headers by now; the library must not look for credentials of its own.
+  // The session token is in the headers already. Given credentials stop the library from looking for its own.
   const result = aws4.sign(options, { accessKeyId, secretAccessKey }).headers ?? {}
   return { ...signed, authorization: String(result['Authorization']) }
 }

@@ -10,13 +10,13 @@ export interface ConnectOptions extends TcpNetConnectOpts {
   readonly lookup: LookupFunction
 }
 
-/** Opens a connection; what keeps it from opening is its socket's error. */
+/** Opens a connection. A failure to open is the `error` event of the socket. */
 export type Connect = (options: ConnectOptions) => Socket
 
 export const openSocket: Connect = ({ isTls, ...options }) =>
   isTls ? connectTls({ ...options, servername: options.host, ALPNProtocols: ['http/1.1'] }) : connectTcp(options)
 
-/** The host is one that the gateway must not be made to call. */
+/** The gateway must not call this host. */
 export class AddressRefused extends Error {
   readonly code = 'EADDRNOTPUBLIC'
 
@@ -26,8 +26,8 @@ export class AddressRefused extends Error {
 }
 
 /**
- * Opens connections to addresses within `reach` alone. What counts is the address that is connected to, each time: another
- * answer to another question about the name changes nothing.
+ * Opens connections only to addresses within `reach`. It checks the address of each connection itself, so a name that resolves
+ * to another address later cannot evade the check.
  */
 export function connectWithin(reach: UpstreamReach, connect: Connect): Connect {
   return (options) => {

@@ -6,7 +6,7 @@ import { LRUCache } from 'lru-cache'
 const KEEP_MS = 30_000
 const MAX_HOSTS = 1_000
 
-/** A `lookup` for sockets that remembers answers for 30 seconds: the system's resolver has only a few threads. */
+/** A `lookup` for sockets that caches answers for 30 seconds: the system's resolver has only a few threads. */
 export function createCachedLookup(): LookupFunction {
   const known = new LRUCache<string, LookupAddress[]>({ max: MAX_HOSTS, ttl: KEEP_MS })
   return (hostname: string, options: LookupOptions, callback) => {

@@ -10,12 +10,12 @@ import type { UpstreamCall, UpstreamClient, UpstreamListener } from './upstream-
 const GRANT = 'urn:ietf:params:oauth:grant-type:jwt-bearer'
 const SCOPE = 'https://www.googleapis.com/auth/cloud-platform'
 const ASSERTION_SECONDS = 3600
-/** So long before its end a token is renewed, while it is still used. */
+/** A token is renewed when it has less than this left; it is still used meanwhile. */
 const RENEW_MS = 300_000
-/** So long before its end it is not used any more: a request takes its way. */
+/** A token with less than this left is not used: it could expire before the request arrives. */
 const LAST_USE_MS = 10_000
 const MAX_ANSWER_BYTES = 65_536
-/** Accounts of configurations that are gone are forgotten some day. */
+/** The cache is cleared at this size, so that accounts of earlier configurations do not stay. */
 const MAX_ACCOUNTS = 1_000
 const TIMEOUTS: UpstreamTimeouts = { connectMs: 5_000, firstByteMs: 10_000, idleMs: 10_000, totalMs: 20_000 }
 
@@ -26,7 +26,7 @@ interface Token {
   readonly untilMs: number
 }
 
-/** Access tokens of Google service accounts: each fetched once, kept, and renewed before it ends. */
+/** Fetches access tokens of Google service accounts, caches them, and renews them before they expire. */
 export class GoogleTokens {
   readonly #client: UpstreamClient
   readonly #clock: Clock
@@ -39,9 +39,9 @@ export class GoogleTokens {
   }
 
   /**
-   * What is sent for a credential: a promise only where a token has to be fetched first. Rejects with UPSTREAM_AUTH when
-   * the account is refused, else with what went wrong on the way.
-   * @param bound of the upstream: an account that is not the operator's own may name public addresses alone
+   * The credential to send: the access token of a service account, else `credential` itself. Returns a promise only when it must
+   * fetch a token. Rejects with UPSTREAM_AUTH when the account is refused, else with the error of the call.
+   * @param bound of the upstream: with `publicOnly`, the account's token URI must have a public address
    */
   tokenFor(credential: string, bound: Bound = {}): string | Promise<string> {
     if (!isServiceAccount(credential)) return credential
@@ -49,12 +49,12 @@ export class GoogleTokens {
     if (leftMs > RENEW_MS) return this.#tokens.get(credential)?.value ?? ''
     const fetched = this.#fetching.get(credential) ?? this.#fetch(credential, bound)
     if (leftMs <= LAST_USE_MS) return fetched
-    // The token at hand is good for some minutes: this request does not wait, and a later one may try again.
+    // The cached token is valid for some minutes, so this request does not wait. If the renewal fails, a later request tries again.
     fetched.catch(() => undefined)
     return this.#tokens.get(credential)?.value ?? fetched
   }
 
-  /** The provider refused the token: the next request gets a new one. */
+  /** Removes a token that the provider refused: the next request fetches a new one. */
   forget(credential: string): void {
     this.#tokens.delete(credential)
   }
@@ -72,7 +72,9 @@ export class GoogleTokens {
     const answer = await this.#post(account.token_uri, await this.#assertion(account), bound)
     const { access_token: value, expires_in: seconds } = answer
     if (typeof value !== 'string' || value === '' || typeof seconds !== 'number') {
-      throw new GatewayError('UPSTREAM_INVALID_ANSWER', { detail: 'no access token in the answer' })
+      throw new GatewayError('UPSTREAM_INVALID_ANSWER', {
+        detail: 'the answer to the token request has no access token',
+      })
     }
     if (this.#tokens.size >= MAX_ACCOUNTS) this.#tokens.clear()
     this.#tokens.set(credential, { value, untilMs: this.#clock.now() + seconds * 1000 })
@@ -146,19 +148,21 @@ class TokenListener implements UpstreamListener {
       const value: unknown = JSON.parse(this.#body.take().toString('utf8'))
       this.#resolve(typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : {})
     } catch (cause) {
-      this.onError(new GatewayError('UPSTREAM_INVALID_ANSWER', { cause, detail: 'the answer holds no token' }))
+      this.onError(
+        new GatewayError('UPSTREAM_INVALID_ANSWER', { cause, detail: 'the answer to the token request is not JSON' }),
+      )
     }
   }
 
   onError(error: GatewayError): void {
-    // Says nothing about the provider, whose other keys may need no token.
+    // Not UPSTREAM_UNREACHABLE, which would count against the provider: its other keys may need no token.
     const isAway = error.code === 'UPSTREAM_UNREACHABLE'
-    const detail = 'no access token can be had'
+    const detail = 'the token server of the service account cannot be reached'
     this.#reject(isAway ? new GatewayError('UPSTREAM_ERROR', { cause: error, detail }) : error)
   }
 }
 
-/** The answer's text may name the account: the status has to do. */
+/** The error for a refused token request. It has only the status, because the answer's text may name the account. */
 function refusal(status: number): GatewayError {
   const isRefused = status >= 400 && status < 500 && status !== 408 && status !== 429
   return new GatewayError(isRefused ? 'UPSTREAM_AUTH' : 'UPSTREAM_ERROR', {

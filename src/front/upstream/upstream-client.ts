@@ -6,32 +6,32 @@ export interface UpstreamRequest {
   readonly origin: string
   readonly path: string
   readonly method: 'GET' | 'POST'
-  /** Flat list of names and values; values are bytes in Latin-1, as they came. */
+  /** Flat list of names and values; values are raw bytes in Latin-1. */
   readonly headers: readonly string[]
-  /** More of them, behind those: one list for many requests, whose lines are made once. */
+  /** Further headers, sent after `headers`: one list for many requests, which is serialized once. */
   readonly common?: readonly string[]
   readonly body: Buffer | null
   readonly timeouts: UpstreamTimeouts
   /**
-   * The server may hear of it once at most: it goes out on a new connection where one may be opened, is never sent again,
-   * and UPSTREAM_UNREACHABLE means that nothing was sent.
+   * The server may receive the request at most once. It is sent on a new connection if one may be opened, and never sent again;
+   * UPSTREAM_UNREACHABLE means that nothing was sent.
    */
   readonly once?: boolean
-  /** The address is not the operator's own: nothing is connected to but what `UpstreamReach` allows. */
+  /** Somebody other than the operator chose the address: the client connects only to addresses that `UpstreamReach` allows. */
   readonly publicOnly?: boolean
 }
 
 export type UpstreamHeaders = Readonly<Record<string, string | string[] | undefined>>
 
-/** Hears of the answer. After `onEnd` or `onError` nothing follows; after `abort` nothing at all. */
+/** Gets the answer. `onEnd` or `onError` is the last call. After `abort` there are no calls. */
 export interface UpstreamListener {
   onHead(status: number, headers: UpstreamHeaders): void
   /** The bytes are valid until this returns. */
   onData(chunk: Buffer): void
   onEnd(): void
   /**
-   * The connection that the request left on had been closed while it rested: the server has done nothing. True: the request is sent
-   * again, on a new connection, which happens once at most. False: the error is told to `onError`. Without this listener it is sent again.
+   * The server had closed the idle connection before the request arrived, so it has done nothing. True: the request is sent again on a
+   * new connection, at most once. False: `onError` gets the error. Without this method the request is sent again.
    */
   onStale?(error: GatewayError): boolean
   /** UPSTREAM_UNREACHABLE, UPSTREAM_TIMEOUT or UPSTREAM_TRUNCATED. */
@@ -43,11 +43,11 @@ export interface UpstreamCall {
   pause(): void
   resume(): void
   /**
-   * A whole event of the answer has come: the idle timer begins anew. By itself it does so for the head, for each KiB of the body, and
-   * for blank lines before the body begins.
+   * Restarts the idle timer, because a whole event of the answer has arrived. The client itself restarts it for the head, for each KiB
+   * of the body, and for blank lines before the body begins.
    */
   progressed(): void
-  /** Hangs up at once. */
+  /** Closes the connection at once. */
   abort(): void
 }
 

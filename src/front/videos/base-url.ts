@@ -2,7 +2,7 @@ import type { IncomingRequest } from '../../shared/core/exchange.ts'
 
 const HOST = /^[\w.:[\]-]{1,255}$/
 
-/** Where this client reaches the gateway: as configured, else as it came, which is not known to be so behind a proxy. */
+/** The base URL at which this client reaches the gateway: as configured, else from `Host`, which may be wrong behind a proxy. */
 export function publicBaseUrl(configured: string | null, scheme: 'http' | 'https', request: IncomingRequest): string {
   if (configured !== null) return configured.replace(/\/+$/, '').replace(/\/v1$/, '')
   const host = request.headers['host'] ?? ''

@@ -1,12 +1,12 @@
 import { GatewayError } from '../../shared/core/errors.ts'
 import type { RequestContext } from '../../shared/core/request-context.ts'
 
-/** Answers of proxies that gave up waiting: what stands behind them may have begun all the same. */
+/** Statuses of a proxy that stopped waiting: the server behind it may still have created the job. */
 const UNCERTAIN = new Set([408, 502, 504])
 
 /**
- * What became of the creation of a job, given how its last attempt failed: an error of its own where the job may exist, so
- * that no other key is tried.
+ * The error of a job creation, from the error of its last attempt: VIDEO_CREATION_UNKNOWN when the job may exist, so that no other
+ * key is tried.
  */
 export function creationError(ctx: RequestContext, error: GatewayError): GatewayError {
   const status = ctx.attempts.at(-1)?.status ?? 0
@@ -19,10 +19,10 @@ export function creationError(ctx: RequestContext, error: GatewayError): Gateway
   })
 }
 
-/** Whether a creation that ended without a job and without an error, its client gone, may have begun one. */
+/** Whether a creation that ended without job and error, because its client left, may have created a job. */
 export function mayHaveBegun(ctx: RequestContext): boolean {
   const outcome = ctx.attempts.at(-1)?.outcome
-  // Nothing had been sent: what has been is read to its end.
+  // Nothing was sent: the answer to a sent creation is read to its end.
   if (outcome === undefined || outcome === 'CLIENT_CLOSED') return false
   return outcome === 'ok' || creationError(ctx, new GatewayError(outcome)).code === 'VIDEO_CREATION_UNKNOWN'
 }

@@ -1,13 +1,13 @@
 import type { Claim, ClaimRequest } from '../../shared/core/job-claim.ts'
 
-/** Remembers which requests have begun a job. */
+/** Remembers which requests have created a job. */
 export interface JobBook {
   claim(request: ClaimRequest): Promise<Claim>
-  /** The job has been begun; resolves once that is safe, or when keeping it safe takes too long. */
+  /** The request has created the job. Resolves once this is stored, or when storing it takes too long. */
   begun(request: ClaimRequest, id: string): Promise<void>
-  /** It has not, for sure: the next may try. */
+  /** The request has certainly created no job: the next request may try. */
   release(request: ClaimRequest): void
-  /** Nobody knows. */
+  /** It is unknown whether the request has created a job. */
   doubt(request: ClaimRequest): void
 }
 
@@ -18,7 +18,7 @@ interface Entry {
 
 const MAX_ENTRIES = 100_000
 
-/** The book of one process, kept in memory and bounded: the oldest entries go first. */
+/** The book of one process, in memory and bounded. Removes the oldest entries first. */
 export class LocalJobBook implements JobBook {
   readonly #now: () => number
   readonly #entries = new Map<string, Entry>()
@@ -39,7 +39,7 @@ export class LocalJobBook implements JobBook {
   }
 
   begun(request: ClaimRequest, id: string): Promise<void> {
-    this.#note(request, { kind: 'job', id })
+    this.#set(request, { kind: 'job', id })
     return Promise.resolve()
   }
 
@@ -48,10 +48,10 @@ export class LocalJobBook implements JobBook {
   }
 
   doubt(request: ClaimRequest): void {
-    this.#note(request, { kind: 'unknown' })
+    this.#set(request, { kind: 'unknown' })
   }
 
-  #note(request: ClaimRequest, claim: Claim): void {
+  #set(request: ClaimRequest, claim: Claim): void {
     this.#entries.set(nameOf(request), { untilMs: request.untilMs, claim })
   }
 }

@@ -18,8 +18,9 @@ import type { FetchParts } from './video-fetch.ts'
 
 const MAX_ANSWER_BYTES = 262_144
 const FIRST_BYTE_MS = 30_000
+const KEY_REMOVED = 'the upstream key that created the job is no longer configured'
 
-/** What a look at a job found: how it stands, or why that could not be seen this time. */
+/** The result of a status request for a job: its state, or the error of the request. */
 export type Look =
   | { readonly kind: 'seen'; readonly state: JobState; readonly source: string | null }
   | { readonly kind: 'unseen'; readonly error: GatewayError }
@@ -27,11 +28,11 @@ export type Look =
 export interface JobState {
   readonly status: VendorJob['status']
   readonly progress: number | null
-  /** Set when it has failed. */
+  /** Set when the job has failed. */
   readonly error: GatewayError | null
 }
 
-/** Looks at jobs where they were begun, with the upstream key that began them. */
+/** Requests the status and the video of jobs from their provider, with the upstream key that created them. */
 export class JobReader {
   readonly #upstream: UpstreamClient
   readonly #tokens: GoogleTokens
@@ -55,7 +56,7 @@ export class JobReader {
   async look(job: VideoJob): Promise<Look> {
     const place = this.#placeOf(job)
     if (place === undefined) {
-      return { kind: 'unseen', error: new GatewayError('UPSTREAM_NOT_FOUND', { detail: 'the key is gone' }) }
+      return { kind: 'unseen', error: new GatewayError('UPSTREAM_NOT_FOUND', { detail: KEY_REMOVED }) }
     }
     const { provider, origin, base, auth, codec } = place
     const path = codec.lookPath(base, job.vendorId)
@@ -72,10 +73,10 @@ export class JobReader {
     }
   }
 
-  /** Fetches the video itself. Throws UPSTREAM_NOT_FOUND when the upstream key is gone. */
+  /** Fetches the video. Throws UPSTREAM_NOT_FOUND when the upstream key is no longer configured. */
   fetch(job: VideoJob, range: string | undefined, listener: UpstreamListener): UpstreamCall {
     const place = this.#placeOf(job)
-    if (place === undefined) throw new GatewayError('UPSTREAM_NOT_FOUND', { detail: 'the key is gone' })
+    if (place === undefined) throw new GatewayError('UPSTREAM_NOT_FOUND', { detail: KEY_REMOVED })
     const { provider, origin, base, auth, codec } = place
     let credential = ''
     const headers = ['accept', 'video/*', ...(range === undefined ? [] : ['range', range])]
@@ -95,7 +96,7 @@ export class JobReader {
     return new VideoFetch(parts, listener)
   }
 
-  /** Where the provider has the video. Rejects with VIDEO_NOT_FOUND when it has none. */
+  /** The provider's URL of the video. Rejects with VIDEO_NOT_FOUND when it has none. */
   async #sourceOf(job: VideoJob): Promise<string> {
     const look = await this.look(job)
     if (look.kind === 'unseen') throw look.error
@@ -118,7 +119,7 @@ export class JobReader {
   }
 }
 
-/** Where a job is, and who may look at it. */
+/** The address of a job's service, and the credential to use there. */
 interface JobPlace {
   readonly provider: Provider
   readonly key: UpstreamKey
@@ -154,12 +155,14 @@ class LookListener implements UpstreamListener {
     if (this.#body.length <= MAX_ANSWER_BYTES) return
     this.#body.clear()
     this.call?.abort()
-    this.onError(new GatewayError('UPSTREAM_INVALID_ANSWER', { detail: 'too large' }))
+    this.onError(
+      new GatewayError('UPSTREAM_INVALID_ANSWER', { detail: `the answer is larger than ${MAX_ANSWER_BYTES} bytes` }),
+    )
   }
 
   onEnd(): void {
     const body = this.#body.take()
-    // Some providers tell with the status whether a job is done.
+    // Some providers answer 202 while a job runs.
     if (this.#status !== 200 && this.#status !== 202) {
       this.onError(classifyStatus(this.#status, this.#headers, readFailureBody(body), this.#redact))
       return
@@ -169,7 +172,7 @@ class LookListener implements UpstreamListener {
       const { status, progress, failure, isRefused, source } = job
       const message = this.#redact(failure?.message ?? '')
       const code = isRefused ? 'VIDEO_REFUSED' : 'VIDEO_FAILED'
-      // Why a provider failed is its own affair; why it refuses is the client's.
+      // The client sees the reason of a refusal, but not the provider's text about its own failure.
       const details = isRefused && message !== '' ? { message } : { detail: message }
       this.#resolve({
         kind: 'seen',

@@ -4,11 +4,11 @@ import { deriveKey, Seal } from '../../shared/runtime/seal.ts'
 import { SERVICES } from '../../shared/core/service.ts'
 import type { VideoProtocol } from '../../shared/core/service.ts'
 
-/** A job at a provider, and whose it is. */
+/** A job at a provider, and its owner. */
 export interface VideoJob {
   readonly providerId: string
   readonly upstreamKeyId: string
-  /** The provider's name for it, and the language in which it is looked at. */
+  /** The provider's id of the job, and the protocol of its status requests. */
   readonly vendorId: string
   readonly protocol: VideoProtocol
   readonly model: string
@@ -24,14 +24,14 @@ const VERSION = 1
 const SIGNATURE_BYTES = 24
 
 /**
- * Job ids that carry all there is to know of a job, sealed: any front of any node can serve them, also when nothing else
- * remembers the job, and nobody can make one up or read the provider out of it.
+ * Makes job ids that contain the whole `VideoJob`, encrypted. Any front of any node can serve them, also when nothing else remembers
+ * the job. Nobody can forge an id or read the provider from it.
  */
 export class JobSeal {
   readonly #seal: Seal
   readonly #linkKey: Buffer
 
-  /** @param secret of the server; the keys are derived from it */
+  /** @param secret the server's secret, from which the keys are derived */
   constructor(secret: Buffer) {
     this.#seal = new Seal(secret, 'video job')
     this.#linkKey = deriveKey(secret, 'video link')
@@ -43,14 +43,14 @@ export class JobSeal {
     return PREFIX + this.#seal.seal(Buffer.from(JSON.stringify(fields))).toString('base64url')
   }
 
-  /** Null when it is not one of ours. */
+  /** The job of an id; null when this gateway did not make the id. */
   open(id: string): VideoJob | null {
     if (!id.startsWith(PREFIX)) return null
     const bytes = this.#seal.open(Buffer.from(id.slice(PREFIX.length), 'base64url'))
     return bytes === null ? null : jobOf(JSON.parse(bytes.toString('utf8')) as unknown[])
   }
 
-  /** What makes a link to the video good until then. @param expires Unix seconds */
+  /** The signature of a link to the video. @param expires the end of the link's validity, Unix seconds */
   sign(id: string, expires: number): string {
     return createHmac('sha256', this.#linkKey)
       .update(`${id} ${expires}`)
@@ -66,7 +66,7 @@ export class JobSeal {
   }
 }
 
-/** The key that began it, or another one of the same user or enterprise. */
+/** Whether the caller may read the job: its key created the job, or belongs to the same user or enterprise. */
 export function mayRead({ key }: Principal, job: VideoJob): boolean {
   if (key.id === job.keyId) return true
   if (job.userId !== null && key.userId === job.userId) return true
@@ -74,9 +74,10 @@ export function mayRead({ key }: Principal, job: VideoJob): boolean {
 }
 
 function jobOf(fields: unknown[]): VideoJob | null {
-  const [version, providerId, upstreamKeyId, vendorId, model, created, keyId, userId, enterpriseId, word] = fields
-  // Jobs that were begun before there was a choice have no word for it.
-  const protocol = SERVICES.videos.protocols.find((one) => one === (word ?? 'openai-videos'))
+  const [version, providerId, upstreamKeyId, vendorId, model, created, keyId, userId, enterpriseId, protocolName] =
+    fields
+  // Ids from before the field `protocol` was added lack it.
+  const protocol = SERVICES.videos.protocols.find((one) => one === (protocolName ?? 'openai-videos'))
   if (version !== VERSION || protocol === undefined) return null
   return {
     providerId: String(providerId),

@@ -10,18 +10,21 @@ export interface WatchOptions {
   readonly random: () => number
   readonly firstMs: number
   readonly maxMs: number
-  /** A job that is not over by then is not looked at any more. */
+  /** A job that is not over after this time is not polled any more. */
   readonly giveUpMs: number
-  /** Each job is told once how it ended. */
+  /** Called once for each job, when it has ended. */
   readonly onOver: (id: string, state: JobState) => void
 }
 
-/** Null: it is not over, and will not be looked at any more; `error` is what was in the way, if anything was. */
+/**
+ * The end of a watch. `state` is null when the job is not over but not polled any more. Then `error` is the error of the last poll, if
+ * it failed.
+ */
 export type Ending = { readonly state: JobState | null; readonly error: GatewayError | null }
 
 const GROWTH = 1.5
 const JITTER = 0.2
-/** Right after its creation a job may not be known everywhere; after so many looks it is gone. */
+/** A provider may not know a new job at once. After so many polls in a row without finding it, the job has failed. */
 const MAX_UNKNOWN = 5
 
 interface Watched {
@@ -32,13 +35,13 @@ interface Watched {
   readonly listeners: Set<(ending: Ending) => void>
   intervalMs: number
   lastError: GatewayError | null
-  /** Looks one after the other that did not find it. */
+  /** The number of polls in a row that did not find the job. */
   unknown: number
 }
 
 /**
- * Looks at jobs under way at growing intervals, as long as they run, also when their clients have gone: however many wait for
- * one job, it is looked at once. All share the timer of the deadlines.
+ * Polls running jobs at growing intervals, also after their clients have left. All clients of a job share its polls, and all jobs
+ * share the timer of the deadlines.
  */
 export class JobWatch {
   readonly #options: WatchOptions
@@ -52,7 +55,7 @@ export class JobWatch {
     return this.#jobs.size
   }
 
-  /** Tells once how the job ended. @returns stops listening */
+  /** Calls `listener` once, when the job has ended. @returns a function that removes the listener */
   watch(id: string, job: VideoJob, listener: (ending: Ending) => void): () => void {
     let watched = this.#jobs.get(id)
     if (watched === undefined) {
@@ -102,30 +105,30 @@ export class JobWatch {
         this.#seen(watched, look)
       },
       () => {
-        this.#goOn(watched, 0)
+        this.#pollAgain(watched, 0)
       },
     )
   }
 
   #seen(watched: Watched, look: Look): void {
     if (look.kind === 'unseen') {
-      // A look that fails says nothing about the job.
+      // A failed poll says nothing about the job.
       watched.lastError = look.error
       watched.unknown = look.error.code === 'UPSTREAM_NOT_FOUND' ? watched.unknown + 1 : 0
       if (watched.unknown >= MAX_UNKNOWN) {
         const error = new GatewayError('VIDEO_FAILED', { detail: 'the provider does not know the job' })
         this.#end(watched, { state: { status: 'failed', progress: null, error }, error: null })
-      } else this.#goOn(watched, (look.error.retryAfterSeconds ?? 0) * 1000)
+      } else this.#pollAgain(watched, (look.error.retryAfterSeconds ?? 0) * 1000)
       return
     }
     watched.lastError = null
     watched.unknown = 0
     const { status } = look.state
     if (status === 'completed' || status === 'failed') this.#end(watched, { state: look.state, error: null })
-    else this.#goOn(watched, 0)
+    else this.#pollAgain(watched, 0)
   }
 
-  #goOn(watched: Watched, leastMs: number): void {
+  #pollAgain(watched: Watched, leastMs: number): void {
     const { deadlines, maxMs } = this.#options
     if (this.#jobs.get(watched.id) !== watched) return
     if (deadlines.nowMs >= watched.untilMs) {

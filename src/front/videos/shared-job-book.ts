@@ -4,12 +4,12 @@ import { Deadline } from '../../shared/runtime/deadlines.ts'
 import type { JobBook } from './job-book.ts'
 
 export interface SharedJobBookParts {
-  /** What this front knows itself: all there is while the control process is away. */
+  /** The book of this front, which decides alone while the control process is down. */
   readonly local: JobBook
   readonly deadlines: DeadlineClock
-  /** False when there is no connection to the control process. */
+  /** Returns false when there is no connection to the control process. */
   readonly send: (message: ClaimMessage) => boolean
-  /** How long an answer of the control process is waited for. */
+  /** The longest wait for an answer of the control process. */
   readonly patienceMs: number
 }
 
@@ -18,7 +18,7 @@ interface Question {
   readonly deadline: Deadline
 }
 
-/** The book of all fronts, kept by the control process. */
+/** The book of all fronts, which the control process keeps. */
 export class SharedJobBook implements JobBook {
   readonly #parts: SharedJobBookParts
   readonly #questions = new Map<number, Question>()
@@ -31,7 +31,7 @@ export class SharedJobBook implements JobBook {
 
   async claim(request: ClaimRequest): Promise<Claim> {
     const name = `${request.owner} ${request.fingerprint}`
-    // Whoever is asking already asks for all at this front.
+    // One request per name asks the control process at a time; the others wait for it and then read the local book.
     for (let asking = this.#asking.get(name); asking !== undefined; asking = this.#asking.get(name)) await asking
     const asking = this.#claim(request).finally(() => this.#asking.delete(name))
     this.#asking.set(name, asking)
@@ -67,7 +67,7 @@ export class SharedJobBook implements JobBook {
     this.#settle(question, claim)
   }
 
-  /** The connection is gone, and what was asked with it. */
+  /** The connection is lost: open questions end without an answer. */
   lost(): void {
     for (const id of [...this.#questions.keys()]) this.#settle(id, null)
   }
@@ -76,7 +76,7 @@ export class SharedJobBook implements JobBook {
     this.#parts.send({ type: 'job-claim', question: ++this.#ids, action, job: null, ...plain(request) })
   }
 
-  /** Null when there is no answer in time. */
+  /** Resolves to null when there is no answer in time. */
   #ask(action: 'claim' | 'begun', request: ClaimRequest, job: string | null): Promise<Claim | null> {
     const { deadlines, send, patienceMs } = this.#parts
     const id = ++this.#ids

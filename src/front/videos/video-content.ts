@@ -10,13 +10,13 @@ export interface VideoContentParts {
   readonly clock: Clock
   readonly seal: JobSeal
   readonly reader: Pick<JobReader, 'fetch'>
-  /** At the same time. */
+  /** The most concurrent streams. */
   readonly maxStreams: number
 }
 
 const FORWARDED = ['content-range', 'accept-ranges', 'last-modified'] as const
 
-/** Hands out videos to whoever has a link that is good: the provider's own links need its key, or tell whose they are. */
+/** Serves videos to holders of a valid signed link. The provider's own links need its key, or reveal the provider. */
 export class VideoContent {
   readonly #parts: VideoContentParts
   #streams = 0
@@ -25,7 +25,7 @@ export class VideoContent {
     this.#parts = parts
   }
 
-  /** Throws VIDEO_NOT_FOUND for a link that is no good. */
+  /** Throws VIDEO_NOT_FOUND for an invalid or expired link. */
   serve(exchange: Exchange, refuse: (error: GatewayError) => void): void {
     const { seal, clock, reader, maxStreams } = this.#parts
     const { path, query, headers } = exchange.request
@@ -48,7 +48,7 @@ export class VideoContent {
   }
 }
 
-/** Passes the bytes on as the client takes them. */
+/** Relays the bytes of a video, with backpressure. */
 class ContentStream implements UpstreamListener {
   readonly #exchange: Exchange
   readonly #refuse: (error: GatewayError) => void
@@ -103,7 +103,7 @@ class ContentStream implements UpstreamListener {
 
   onError(error: GatewayError): void {
     if (this.#isOver) return
-    // Half a video must not look like a whole one.
+    // An incomplete video must not look complete.
     if (this.#isStreaming) this.#exchange.response.destroy()
     else this.#refuse(error)
     this.#over()
@@ -120,7 +120,7 @@ function contentHeaders(upstream: UpstreamHeaders): HeaderList {
   const type = upstream['content-type']
   const isVideo = typeof type === 'string' && /^video\/[\w.+-]+$/i.test(type)
   const headers: Array<HeaderList[number]> = [
-    // Whatever a provider sends under the gateway's name must not run in a browser.
+    // A provider's content, served under the gateway's name, must not run in a browser.
     ['Content-Type', isVideo ? type : 'application/octet-stream'],
     ['X-Content-Type-Options', 'nosniff'],
     ['Cache-Control', 'private, no-store'],

@@ -6,16 +6,16 @@ const REDIRECTS = new Set([301, 302, 303, 307, 308])
 const MAX_HOPS = 5
 
 export interface FetchParts {
-  /** Where the provider is reached: its credential goes there and nowhere else. */
+  /** The origin of the provider: the only one that gets its credential. */
   readonly origin: string
-  /** Of all other places: a provider must not have the gateway call what is inside its network. */
+  /** Bounds all other origins: a provider must not make the gateway call hosts in the gateway's own network. */
   readonly reach: UpstreamReach
-  /** Address of the video; rejects when there is none. */
+  /** Finds the address of the video; rejects when there is none. */
   readonly find: () => Promise<string>
   readonly send: (url: URL, isProvider: boolean, listener: UpstreamListener) => UpstreamCall
 }
 
-/** Fetches a video from where its provider says it is, through its redirects, as one call. */
+/** Fetches a video from the address that its provider names, and follows redirects, as one call. */
 export class VideoFetch implements UpstreamCall, UpstreamListener {
   readonly #parts: FetchParts
   readonly #listener: UpstreamListener
@@ -30,7 +30,7 @@ export class VideoFetch implements UpstreamCall, UpstreamListener {
     this.#listener = listener
     parts.find().then(
       (address) => {
-        this.#go(address)
+        this.#fetchFrom(address)
       },
       (cause: unknown) => {
         this.onError(GatewayError.from(cause))
@@ -64,7 +64,7 @@ export class VideoFetch implements UpstreamCall, UpstreamListener {
       return
     }
     this.#call?.abort()
-    this.#go(location)
+    this.#fetchFrom(location)
   }
 
   onData(chunk: Buffer): void {
@@ -81,13 +81,13 @@ export class VideoFetch implements UpstreamCall, UpstreamListener {
     this.#listener.onError(error)
   }
 
-  #go(address: string): void {
+  #fetchFrom(address: string): void {
     if (this.#isOver) return
     const url = parse(address, this.#url)
     const isProvider = url?.origin === this.#parts.origin
-    if (url === null || this.#hops === MAX_HOPS || !(isProvider || this.#mayFetchFrom(url))) {
+    if (url === null || this.#hops === MAX_HOPS || !(isProvider || this.#isAllowed(url))) {
       this.onError(
-        new GatewayError('UPSTREAM_INVALID_ANSWER', { detail: 'the video is nowhere it may be fetched from' }),
+        new GatewayError('UPSTREAM_INVALID_ANSWER', { detail: 'the address of the video is invalid or not allowed' }),
       )
       return
     }
@@ -97,7 +97,7 @@ export class VideoFetch implements UpstreamCall, UpstreamListener {
     if (this.#isPaused) this.#call.pause()
   }
 
-  #mayFetchFrom(url: URL): boolean {
+  #isAllowed(url: URL): boolean {
     const { reach } = this.#parts
     return reach.refusalOf(url) === null && (url.port === '' || reach.isListed(url.hostname))
   }

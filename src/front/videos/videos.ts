@@ -16,13 +16,13 @@ import type { Ending, JobWatch } from './job-watch.ts'
 import { WaitingClient } from './waiting-client.ts'
 
 export interface VideoOptions {
-  /** How long a request waits for its video. */
+  /** The longest time that a request waits for its video. */
   readonly maxWaitMs: number
   readonly paddingAfterMs: number
   readonly paddingEveryMs: number
-  /** How long a link to a video is good. */
+  /** The validity of a link to a video. */
   readonly linkMs: number
-  /** For so long the same body, or Idempotency-Key, of the same key means the same job. */
+  /** For this long the same body of the same key means the same job; for `idempotencyMs`, the same Idempotency-Key. */
   readonly repeatMs: number
   readonly idempotencyMs: number
   readonly maxJobs: number
@@ -36,7 +36,7 @@ export interface VideoParts {
   readonly watch: JobWatch
   readonly book: JobBook
   readonly options: VideoOptions
-  /** Where clients reach the gateway, without a trailing slash. */
+  /** The base URL at which clients reach the gateway, without a trailing slash. */
   readonly baseUrlOf: (ctx: RequestContext) => string
   readonly renderError: (error: GatewayError, requestId: string) => string
 }
@@ -44,7 +44,7 @@ export interface VideoParts {
 export const VIDEO_PATH = '/v1/video/generations/'
 const MAX_IDEMPOTENCY_KEY = 256
 
-/** Videos: jobs at a provider behind requests that wait for them. */
+/** Serves videos: creates a job at a provider, and answers when it is over, or at once. */
 export class Videos {
   readonly #parts: VideoParts
 
@@ -53,8 +53,8 @@ export class Videos {
   }
 
   /**
-   * Begins the job by `serve`, unless the same request has begun it before. The answer begins once the request's record is
-   * safe: how the job goes then does not change the record any more.
+   * Creates the job with `serve`, unless the same request has created it before. The answer begins once the request's record is
+   * durable. The outcome of the job does not change the record.
    */
   async create(ctx: RequestContext, serve: () => Promise<void>): Promise<void> {
     const { watch, options } = this.#parts
@@ -76,7 +76,7 @@ export class Videos {
     }
   }
 
-  /** Tells how a job goes. Throws VIDEO_NOT_FOUND for those of others. */
+  /** Answers with the state of a job. Throws VIDEO_NOT_FOUND when the caller may not read the job. */
   readonly get = async (ctx: RequestContext): Promise<void> => {
     const { path } = ctx.exchange.request
     const id = path.slice(path.indexOf(VIDEO_PATH) + VIDEO_PATH.length)
@@ -104,7 +104,7 @@ export class Videos {
     }
     const { job, providerId, upstreamKeyId, principal } = ctx
     if (job === null || providerId === null || upstreamKeyId === null || principal === null) {
-      // The client left first.
+      // The client left before the job was created.
       if (mayHaveBegun(ctx)) book.doubt(request)
       else book.release(request)
       return
@@ -127,7 +127,7 @@ export class Videos {
 
   #answerWith(ctx: RequestContext, id: string): void {
     const job = this.#parts.seal.open(id)
-    if (job === null) throw new GatewayError('INTERNAL', { detail: 'a job id that cannot be opened' })
+    if (job === null) throw new GatewayError('INTERNAL', { detail: 'the id of the job cannot be decrypted' })
     const waits = ctx.body?.expected?.kind !== 'video' || ctx.body.expected.waits
     ctx.finishWith(() => {
       if (waits) this.#wait(ctx, id, job)
@@ -186,7 +186,7 @@ export class Videos {
     return answerHeaders(ctx, 'application/json', this.#parts.clock.monotonicUs())
   }
 
-  /** The key's own word for the request, else its body. */
+  /** Identifies the request by its Idempotency-Key, else by its body. */
   #claimOf(ctx: RequestContext): ClaimRequest {
     const { clock, options } = this.#parts
     const given = ctx.exchange.request.headers['idempotency-key']
@@ -203,6 +203,6 @@ export class Videos {
 }
 
 function notReady(id: string): GatewayError {
-  const message = `The video is not ready yet. GET ${VIDEO_PATH}${id} tells how it goes.`
+  const message = `The video is not ready yet. GET ${VIDEO_PATH}${id} shows its state.`
   return new GatewayError('VIDEO_NOT_READY', { message, retryAfterSeconds: 10 })
 }

@@ -4,7 +4,7 @@ import type { HeaderList, Responder } from '../../shared/core/exchange.ts'
 
 export interface PaddingOptions {
   readonly deadlines: DeadlineClock
-  /** Silence before the first byte of padding, then between two of them. */
+  /** The silence before the first byte of padding, and between two of them. */
   readonly afterMs: number
   readonly everyMs: number
 }
@@ -12,8 +12,8 @@ export interface PaddingOptions {
 const BLANK = Buffer.from(' ')
 
 /**
- * An answer that takes minutes to come. After a while blanks, which JSON may begin with, keep proxies from taking the
- * connection for dead. The price is the status: it has left with the first blank, so an error then stands in the body alone.
+ * A client that waits minutes for its answer. After `afterMs` it gets spaces, with which JSON may begin, so that proxies do not
+ * close the connection as dead. The first space sends status 200, so a later error is only in the body.
  */
 export class WaitingClient {
   readonly #response: Responder
@@ -23,7 +23,7 @@ export class WaitingClient {
   #isBlocked = false
   #isOver = false
 
-  /** @param head headers of an answer that begins before its status is known */
+  /** @param head the headers of an answer that begins before its status is known */
   constructor(response: Responder, head: () => HeaderList, options: PaddingOptions) {
     this.#response = response
     this.#head = head

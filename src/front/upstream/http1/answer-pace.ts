@@ -2,18 +2,18 @@ const LINE_FEED = 0x0a
 const CARRIAGE_RETURN = 0x0d
 const SPACE = 0x20
 const TAB = 0x09
-/** An answer that brings less than this within the idle timeout is dripping. */
+/** An answer makes progress with each of so many bytes; fewer within the idle timeout is a timeout. */
 const LEAST_BYTES = 1_024
 
 /**
- * Tells by its bytes whether an answer gets on: another KiB of it has come, or, before it has begun, another blank line, which
- * some providers send while a request waits there.
+ * Measures the progress of an answer by its bytes: another KiB has arrived, or, before the body begins, another blank line. Some
+ * providers send blank lines while a request waits in their queue.
  */
 export class AnswerPace {
   #bytes = 0
   #hasBegun = false
 
-  /** Whether the answer has got on since the last time. */
+  /** Whether the answer has made progress since the last call that returned true. */
   take(bytes: Buffer): boolean {
     if (!this.#hasBegun) {
       if (bytes.every(isBlank)) return bytes.includes(LINE_FEED)

@@ -2,21 +2,21 @@ import { HttpFault } from './http-fault.ts'
 
 const LINE_FEED = 0x0a
 const CARRIAGE_RETURN = 0x0d
-/** Of a size with its extensions, and of all trailers together. */
+/** The most bytes of a size line with its extensions, and of all trailers together. */
 const MAX_LINE_BYTES = 4_096
 const MAX_TRAILER_BYTES = 65_536
 const CHUNK_SIZE = /^([0-9a-fA-F]{1,12})[ \t]*(?:;[^\r\n\0]*)?$/
 
 type State = 'size' | 'bytes' | 'bytes-end' | 'trailer' | 'over'
 
-/** What all decoders put the bytes of a read together in: megabytes a second of garbage otherwise. */
+/** All decoders join the chunks of a read in this buffer, which saves megabytes of garbage a second. */
 const scratch = Buffer.allocUnsafeSlow(65_536)
 
-/** Takes the chunked coding (RFC 9112 §7.1) off a body, whose pieces may end anywhere. */
+/** Decodes the chunked coding (RFC 9112 §7.1) of a body, whose pieces may end anywhere. */
 export class ChunkedDecoder {
   readonly #onBytes: (bytes: Buffer) => void
   #state: State = 'size'
-  /** Of a line that is not whole yet. */
+  /** The beginning of an incomplete line. */
   #line = ''
   #missing = 0
   #trailerBytes = 0
@@ -30,9 +30,9 @@ export class ChunkedDecoder {
   }
 
   /**
-   * Returns how many of the bytes behind `from` belong to the body. All chunks among them are handed on as one piece: small
-   * ones would cost a write each downstream. It is valid until the listener returns. Throws HttpFault on a broken coding, after
-   * what was whole before it.
+   * Returns how many of the bytes from `from` on belong to the body. `onBytes` gets all chunks among them as one piece, because each
+   * piece costs a write downstream. The piece is valid until `onBytes` returns. Throws HttpFault on a broken coding, after passing
+   * on the chunks before it.
    */
   push(bytes: Buffer, from: number): number {
     const most = bytes.length - from
@@ -73,7 +73,7 @@ export class ChunkedDecoder {
 
   #readLine(line: string): void {
     if (this.#state === 'bytes-end') {
-      if (line !== '') throw new HttpFault('a chunk is longer than it says')
+      if (line !== '') throw new HttpFault('a chunk is longer than its size')
       this.#state = 'size'
       return
     }
@@ -84,7 +84,7 @@ export class ChunkedDecoder {
       return
     }
     const size = CHUNK_SIZE.exec(line)?.[1]
-    if (size === undefined) throw new HttpFault('a chunk size that is none')
+    if (size === undefined) throw new HttpFault('a chunk size is not a hexadecimal number')
     this.#missing = Number.parseInt(size, 16)
     this.#state = this.#missing === 0 ? 'trailer' : 'bytes'
   }

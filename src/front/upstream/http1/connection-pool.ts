@@ -9,16 +9,16 @@ export interface ConnectionPoolOptions {
   readonly connect: Connect
   readonly lookup: LookupFunction
   readonly deadlines: DeadlineClock
-  /** Whether one more may be opened. */
+  /** Whether one more connection may be opened. */
   readonly mayOpen: () => boolean
-  /** Told of each that is opened (1) and closed (-1). */
+  /** Called for each connection that is opened (1) or closed (-1). */
   readonly onChange: (change: number) => void
 }
 
-/** Servers close idle connections after a minute, many sooner: who is first is spared the race. */
+/** Servers close idle connections after a minute, many sooner. Closing first avoids sending on a connection that is just closing. */
 const IDLE_MS = 30_000
 
-/** The connections to one origin. Idle ones are used again, the last one first, so that those not needed grow old and go. */
+/** The connections to one origin. The pool reuses the most recent idle one first, so that surplus ones expire. */
 export class ConnectionPool {
   readonly #options: ConnectionPoolOptions
   readonly #target: { readonly host: string; readonly port: number; readonly isTls: boolean }
@@ -37,7 +37,7 @@ export class ConnectionPool {
     }
   }
 
-  /** An idle connection, or a new one; null when none may be opened. @param isFresh a new one is better, where it may be opened */
+  /** An idle or a new connection; null when none may be opened. @param isFresh prefers a new one, if it may be opened */
   take({ isFresh }: { readonly isFresh: boolean }): Connection | null {
     if (isFresh && this.#options.mayOpen()) return this.#open()
     const idle = this.#idle.pop()

@@ -5,16 +5,16 @@ import { HttpFault } from './http-fault.ts'
 import { ResponseParser } from './response-parser.ts'
 import type { ResponseListener } from './response-parser.ts'
 
-/** One request on a connection, and who hears of its response. */
+/** One request on a connection, and the listener of its response. */
 export interface Exchange {
-  /** Head and body, ready to be written. */
+  /** Head and body as sent on the wire. */
   readonly bytes: readonly Buffer[]
-  /** The connection, opened for this request, is there. */
+  /** Called when the connection, opened for this request, is established. */
   onConnected(): void
   onHead(status: number, headers: UpstreamHeaders): void
   onBody(bytes: Buffer): void
   onComplete(): void
-  /** `hasBegun`: at least one byte of the response came. */
+  /** `hasBegun`: at least one byte of the response has arrived. */
   onFailure(error: Error, hasBegun: boolean): void
 }
 
@@ -24,13 +24,13 @@ export interface ConnectionOptions {
   readonly isTls: boolean
   readonly connect: Connect
   readonly lookup: LookupFunction
-  /** The response is whole and another request may be sent. */
+  /** Called when the response is complete and another request may be sent. */
   readonly onIdle: (connection: Connection) => void
   readonly onClosed: (connection: Connection) => void
 }
 
 const READ_BYTES = 65_536
-/** All sockets read into this one, each to the end before the next: nothing allocated per read. */
+/** All sockets read into this buffer, so that no read allocates. Each read is processed before the next one. */
 const shared = Buffer.allocUnsafe(READ_BYTES)
 
 /** A connection to an upstream, with at most one exchange on it. */
@@ -82,7 +82,7 @@ export class Connection {
     })
   }
 
-  /** It has carried a whole response before: a reset now may be an idle connection that the server had just closed. */
+  /** Whether it has carried a whole response before. If so, a reset may mean that the server had just closed it as idle. */
   get isReused(): boolean {
     return this.#served > 0
   }
@@ -102,7 +102,7 @@ export class Connection {
     this.#socket.resume()
   }
 
-  /** Nothing more is heard of its exchange. */
+  /** Closes the connection without calling its exchange. */
   destroy(): void {
     this.#exchange = null
     this.#socket.destroy()
@@ -112,25 +112,25 @@ export class Connection {
   #read(bytes: Buffer): void {
     const parser = this.#parser
     if (parser === null) {
-      this.#fail(new HttpFault('bytes that nobody asked for'))
+      this.#fail(new HttpFault('bytes on an idle connection'))
       return
     }
     this.#hasBegun = true
     try {
       const taken = parser.push(bytes)
-      // What follows a response cannot be told from the answer to the next request, which may be under way by now.
-      if (taken < bytes.length) throw new HttpFault('bytes behind the response')
+      // Bytes after a response could be taken for the answer to the next request, which may be sent by now.
+      if (taken < bytes.length) throw new HttpFault('bytes after the end of the response')
     } catch (cause) {
       this.#fail(cause as Error)
     }
   }
 
-  /** The server will send nothing more. */
+  /** The server has closed its side: it sends nothing more. */
   #ended(): void {
     const parser = this.#parser
     if (parser === null || this.#exchange === null) return
     if (!parser.hasHead) {
-      this.#fail(Object.assign(new Error('closed without a response'), { code: 'ECONNRESET' }))
+      this.#fail(Object.assign(new Error('the connection was closed without a response'), { code: 'ECONNRESET' }))
       return
     }
     try {
@@ -146,7 +146,7 @@ export class Connection {
     this.#exchange = null
     this.#parser = null
     this.#served += 1
-    // A response that is whole before its request has left: the rest of the request would be read as the next one.
+    // When a response completes before its request is sent, the server would read the rest of it as the next request.
     if (keepAlive && this.#socket.writableLength === 0 && !this.#socket.destroyed) {
       this.#socket.resume()
       this.#options.onIdle(this)

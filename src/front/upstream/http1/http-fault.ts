@@ -1,4 +1,4 @@
-/** What came is not HTTP, or not whole. The message holds nothing of what came. */
+/** The received bytes are not valid HTTP, or not complete. The message contains none of them. */
 export class HttpFault extends Error {
   override readonly name = 'HttpFault'
 }

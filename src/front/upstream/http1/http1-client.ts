@@ -20,27 +20,27 @@ import { HttpFault } from './http-fault.ts'
 import { serializeRequest } from './serialize-request.ts'
 
 /**
- * A connection that breaks so soon after a request left on it was closed while it rested: the farthest servers are half as far away.
- * One that breaks later may have broken while the server was at work.
+ * A connection that breaks this soon after a request was sent on it had been closed while idle: the farthest servers are half as
+ * far away. One that breaks later may have broken while the server worked on the request.
  */
 const STALE_MS = 250
-/** Of this process, of the machine. */
-const NO_FILE_LEFT: ReadonlySet<string> = new Set(['EMFILE', 'ENFILE'])
+/** Error codes: the file limit of this process, and of the machine, is reached. */
+const FILE_LIMIT_CODES: ReadonlySet<string> = new Set(['EMFILE', 'ENFILE'])
 const NO_DESCRIPTOR = 'all connections to upstreams are busy; raise the limit of open files (ulimit -n) of this process'
 
 export interface Http1ClientOptions {
   readonly deadlines: DeadlineClock
-  /** To all origins together; Infinity: as many as there are calls. */
+  /** The most connections to all origins together; Infinity: one per call. */
   readonly maxConnections: number
-  /** Of requests that are `publicOnly`. Default: the public Internet. */
+  /** The addresses allowed for `publicOnly` requests. Default: the public Internet. */
   readonly reach?: UpstreamReach
   readonly connect?: Connect
   readonly lookup?: LookupFunction
 }
 
 /**
- * Upstream calls over keep-alive HTTP/1.1 connections of our own, a pool per origin (keys are headers). A general client was
- * the dearest part of a request.
+ * Makes upstream calls over keep-alive HTTP/1.1 connections, with one pool per origin: upstream keys are only headers. A
+ * general HTTP client was the most expensive part of a request.
  */
 export class Http1Client implements UpstreamClient {
   readonly #options: Http1ClientOptions
@@ -70,7 +70,7 @@ export class Http1Client implements UpstreamClient {
     return Promise.resolve()
   }
 
-  /** Requests that are bounded by addresses never go out on a connection that was opened without this bound. */
+  /** `publicOnly` requests have their own pools: they must not use a connection that was opened without the address check. */
   #pool({ origin, publicOnly = false }: UpstreamRequest): ConnectionPool {
     const name = publicOnly ? `public ${origin}` : origin
     let pool = this.#pools.get(name)
@@ -90,14 +90,14 @@ export class Http1Client implements UpstreamClient {
     return pool
   }
 
-  /** Makes room for a connection to another origin; false when all are busy. */
+  /** Closes an idle connection, for one to another origin; false when all are busy. */
   #closeIdle(): boolean {
     for (const pool of this.#pools.values()) if (pool.closeIdle()) return true
     return false
   }
 }
 
-/** One call: takes a connection, sends, and is told of the response; its timers run from the beginning. */
+/** One call. It takes a connection, sends the request, and receives the response. Its timers run from the beginning. */
 class Http1Call implements UpstreamCall, Exchange {
   readonly bytes: readonly Buffer[]
   readonly #request: UpstreamRequest
@@ -137,7 +137,7 @@ class Http1Call implements UpstreamCall, Exchange {
   #connect(options: { readonly isFresh: boolean }): void {
     const connection = this.#pool.take(options)
     if (connection === null) {
-      // The caller has no call yet: the listener must hear of the failure after `send` has returned.
+      // The caller has no `UpstreamCall` yet, so the listener must get the failure after `send` has returned.
       queueMicrotask(() => {
         if (this.#isOver) return
         this.#finish()
@@ -176,8 +176,8 @@ class Http1Call implements UpstreamCall, Exchange {
   }
 
   /**
-   * A server may close an idle connection just as a request leaves on it (RFC 9112 §9.3.1): then once again, on a connection of
-   * its own, if not one byte of the response came.
+   * Sends the request once more on a new connection, if no byte of the response has arrived: a server may close an idle connection
+   * just as a request is sent on it (RFC 9112 §9.3.1).
    */
   onFailure(error: Error, hasBegun: boolean): void {
     if (this.#isOver) return
@@ -213,7 +213,7 @@ class Http1Call implements UpstreamCall, Exchange {
   abort(): void {
     if (this.#isOver) return
     this.#finish()
-    this.#hangUp()
+    this.#closeConnection()
   }
 
   get #isStale(): boolean {
@@ -224,21 +224,25 @@ class Http1Call implements UpstreamCall, Exchange {
   #expire(): void {
     if (this.#isOver) return
     const code = this.#isConnecting ? 'UPSTREAM_UNREACHABLE' : 'UPSTREAM_TIMEOUT'
-    const detail = this.#isConnecting ? 'no connection in time' : this.#headSeen ? 'idle or total' : 'first byte'
+    const detail = this.#isConnecting
+      ? 'no connection within timeouts.connect_ms'
+      : this.#headSeen
+        ? 'no progress within timeouts.idle_ms, or no end within timeouts.total_ms'
+        : 'no answer within timeouts.first_byte_ms or timeouts.total_ms'
     this.#finish()
-    this.#hangUp()
+    this.#closeConnection()
     this.#listener.onError(new GatewayError(code, { detail }))
   }
 
-  #hangUp(): void {
+  #closeConnection(): void {
     this.#connection?.destroy()
   }
 
   #failureOf(error: Error): GatewayError {
     const code = (error as NodeJS.ErrnoException).code ?? ''
     const details = { cause: error, detail: `${code} ${error.message}`.trim() }
-    // No fault of the upstream's: its keys are none the worse for it.
-    if (NO_FILE_LEFT.has(code)) return new GatewayError('GATEWAY_OVERLOADED', { ...details, retryAfterSeconds: 1 })
+    // This is the gateway's own fault, and must not count against the upstream's keys.
+    if (FILE_LIMIT_CODES.has(code)) return new GatewayError('GATEWAY_OVERLOADED', { ...details, retryAfterSeconds: 1 })
     const wasSent = this.#request.once === true && !this.#isConnecting
     if (this.#headSeen || wasSent) return new GatewayError('UPSTREAM_TRUNCATED', details)
     if (error instanceof HttpFault) return new GatewayError('UPSTREAM_INVALID_ANSWER', details)

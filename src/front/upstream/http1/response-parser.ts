@@ -3,7 +3,7 @@ import type { UpstreamHeaders } from '../upstream-client.ts'
 import { ChunkedDecoder } from './chunked-decoder.ts'
 import { HttpFault } from './http-fault.ts'
 
-/** Hears of one response. `keepAlive`: the connection may carry another request. */
+/** Gets one response. `keepAlive`: the connection may carry another request. */
 export interface ResponseListener {
   onHead(status: number, headers: UpstreamHeaders): void
   /** A piece of the body, valid until this returns. */
@@ -14,7 +14,7 @@ export interface ResponseListener {
 const MAX_HEAD_BYTES = 65_536
 const HEAD_END = Buffer.from('\r\n\r\n')
 const LINE_END = '\r\n'
-// eslint-disable-next-line no-control-regex -- what no head may hold
+// eslint-disable-next-line no-control-regex -- a head must not contain these
 const STATUS_LINE = /^HTTP\/1\.([01]) ([1-9]\d\d)(?: [^\x00-\x08\x0a-\x1f\x7f]*)?$/
 const FIELD_NAME = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/
 const PLAIN_LENGTH = /^\d{1,15}$/
@@ -22,8 +22,8 @@ const PLAIN_LENGTH = /^\d{1,15}$/
 type Body = 'none' | 'length' | 'chunked' | 'until-close'
 
 /**
- * Reads one HTTP/1.1 response (RFC 9112) from pieces of any size. Strict: CR LF, no folded lines, no doubtful framing; what it
- * cannot be sure of is an error, never a guess. Give it a fresh one for each response.
+ * Reads one HTTP/1.1 response (RFC 9112) from pieces of any size. It is strict: lines end in CR LF, folded lines are refused, and
+ * ambiguous framing is an error, never a guess. Use a new parser for each response.
  */
 export class ResponseParser {
   readonly #listener: ResponseListener
@@ -42,14 +42,14 @@ export class ResponseParser {
     return this.#complete
   }
 
-  /** The final head has come. */
+  /** Whether the final head has arrived. */
   get hasHead(): boolean {
     return this.#body !== null
   }
 
   /**
-   * Takes the next bytes, which it keeps nothing of. Returns how many belong to this response: fewer than there are when it
-   * ends among them. Throws HttpFault when they are no response.
+   * Takes the next bytes and keeps no reference to them. Returns how many belong to this response: fewer than given when it ends
+   * among them. Throws HttpFault when they are not a valid response.
    */
   push(bytes: Buffer): number {
     let at = 0
@@ -59,7 +59,7 @@ export class ResponseParser {
     return at
   }
 
-  /** The sender has closed. Throws HttpFault when the response is not whole. */
+  /** The sender has closed. Throws HttpFault when the response is incomplete. */
   end(): void {
     if (this.#complete) return
     if (this.#body !== 'until-close') throw new HttpFault('the connection was closed within the response')
@@ -69,16 +69,16 @@ export class ResponseParser {
   #pushHead(bytes: Buffer, from: number): number {
     const earlier = this.#head
     const head = earlier === null ? bytes.subarray(from) : Buffer.concat([earlier, bytes.subarray(from)])
-    // The end may lie across two pieces.
+    // The end of the head may be split over two pieces.
     const searchFrom = earlier === null ? 0 : Math.max(0, earlier.length - HEAD_END.length + 1)
     const end = head.indexOf(HEAD_END, searchFrom)
     if (end === -1) {
-      if (head.length > MAX_HEAD_BYTES) throw new HttpFault(`a head of more than ${MAX_HEAD_BYTES} bytes`)
-      refuseForeign(head)
+      if (head.length > MAX_HEAD_BYTES) throw new HttpFault(`the head has more than ${MAX_HEAD_BYTES} bytes`)
+      refuseNonHttp(head)
       this.#head = Buffer.from(head)
       return bytes.length - from
     }
-    if (end > MAX_HEAD_BYTES) throw new HttpFault(`a head of more than ${MAX_HEAD_BYTES} bytes`)
+    if (end > MAX_HEAD_BYTES) throw new HttpFault(`the head has more than ${MAX_HEAD_BYTES} bytes`)
     this.#head = null
     this.#readHead(head, end)
     return end + HEAD_END.length - (earlier?.length ?? 0)
@@ -89,11 +89,11 @@ export class ResponseParser {
     const firstLineEnd = text.indexOf(LINE_END)
     const end = firstLineEnd === -1 ? text.length : firstLineEnd
     const statusLine = STATUS_LINE.exec(text.slice(0, end))
-    if (statusLine === null) throw new HttpFault('it does not begin with a status line')
+    if (statusLine === null) throw new HttpFault('the response does not begin with an HTTP/1.x status line')
     const status = Number(statusLine[2])
     const headers = readFields(bytes, text, end)
-    if (status === 101) throw new HttpFault('a change of protocol that nobody asked for')
-    // Others of this kind come before the response proper.
+    if (status === 101) throw new HttpFault('the server switches protocols without a request to do so')
+    // Other 1xx responses come before the final response.
     if (status < 200) return
     this.#keepAlive = isPersistent(statusLine[1] === '1', headers['connection'])
     this.#body = this.#bodyOf(status, headers)
@@ -101,16 +101,16 @@ export class ResponseParser {
     if (this.#body === 'none') this.#finish()
   }
 
-  /** RFC 9112 §6.3. */
+  /** The framing of the body, by RFC 9112 §6.3. */
   #bodyOf(status: number, headers: UpstreamHeaders): Body {
     const length = contentLength(headers['content-length'])
     const coding = headers['transfer-encoding']
     if (status === 204 || status === 304) return 'none'
     if (coding !== undefined) {
       if (typeof coding !== 'string' || coding.trim().toLowerCase() !== 'chunked') {
-        throw new HttpFault('a transfer coding other than chunked')
+        throw new HttpFault('Transfer-Encoding is not chunked')
       }
-      // Both: somebody on the way may believe the length.
+      // A proxy on the way may use the Content-Length instead, so the connection must not carry another request.
       if (length !== null) this.#keepAlive = false
       this.#chunks = new ChunkedDecoder((bytes) => {
         this.#listener.onBody(bytes)
@@ -145,10 +145,10 @@ export class ResponseParser {
   }
 }
 
-/** What cannot become a status line any more is refused before it has filled the head's bound. */
-function refuseForeign(head: Buffer): void {
+/** Refuses bytes that cannot begin a status line, before they fill `MAX_HEAD_BYTES`. */
+function refuseNonHttp(head: Buffer): void {
   const start = head.toString('latin1', 0, 7)
-  if (!'HTTP/1.'.startsWith(start)) throw new HttpFault('it does not begin with a status line')
+  if (!'HTTP/1.'.startsWith(start)) throw new HttpFault('the response does not begin with an HTTP/1.x status line')
 }
 
 const TAB = 0x09
@@ -159,8 +159,8 @@ const COLON = 0x3a
 const DEL = 0x7f
 
 /**
- * The fields of a head, from the end of its first line on. A CR or LF alone is a line end to some, and none to others.
- * @param bytes begin with the bytes of `head`: looking at each is several times as fast there
+ * The fields of a head, from the end of its first line on. Refuses a single CR or LF: parsers disagree whether it ends a line.
+ * @param bytes begins with the bytes of `head`: reading single bytes from it is several times as fast
  */
 function readFields(bytes: Buffer, head: string, from: number): UpstreamHeaders {
   const fields = emptyFields<string | string[]>()
@@ -193,7 +193,7 @@ function valueEnd(bytes: Buffer, start: number, headEnd: number): number {
   return end
 }
 
-/** Without the blanks and tabs around it. */
+/** The value without the spaces and tabs around it. */
 function trimmed(bytes: Buffer, head: string, from: number, to: number): string {
   let start = from
   let end = to
@@ -210,7 +210,7 @@ function isBlank(code: number): boolean {
   return code === BLANK || code === TAB
 }
 
-/** Field names as they were written, and in small letters, by hash: a server's are always the same. */
+/** Cache by hash of field names, as received and in lower case: a server always sends the same ones. */
 const fieldKeys: ({ readonly name: string; readonly key: string } | undefined)[] = []
 const FIELD_KEYS = 512
 for (let slot = 0; slot < FIELD_KEYS; slot++) fieldKeys.push(undefined)
@@ -219,7 +219,7 @@ function fieldKey(head: string, start: number, end: number, hash: number): strin
   const slot = hash & (FIELD_KEYS - 1)
   const known = fieldKeys[slot]
   if (known !== undefined && known.name.length === end - start && head.startsWith(known.name, start)) return known.key
-  // Copies: a part of a head would keep all of it.
+  // A copy, because a slice would keep the whole head in memory.
   const name = copied(head.slice(start, end))
   if (!FIELD_NAME.test(name)) throw new HttpFault('a malformed header field')
   const key = name.toLowerCase()
@@ -231,14 +231,14 @@ function copied(text: string): string {
   return Buffer.from(text, 'latin1').toString('latin1')
 }
 
-/** Repeated values are one if they are equal. */
+/** The Content-Length. Repeated values must be equal. */
 function contentLength(value: string | string[] | undefined): number | null {
   if (value === undefined) return null
   if (typeof value === 'string' && PLAIN_LENGTH.test(value)) return Number(value)
   const values = (Array.isArray(value) ? value : [value]).flatMap((one) => one.split(',').map((part) => part.trim()))
   const [first = ''] = values
   if (!PLAIN_LENGTH.test(first) || values.some((other) => other !== first)) {
-    throw new HttpFault('a content length that is none')
+    throw new HttpFault('Content-Length is not a number, or has different values')
   }
   return Number(first)
 }

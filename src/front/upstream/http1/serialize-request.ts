@@ -1,21 +1,22 @@
 import { GatewayError } from '../../../shared/core/errors.ts'
 import type { UpstreamRequest } from '../upstream-client.ts'
 
-/** Bodies up to this size leave in one write with their head: copying them is cheaper than a second piece. */
+/** Bodies up to this size are sent in one write with their head: a copy is cheaper than a second write. */
 const COPIED_BYTES = 65_536
-/** What would end a line, or a part of it, in a path or a name. */
+/** Characters that would end a line, or a part of it, in a path or a name. */
 const UNSAFE = /[^\x21-\x7e]/
-/** All that most values hold. */
+/** Most values match this, and need no further check. */
 const PLAIN_VALUE = /^[\x20-\x7e]*$/
-/** And in a value, which may hold blanks and bytes above ASCII. */
+/** Characters that would end a line in a value. A value may contain spaces and bytes above ASCII. */
 const UNSAFE_VALUE = /[\r\n\0]/
-// eslint-disable-next-line no-control-regex -- everything that one byte can hold
+// eslint-disable-next-line no-control-regex -- all values of one byte
 const BEYOND_LATIN1 = /[^\x00-\xff]/
 
-/** Head and body as they go on the wire. Throws INTERNAL when a name, a value or the path would end its line. */
+/** Head and body as sent on the wire. Throws INTERNAL when a name, a value or the path would end its line. */
 export function serializeRequest(request: UpstreamRequest): readonly Buffer[] {
   const { method, path, origin, headers, common, body } = request
-  if (UNSAFE.test(path)) throw new GatewayError('INTERNAL', { detail: 'an unsafe upstream path' })
+  if (UNSAFE.test(path))
+    throw new GatewayError('INTERNAL', { detail: 'the upstream path contains a character that is not allowed' })
   let head = `${method} ${path} HTTP/1.1\r\nhost: ${origin.slice(origin.indexOf('//') + 2)}\r\n`
   head += linesOf(headers)
   if (common !== undefined) head += commonLines(common)
@@ -44,13 +45,14 @@ function linesOf(headers: readonly string[]): string {
   for (let i = 0; i + 1 < headers.length; i += 2) {
     const name = headers[i] ?? ''
     const value = headers[i + 1] ?? ''
-    if (!isSafeName(name)) throw new GatewayError('INTERNAL', { detail: 'an unsafe upstream header name' })
+    if (!isSafeName(name))
+      throw new GatewayError('INTERNAL', { detail: 'an upstream header name contains a character that is not allowed' })
     text += `${name}: ${PLAIN_VALUE.test(value) ? value : bytesOf(value)}\r\n`
   }
   return text
 }
 
-/** Names are few: ours, and those of the configuration. */
+/** Checked names. They are few: the gateway's own, and those of the configuration. */
 const safeNames = new Set<string>()
 const MAX_SAFE_NAMES = 1_000
 
@@ -62,13 +64,14 @@ function isSafeName(name: string): boolean {
 }
 
 function bytesOf(value: string): string {
-  if (UNSAFE_VALUE.test(value)) throw new GatewayError('INTERNAL', { detail: 'a line break in an upstream header' })
+  if (UNSAFE_VALUE.test(value))
+    throw new GatewayError('INTERNAL', { detail: 'an upstream header value contains a line break or a null byte' })
   return BEYOND_LATIN1.test(value) ? utf8Bytes(value) : value
 }
 
 /**
- * The server decodes most fields as UTF-8. Written as Latin-1 such a value would keep the low byte of each character, and that of
- * U+010A is a line feed: its UTF-8 is sent instead.
+ * The UTF-8 bytes of a value, as Latin-1. The server decodes most client fields as UTF-8. Written as Latin-1, a value would keep only
+ * the low byte of each character, and the low byte of U+010A is a line feed.
  */
 function utf8Bytes(value: string): string {
   return Buffer.from(value).toString('latin1')

@@ -10,7 +10,7 @@ const MAX_MODEL = 256
 const MAX_USER_AGENT = 512
 const MAX_CLIENT_REQUEST_ID = 128
 
-/** Writes a request's records, settles its reservation, and lets its last bytes go once the record is safe. */
+/** Writes a request's records, settles its reservation, and releases its last bytes once the end record is durable. */
 export class Accountant {
   readonly #journal: Journal
   readonly #clock: Clock
@@ -26,11 +26,10 @@ export class Accountant {
   }
 
   /**
-   * Resolves once the begin record is durable: only then may an upstream hear of the request. Rejects with
-   * JOURNAL_UNAVAILABLE.
+   * Resolves once the begin record is durable: no upstream may be called before. Rejects with JOURNAL_UNAVAILABLE.
    */
   begin(ctx: RequestContext): Promise<void> {
-    // What room is left is for the ends of those that have begun.
+    // The journal keeps its remaining room for the end records of requests that have begun.
     if (!this.#journal.writable) return Promise.reject(unavailable(null))
     ctx.hasBegun = true
     return new Promise((resolve, reject) => {
@@ -41,13 +40,13 @@ export class Accountant {
     })
   }
 
-  /** The end of every request, exactly once, whatever happened to it. @param nowUs monotonic */
+  /** Ends a request. Called exactly once for every request, whatever its outcome. @param nowUs monotonic */
   end(ctx: RequestContext, nowUs: number): void {
     this.#settle(ctx)
-    // Refused because nothing can be recorded: this cannot be recorded now either, and the client is not to wait for it.
+    // The journal is unavailable and cannot take this record now either, so the client does not wait for it.
     if (ctx.error?.code === 'JOURNAL_UNAVAILABLE') {
       ctx.finish?.()
-      // A begin that may still be written wants its end.
+      // The begin record may still be written, and then needs its end record.
       if (ctx.hasBegun) this.#journal.append(endRecord(ctx, nowUs), ignore)
       return
     }
@@ -60,13 +59,13 @@ export class Accountant {
 
   #settle({ reservation, usage, providerId, servedModel }: RequestContext): void {
     if (reservation === null) return
-    // What the settler will say: the same usage, the same prices.
+    // The settler computes the same cost later: it uses the same usage and prices.
     const costMicro = reservation.countsMoney ? this.#prices.costOf(providerId, servedModel, usage) : 0
     reservation.settle(usage.promptTokens + usage.completionTokens, this.#clock.now(), costMicro)
   }
 }
 
-// Two whole literals: V8 makes a slow object of one that another is spread into.
+// Two full literals: V8 makes a slow object when one literal is spread into another.
 
 function beginRecord(ctx: RequestContext): BeginRecord {
   const key = ctx.principal?.key ?? ctx.refusedKey

@@ -6,7 +6,7 @@ import type { IncomingRequest } from '../../shared/core/exchange.ts'
 import type { Principal } from '../../shared/core/principal.ts'
 import type { EntryKey, KeyLimits, Snapshot } from '../../shared/core/snapshot.ts'
 
-/** The limits of those that have none of their own. */
+/** The limits of keys, users and enterprises that set none. */
 export interface LimitDefaults {
   readonly key: Principal['limits']
   readonly user: KeyLimits
@@ -18,10 +18,10 @@ interface KnownKey {
   readonly addresses: AddressList | null
 }
 
-/** Remembers the digests of keys seen, by the whole key: an HMAC costs more than the rest of a request's authentication. */
+/** Digests cached by the whole key: an HMAC costs more than the rest of a request's authentication. */
 const REMEMBERED_DIGESTS = 50_000
 
-/** Tells who calls, from the snapshot alone: never waits. */
+/** Finds the caller of a request in the snapshot. Never waits. */
 export class Authenticator {
   readonly #secret: Buffer
   readonly #defaults: LimitDefaults
@@ -57,7 +57,7 @@ export class Authenticator {
     return known.principal
   }
 
-  /** The key of a request, whether it may be used or not; null when there is none, or none that is known. */
+  /** The key of a request, usable or not; null when the request has no key or an unknown one. */
   keyOf(request: IncomingRequest): EntryKey | null {
     const presented = presentedKey(request)
     return (presented === null ? undefined : this.#find(presented))?.principal.key ?? null
@@ -68,7 +68,7 @@ export class Authenticator {
     if (digest === undefined) {
       if (!isApiKey(presented)) return undefined
       digest = digestApiKey(presented, this.#secret)
-      // Keys that are not ours are not remembered: they would push out those that are.
+      // Unknown keys are not cached: they would push out known ones.
       if (this.#known.has(digest)) this.#digests.set(presented, digest)
     }
     return this.#known.get(digest)
@@ -101,7 +101,10 @@ function withDefaults(limits: KeyLimits, defaults: KeyLimits): KeyLimits {
   }
 }
 
-/** `Authorization: Bearer` first, as recommended; `X-API-Key`, or Azure's `api-key`, where that is absent or holds something else than a key. */
+/**
+ * Prefers `Authorization: Bearer`, as recommended. Takes `X-API-Key`, or Azure's `api-key`, when the bearer token is absent or not an
+ * API key.
+ */
 export function presentedKey(request: IncomingRequest): string | null {
   const authorization = request.headers['authorization']
   const bearer = authorization === undefined ? undefined : /^bearer +(\S+) *$/i.exec(authorization)?.[1]

@@ -10,31 +10,31 @@ import { presentedKey } from './authenticator.ts'
 export interface NewcomersOptions {
   readonly authenticator: Authenticator
   readonly clock: Clock
-  /** Resolves to true when the snapshot has all that was in the store at the moment of the call, to false when nobody can tell. */
+  /** Resolves to true when the snapshot has everything that the store had at the moment of the call, to false when that is unknown. */
   readonly isSnapshotCurrent: () => Promise<boolean>
 }
 
-/** A key that the store did not have is refused without another look for this long. */
-const STRANGE_MS = 1_000
-const MAX_STRANGERS = 10_000
+/** A key that the store did not have is refused for this long without asking the store again. */
+const UNKNOWN_MS = 1_000
+const MAX_UNKNOWN = 10_000
 
-/** Keys that the snapshot refuses and that may have been created or enabled a moment ago. */
+/** Authenticates keys that the snapshot refuses but that may have been created or enabled a moment ago. */
 export class Newcomers {
   readonly #options: NewcomersOptions
-  readonly #strangeUntilMs = new LRUCache<string, number>({ max: MAX_STRANGERS })
+  readonly #unknownUntilMs = new LRUCache<string, number>({ max: MAX_UNKNOWN })
 
   constructor(options: NewcomersOptions) {
     this.#options = options
   }
 
-  /** Whether the store may know more of the key of this request: it is well-formed, and was not looked for a moment ago. */
+  /** Whether the store may know this request's key: the key is well-formed, and the store did not lack it a moment ago. */
   mayBeOne(request: IncomingRequest): boolean {
     const key = presentedKey(request)
     if (key === null || !isApiKey(key)) return false
-    return (this.#strangeUntilMs.get(key) ?? 0) <= this.#options.clock.now()
+    return (this.#unknownUntilMs.get(key) ?? 0) <= this.#options.clock.now()
   }
 
-  /** As {@link Authenticator.authenticate}, after a look into the store. Rejects with CONTROL_UNAVAILABLE when nobody could look. */
+  /** As {@link Authenticator.authenticate}, after asking the store. Rejects with CONTROL_UNAVAILABLE when the store cannot be asked. */
   async authenticate(request: IncomingRequest): Promise<Principal> {
     const { authenticator, clock, isSnapshotCurrent } = this.#options
     const isCurrent = await isSnapshotCurrent()
@@ -45,11 +45,11 @@ export class Newcomers {
       const key = presentedKey(request)
       if (refusal.code !== 'KEY_UNKNOWN' || key === null) throw refusal
       if (isCurrent) {
-        this.#strangeUntilMs.set(key, clock.now() + STRANGE_MS)
+        this.#unknownUntilMs.set(key, clock.now() + UNKNOWN_MS)
         throw refusal
       }
       throw new GatewayError('CONTROL_UNAVAILABLE', {
-        message: 'This API key is not known here yet, and the store cannot be asked at the moment. Try again.',
+        message: 'The gateway does not know this API key yet and cannot reach its store at the moment. Try again.',
         retryAfterSeconds: 1,
       })
     }

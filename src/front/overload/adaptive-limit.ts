@@ -1,12 +1,12 @@
 export interface AdaptiveLimitOptions {
-  /** Never below, as long as `floor` of an update does not say so. */
+  /** The limit stays at or above this, unless the `floor` of an update is lower. */
   readonly min: number
   readonly max: number
 }
 
 export interface LimitUpdate {
   readonly congested: boolean
-  /** The most that were under way since the last update. */
+  /** The most requests in flight since the last update. */
   readonly peakInFlight: number
   /** The least the limit may fall to now. */
   readonly floor: number
@@ -14,16 +14,16 @@ export interface LimitUpdate {
 
 const SHRINK = 0.9
 const GROW = 1.05
-/** The limit waits for what is under way to come down before it goes below this share of it. */
+/** Congestion does not cut the limit below this share of the peak in flight: requests must end first. */
 const LAG = 0.5
-/** While the limit binds nobody it is given up sooner: it says nothing about the next burst. */
+/** The limit grows faster while it holds no request back: it then says nothing about the next burst. */
 const RECOVER = 1.1
-/** From this share of the limit on it is what holds requests back. */
+/** The limit counts as holding requests back when the peak in flight reaches this share of it. */
 const BINDING = 0.9
 
 /**
- * How many requests may be under way: fewer while there is congestion, carefully more while there is none and the limit is
- * in use. Streams that go on for minutes do not drive it to the ground.
+ * The number of requests that may be in flight. It shrinks during congestion; without congestion it grows, slowly while it
+ * is in use. Streams that last for minutes cannot drive it to the minimum.
  */
 export class AdaptiveLimit {
   readonly #options: AdaptiveLimitOptions
@@ -38,7 +38,7 @@ export class AdaptiveLimit {
     return this.#value
   }
 
-  /** To be called at a steady pace. */
+  /** Call it at a steady rate. */
   update({ congested, peakInFlight, floor }: LimitUpdate): void {
     const { min, max } = this.#options
     const least = Math.min(min, floor)

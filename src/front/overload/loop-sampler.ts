@@ -1,11 +1,11 @@
 import type { Clock } from '../../shared/runtime/clock.ts'
 import { repeat } from '../../shared/runtime/repeat.ts'
 
-/** Tells by how much the event loop is late, again and again. */
+/** Measures at a fixed interval how late the event loop is. */
 export class LoopSampler {
   readonly #timer: NodeJS.Timeout
 
-  /** @param onSample is given the milliseconds by which it is called later than `everyMs` after the last time */
+  /** @param onSample gets the milliseconds by which its call comes later than `everyMs` after the previous one */
   constructor(clock: Clock, everyMs: number, onSample: (lateMs: number) => void, onFault: (cause: unknown) => void) {
     let lastUs = clock.monotonicUs()
     const sample = (): void => {

@@ -3,37 +3,40 @@ import type { Level, Pressure, Signals } from './pressure.ts'
 import { NO_PRESSURE, pressureOf } from './pressure.ts'
 import { RetryAfter } from './retry-after.ts'
 
-/** Why a request was refused: all places taken, fewer places for now, too many in one turn of the event loop. */
+/**
+ * Why a request was refused. `full`: `maxInFlight` is reached. `limit`: the current, lower limit is reached. `turn`: too many
+ * requests came in one turn of the event loop.
+ */
 export type ShedReason = 'full' | 'limit' | 'turn'
 
 export interface OverloadOptions {
-  /** Mean lateness of the event loop from which on there is congestion. */
+  /** Mean lateness of the event loop at which congestion begins. */
   readonly loopDelayTargetMs: number
-  /** Requests under way that loop delay never refuses. */
+  /** Loop delay never refuses a request while fewer than this are in flight. */
   readonly minConcurrency: number
   readonly maxInFlight: number
-  /** What presses besides the event loop and the requests under way; asked every interval. */
+  /** Reads the other signals, at every interval. */
   readonly resources: () => Omit<Signals, 'loopDelayMs' | 'inFlightShare'>
-  /** Called every interval of a tenth of a second, whether the level has changed or not. */
+  /** Called at every interval of a tenth of a second, whether or not the level has changed. */
   readonly onInterval: (pressure: Pressure, limit: number) => void
 }
 
-/** Requests under way that are admitted in any case but a full house: what measures whether things are better. */
-const TRICKLE = 4
-/** Of the target: what may be spent on letting requests in, in one turn; answers of upstreams take as long again. */
+/** The limit at level 3, and the lowest limit unless the loop is the cause. These requests show whether the overload has ended. */
+const LEVEL_3_LIMIT = 4
+/** Share of `loopDelayTargetMs` that one turn may spend on admitting requests; answers of upstreams take as long again. */
 const TURN_SHARE = 0.5
 const SAMPLES_PER_INTERVAL = 5
 const INTERVALS_PER_SECOND = 10
-/** A level is left one step at a time, after so many intervals without need for it. */
-const CALM_INTERVALS = 5
-/** With no place free and nobody let in for so long, a request that comes now is refused. */
+/** The level falls by one after this many intervals that ask for a lower level. */
+const RECOVERY_INTERVALS = 5
+/** `refuses` is `all` once the limit has been reached and no request admitted for this many intervals. */
 const BLOCKED_INTERVALS = 10
 const NEWEST = 0.05
 
 /**
- * The ladder: what is shed first when a front cannot keep up. Level 1 ends waiting in queues, level 2 lets fewer requests in
- * at a time, level 3 a trickle. The measure of CPU is the event loop's lateness, not how long requests take: that is their
- * providers' doing.
+ * The overload ladder sheds load in steps when a front cannot keep up. Level 1 ends waiting in queues, level 2 admits fewer
+ * requests at a time, level 3 only `LEVEL_3_LIMIT`. The lateness of the event loop measures CPU; the duration of requests
+ * does not, because it depends on providers.
  */
 export class Overload {
   static readonly SAMPLE_MS = 1000 / INTERVALS_PER_SECOND / SAMPLES_PER_INTERVAL
@@ -43,7 +46,7 @@ export class Overload {
   #inFlight = 0
   #peakInFlight = 0
   #pressure = NO_PRESSURE
-  #calmIntervals = 0
+  #recoveryIntervals = 0
   #lateMs = 0
   #samples = 0
   #intervals = 0
@@ -52,9 +55,9 @@ export class Overload {
   #refused = 0
   #refusedLastSecond = 0
   #blockedIntervals = 0
-  #wasEntered = false
+  #hasAdmitted = false
   #meanUs = 0
-  /** When the first request of the current turn of the event loop was let in; null before it. */
+  /** When the first request of the current turn of the event loop was admitted; null before it. */
   #turnStartUs: number | null = null
 
   constructor(options: OverloadOptions) {
@@ -75,36 +78,36 @@ export class Overload {
   }
 
   /**
-   * Which of the requests that come now are refused. `all` includes "all but a trickle". Those that a busy process refuses
-   * beside those that it serves are `some`.
+   * Which new requests are refused. `all`: all, or all but `LEVEL_3_LIMIT` at a time. `some`: a busy process refuses some
+   * and serves others.
    */
   get refuses(): 'none' | 'some' | 'all' {
     if (this.level === 3 || this.#blockedIntervals >= BLOCKED_INTERVALS) return 'all'
     return this.#refused + this.#refusedLastSecond > 0 ? 'some' : 'none'
   }
 
-  /** Requests that may be under way now. */
+  /** Requests that may be in flight now. */
   get limit(): number {
-    return this.level === 3 ? Math.min(TRICKLE, this.#limit.value) : this.#limit.value
+    return this.level === 3 ? Math.min(LEVEL_3_LIMIT, this.#limit.value) : this.#limit.value
   }
 
-  /** Whether requests may wait for an upstream. A late loop is no reason against it while few are under way. */
+  /** Whether requests may wait for an upstream. A late loop does not forbid it while few requests are in flight. */
   get mayQueue(): boolean {
     const { level, cause } = this.#pressure
     return level === 0 || (cause === 'loop' && this.#inFlight < this.#options.minConcurrency)
   }
 
-  /** The least that is asked for now. */
+  /** The smallest `Retry-After` at present. */
   get retryAfterSeconds(): number {
     return this.#retryAfter.seconds
   }
 
-  /** What to ask of the next one that is refused: up to twice the least. */
+  /** The `Retry-After` of the next refused request: up to twice the smallest. */
   nextRetryAfterSeconds(): number {
     return this.#retryAfter.next()
   }
 
-  /** Takes a place, which `leave` gives back; or says why there is none. */
+  /** Admits a request and returns null, or returns why not. `leave` ends an admitted request. */
   enter(nowUs: number): ShedReason | null {
     const reason = this.#refusal(nowUs)
     if (reason !== null) {
@@ -112,7 +115,7 @@ export class Overload {
       return reason
     }
     this.#inFlight += 1
-    this.#wasEntered = true
+    this.#hasAdmitted = true
     if (this.#inFlight > this.#peakInFlight) this.#peakInFlight = this.#inFlight
     return null
   }
@@ -123,11 +126,11 @@ export class Overload {
     this.#meanUs += (durationUs - this.#meanUs) * NEWEST
   }
 
-  /** To be called every `SAMPLE_MS`. @param lateMs by how much this call comes too late */
+  /** Call it every `SAMPLE_MS`. @param lateMs the milliseconds by which this call is late */
   sample(lateMs: number): void {
     this.#lateMs += lateMs
     this.#samples += 1
-    // A loop that is held up calls less often: what it has to say cannot wait for more samples.
+    // A late loop samples less often: enough lateness ends the interval before it has all samples.
     if (this.#samples < SAMPLES_PER_INTERVAL && this.#lateMs < SAMPLES_PER_INTERVAL * Overload.SAMPLE_MS) return
     this.#loopDelayMs = this.#lateMs / this.#samples
     this.#lateMs = 0
@@ -159,12 +162,12 @@ export class Overload {
     this.#limit.update({
       congested: pressure.level >= 2,
       peakInFlight: this.#peakInFlight,
-      floor: pressure.cause === 'loop' ? minConcurrency : TRICKLE,
+      floor: pressure.cause === 'loop' ? minConcurrency : LEVEL_3_LIMIT,
     })
     this.#peakInFlight = this.#inFlight
-    this.#move(pressure)
-    this.#blockedIntervals = this.#wasEntered || this.#inFlight < this.limit ? 0 : this.#blockedIntervals + 1
-    this.#wasEntered = false
+    this.#setPressure(pressure)
+    this.#blockedIntervals = this.#hasAdmitted || this.#inFlight < this.limit ? 0 : this.#blockedIntervals + 1
+    this.#hasAdmitted = false
     this.#options.onInterval(this.#pressure, this.limit)
     this.#intervals += 1
     if (this.#intervals % INTERVALS_PER_SECOND !== 0) return
@@ -174,17 +177,17 @@ export class Overload {
     this.#refused = 0
   }
 
-  /** Up at once, down step by step. */
-  #move(pressure: Pressure): void {
+  /** Raises the level at once; lowers it step by step. */
+  #setPressure(pressure: Pressure): void {
     const { level } = this.#pressure
     if (pressure.level >= level) {
-      this.#calmIntervals = 0
+      this.#recoveryIntervals = 0
       this.#pressure = pressure
       return
     }
-    this.#calmIntervals += 1
-    if (this.#calmIntervals < CALM_INTERVALS) return
-    this.#calmIntervals = 0
+    this.#recoveryIntervals += 1
+    if (this.#recoveryIntervals < RECOVERY_INTERVALS) return
+    this.#recoveryIntervals = 0
     const next = (level - 1) as Level
     this.#pressure = next === 0 ? NO_PRESSURE : { ...this.#pressure, level: next }
   }

@@ -1,18 +1,18 @@
-/** What presses on a front at one moment. */
+/** The load on a front at one moment. */
 export interface Signals {
-  /** Mean lateness of the event loop. */
+  /** Mean lateness of the event loop, milliseconds. */
   readonly loopDelayMs: number
-  /** Of the most requests that may be under way. */
+  /** Requests in flight ÷ the most that may be in flight. */
   readonly inFlightShare: number
-  /** Of the memory the process may take, or of its heap, whichever is scarcer. */
+  /** Used share of the process's memory limit or of its heap limit, whichever is larger. */
   readonly memoryShare: number
-  /** Of the records that may be held back by a failing disk. */
+  /** Bytes of unwritten journal records ÷ the most that may be held. */
   readonly journalShare: number
-  /** Of the space that is to stay free on the journal's disk; below 1 it has been used. */
+  /** Free space on the journal's disk ÷ the space that must stay free; below 1 it is used. */
   readonly diskFreeShare: number
 }
 
-/** 0: none. 1: nothing new waits. 2: fewer at a time. 3: a trickle. */
+/** 0: no shedding. 1: new requests hardly wait for an upstream. 2: also fewer requests at a time. 3: only a few requests. */
 export type Level = 0 | 1 | 2 | 3
 
 export type Cause = 'none' | 'loop' | 'in-flight' | 'memory' | 'journal' | 'disk'
@@ -20,7 +20,7 @@ export type Cause = 'none' | 'loop' | 'in-flight' | 'memory' | 'journal' | 'disk
 export interface Pressure {
   readonly level: Level
   readonly cause: Cause
-  /** Of the signal that is the cause: milliseconds for the loop, a share for the others. */
+  /** The value of the causing signal: milliseconds for the loop, a share for the others. */
   readonly value: number
 }
 
@@ -28,17 +28,20 @@ export const NO_PRESSURE: Pressure = { level: 0, cause: 'none', value: 0 }
 
 type Thresholds = readonly [one: number, two: number, three: number]
 
-/** From which value on each signal asks for each level; of several that ask for the same, the first is the cause. Loop delay is in shares of its target, disk is the other way round. */
+/**
+ * The values at which each signal asks for levels 1, 2 and 3. Of several signals that ask for the same level, the first is
+ * the cause. Loop delay is in shares of its target. `disk` is negated: less is worse.
+ */
 const THRESHOLDS: ReadonlyArray<readonly [Cause, Thresholds]> = [
   ['in-flight', [0.9, Infinity, Infinity]],
   ['memory', [0.8, 0.9, 0.95]],
   ['journal', [0.05, 0.25, 0.5]],
   ['disk', [-4, -2, -1]],
-  // A late loop says that there is too much at a time, not that nothing goes any more: it may be one stall of the machine.
+  // A late loop never asks for level 3: it shows too many requests at a time, or one stall of the machine.
   ['loop', [0.5, 1, Infinity]],
 ]
 
-/** The highest level that a signal asks for, and which one does. */
+/** The highest level that a signal asks for, with that signal as the cause. */
 export function pressureOf(signals: Signals, loopDelayTargetMs: number): Pressure {
   const values: Readonly<Record<Cause, number>> = {
     none: 0,

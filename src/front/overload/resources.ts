@@ -6,10 +6,10 @@ import { residentBytes } from '../../shared/runtime/resident-memory.ts'
 import type { Signals } from './pressure.ts'
 
 export interface ResourceOptions {
-  /** Null: `MEMORY_SHARE` of what the machine or its container has, divided by `processes`. */
+  /** Null: `MEMORY_SHARE` of the memory of the machine or its container, divided by `processes`. */
   readonly maxMemoryBytes: number | null
   readonly processes: number
-  /** Free on the disk of the journal. */
+  /** Free bytes on the disk of the journal. */
   readonly freeDiskBytes: () => Promise<number>
   readonly minFreeDiskBytes: number
   /** Bytes of records that could not be written yet. */
@@ -19,16 +19,16 @@ export interface ResourceOptions {
 }
 
 const MEMORY_SHARE = 0.75
-/** Memory is asked for at every tenth look only: the question costs 20 µs. */
+/** `read` measures memory only every tenth time: a measurement costs 20 µs. */
 const MEMORY_EVERY = 10
 const DISK_EVERY_MS = 500
 
-/** Memory and disk of this process, as shares of what it may take. */
+/** Memory, unwritten records and disk of this process, as shares of their limits. */
 export class Resources {
   readonly #options: ResourceOptions
   readonly #maxMemoryBytes: number
   readonly #timer: NodeJS.Timeout
-  #asked = 0
+  #reads = 0
   #memoryShare = 0
   #diskFreeShare = Infinity
 
@@ -36,16 +36,16 @@ export class Resources {
     this.#options = options
     const available = (availableMemory() * MEMORY_SHARE) / options.processes
     this.#maxMemoryBytes = options.maxMemoryBytes ?? available
-    const askDisk = (): void => {
-      this.#askDisk()
+    const measureDisk = (): void => {
+      this.#measureDisk()
     }
-    this.#timer = repeat(DISK_EVERY_MS, askDisk, options.onFault)
-    askDisk()
+    this.#timer = repeat(DISK_EVERY_MS, measureDisk, options.onFault)
+    measureDisk()
   }
 
   read(): Omit<Signals, 'loopDelayMs' | 'inFlightShare'> {
-    if (this.#asked % MEMORY_EVERY === 0) this.#askMemory()
-    this.#asked += 1
+    if (this.#reads % MEMORY_EVERY === 0) this.#measureMemory()
+    this.#reads += 1
     return {
       memoryShare: this.#memoryShare,
       journalShare: this.#options.heldBytes() / this.#options.maxHeldBytes,
@@ -57,19 +57,19 @@ export class Resources {
     clearInterval(this.#timer)
   }
 
-  #askMemory(): void {
+  #measureMemory(): void {
     const { total_available_size: heapFree, heap_size_limit: heapLimit } = getHeapStatistics()
     const heapShare = 1 - heapFree / heapLimit
     this.#memoryShare = Math.max(residentBytes() / this.#maxMemoryBytes, heapShare)
   }
 
-  #askDisk(): void {
+  #measureDisk(): void {
     const { freeDiskBytes, minFreeDiskBytes } = this.#options
     freeDiskBytes().then(
       (free) => {
         this.#diskFreeShare = free / minFreeDiskBytes
       },
-      // A disk that does not answer shows where records are written.
+      // The journal reports a disk that fails: its writes fail too.
       () => undefined,
     )
   }
@@ -80,7 +80,7 @@ export async function freeDiskBytes(directory: string): Promise<number> {
   return bavail * bsize
 }
 
-/** Of the container where there is one, else of the machine. */
+/** The container's memory limit, or the machine's memory when there is none. */
 function availableMemory(): number {
   const constrained = process.constrainedMemory()
   return constrained > 0 && constrained < totalmem() ? constrained : totalmem()

@@ -1,6 +1,6 @@
 import type { Cause, Level, Pressure } from './pressure.ts'
 
-/** What an operator can do about each cause. */
+/** Advice to the operator for each cause. */
 const ADVICE: Readonly<Record<Exclude<Cause, 'none'>, string>> = {
   loop: 'if it lasts, give this machine more CPU, start more fronts (server.fronts), or add a machine',
   'in-flight': 'if it lasts, raise limits.max_requests_in_flight or add a machine',
@@ -9,16 +9,16 @@ const ADVICE: Readonly<Record<Exclude<Cause, 'none'>, string>> = {
   disk: 'free space on the disk of the data directory',
 }
 
-/** For the log: the level, why, what it means for requests, what to do. */
+/** Describes for the log the level, its cause, its effect on requests, and the remedy. */
 export function describeLadder(pressure: Pressure, limit: number): string {
   if (pressure.cause === 'none') return 'overload level 0 of 3: requests are served as usual again'
   return `${describePressure(pressure)}: ${effect(pressure.level, limit)}; ${ADVICE[pressure.cause]}`
 }
 
-/** For the health probes: the level and why, or that no place is free. */
+/** Describes for the health probes the level and its cause, or that the limit is reached. */
 export function describeRefusals(pressure: Pressure, limit: number): string {
   return pressure.level === 0
-    ? `as many requests are under way as may be (${limit})`
+    ? `the limit of ${limit} requests at a time is reached`
     : `${describePressure(pressure)}, ${limit} requests may run at a time`
 }
 
@@ -37,7 +37,7 @@ function causeOf({ cause, value }: Pressure): string {
     case 'memory':
       return `${percent(value)} of the memory in use`
     case 'journal':
-      return `${percent(value)} of the room for unwritten records in use`
+      return `${percent(value)} of the space for unwritten journal records in use`
     case 'disk':
       return `free disk space is ${percent(value)} of overload.min_free_disk_bytes`
   }

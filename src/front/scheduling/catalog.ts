@@ -7,21 +7,21 @@ import { ModelCatalogue, targetQuirks } from '../../shared/core/model-facts.ts'
 import type { Model, Provider, Snapshot, UpstreamKey } from '../../shared/core/snapshot.ts'
 import type { KeyState } from './key-state.ts'
 
-/** A deployment with what is known of its key. */
+/** A deployment with the state of its key. */
 export interface Candidate {
   readonly deployment: Deployment
   readonly key: KeyState
-  /** Lower is used first. */
+  /** The scheduler uses lower numbers first. */
   readonly priority: number
   readonly weight: number
-  /** Weight as a share of the largest of its priority, 0 to 1. */
+  /** `weight` ÷ the largest weight of the same priority, 0 to 1. */
   readonly share: number
 }
 
-/** Who serves a model, by priority. Never empty. */
+/** The candidates of a model, sorted by priority. Never empty. */
 export type Route = readonly Candidate[]
 
-/** What a provider's model takes otherwise than the dialect's own service. */
+/** Finds where a provider's model differs from the dialect's own service. */
 type TargetLookup = (provider: Provider, upstreamModel: string) => TargetQuirks
 
 const MAX_NAMES_OF_PATTERNS = 1_000
@@ -30,7 +30,7 @@ const MAX_NAMES_OF_PATTERNS = 1_000
 export class Catalog {
   readonly #routes = new Map<string, ReadonlyMap<ServedBy, Route>>()
   readonly #patterns: ReadonlyArray<{ readonly prefix: string; readonly routes: ReadonlyMap<ServedBy, Route> }>
-  /** Names that fitted a pattern, made up by clients: bounded. */
+  /** Routes of names that matched a pattern. Clients can make up such names: bounded. */
   readonly #named = new Map<string, Map<ServedBy, Route>>()
 
   readonly #facts: ModelCatalogue
@@ -50,7 +50,7 @@ export class Catalog {
     this.#patterns = patterns.sort((a, b) => b.prefix.length - a.prefix.length)
   }
 
-  /** The model of this id, else of the longest pattern that it fits; null when no such upstream has it. */
+  /** The route of the model with this id, else of the longest matching pattern; null when no `servedBy` upstream has it. */
   route(model: string, servedBy: ServedBy): Route | null {
     const exact = this.#routes.get(model)
     if (exact !== undefined) return exact.get(servedBy) ?? null
@@ -62,9 +62,9 @@ export class Catalog {
     const general = pattern?.routes.get(servedBy)
     if (pattern === undefined || general === undefined) return null
     const rest = model.slice(pattern.prefix.length)
-    const targetOf = remembering(this.#targetOf)
+    const targetOf = cached(this.#targetOf)
     const route = general.flatMap((candidate) => {
-      const deployment = served(named(candidate.deployment, rest, targetOf), servedBy)
+      const deployment = withService(withName(candidate.deployment, rest, targetOf), servedBy)
       return deployment === null ? [] : [{ ...candidate, deployment }]
     })
     if (route.length === 0) return null
@@ -125,27 +125,27 @@ function byPriority(candidates: ReadonlyArray<Omit<Candidate, 'share'>>): Route 
     .sort((a, b) => a.priority - b.priority)
 }
 
-function named(deployment: Deployment, rest: string, targetOf: TargetLookup): Deployment {
-  // A function: in a text, "$&" and its like would be replaced once more.
+function withName(deployment: Deployment, rest: string, targetOf: TargetLookup): Deployment {
+  // A function, because `replace` would expand "$&" and the like in a string.
   const upstreamModel = deployment.upstreamModel.replace(/\*$/, () => rest)
   return { ...deployment, upstreamModel, target: targetOf(deployment.provider, upstreamModel) }
 }
 
-/** Of a pattern any entry will do: which one it is, is known with the name. */
+/** The service of the model. For a pattern, the first entry stands for all until `withService` knows the name. */
 function possibleService({ services }: Provider, name: ServiceName, upstreamModel: string): Service | null {
   return upstreamModel.endsWith('*') ? (services?.[name]?.[0] ?? null) : serviceOf(services, name, upstreamModel)
 }
 
-/** With the service of the model that it is now known to be; null: that one is not served. */
-function served(deployment: Deployment, servedBy: ServedBy): Deployment | null {
+/** Replaces the service by that of the full model name; null when the provider does not serve this model. */
+function withService(deployment: Deployment, servedBy: ServedBy): Deployment | null {
   const name = SERVICE_NAMES.find((one) => one === servedBy)
   if (name === undefined) return deployment
   const service = serviceOf(deployment.provider.services, name, deployment.upstreamModel)
   return service === null ? null : { ...deployment, service }
 }
 
-/** Keys of one provider share what is found for its model. */
-function remembering(targetOf: TargetLookup): TargetLookup {
+/** Caches `targetOf`, so that the keys of one provider share the result for its model. */
+function cached(targetOf: TargetLookup): TargetLookup {
   const found = new Map<string, TargetQuirks>()
   return (provider, upstreamModel) => {
     const name = `${provider.id}\n${upstreamModel}`

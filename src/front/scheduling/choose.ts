@@ -4,22 +4,22 @@ import { unitHash } from './hash.ts'
 import type { KeyState } from './key-state.ts'
 import type { SlotSupply } from './slot-supply.ts'
 
-/** How much of a key must be in use before a conversation leaves it for being busier than the others. */
+/** Affinity skips a key when more than this share of it is in use, and more than `BUSY_RATIO` times the mean share. */
 const BUSY_FROM = 0.25
 const BUSY_RATIO = 1.5
-/** A key this many times slower than the others has lost what its cache could save. */
+/** Affinity skips a key this many times slower than the others: its prompt cache cannot save as much. */
 const SLOW_RATIO = 3
 const SLOW_FROM_MS = 50
-/** Times to the first byte that differ by less say nothing. */
+/** Times to the first byte that differ by a smaller factor do not change the score. */
 const LATENCY_TOLERANCE = 1.5
-/** Score of an idle key, so that latency and scarcity tell among idle keys too. */
+/** Load of an idle key: above 0, so that latency and scarcity also rank idle keys. */
 const IDLE_LOAD = 0.05
 const MAX_OTHERS = 8
 
 export interface ChoiceQuery {
-  /** Keys that this request has been at. */
+  /** Ids of the keys that this request has tried. */
   readonly tried: ReadonlySet<string>
-  /** Hash of what the request shares with others of its conversation; null: it shares nothing. */
+  /** Hash of `SlotRequest.affinity`; null: no affinity. */
   readonly affinity: number | null
   readonly nowMs: number
   readonly supply: SlotSupply
@@ -32,7 +32,7 @@ export interface Chosen {
   readonly score: number | null
 }
 
-/** What a key can do for a request now: `open`, `probe`, or nothing, and why. */
+/** Whether a key can take a request now (`open`), can take one as a probe (`probe`), or why it cannot. */
 export function standingOf(key: KeyState, nowMs: number, supply: SlotSupply): Standing | 'open' | 'probe' {
   if (!key.enabled) return 'disabled'
   const own = key.breaker.state(nowMs)
@@ -45,8 +45,8 @@ export function standingOf(key: KeyState, nowMs: number, supply: SlotSupply): St
 }
 
 /**
- * The best key with room among those of the lowest priority that have any; null when none has. A key that is due for a
- * probe gets a request that can still go elsewhere.
+ * The best free key of the lowest priority that has a free one; null when no key is free. A key that is due for a probe
+ * gets a request that has not been tried before, so that the request can still use another key.
  */
 export function choose(route: Route, query: ChoiceQuery): Chosen | null {
   const { tried, nowMs, supply } = query
@@ -70,18 +70,22 @@ export function choose(route: Route, query: ChoiceQuery): Chosen | null {
   return lastResort === null ? null : { candidate: lastResort, how: 'probe', score: null }
 }
 
-/** How a choice came about, for the log. */
+/** The other candidates for the log: the score of each, or why it was not usable. */
 export function explain(route: Route, chosen: Chosen, query: ChoiceQuery): Choice['others'] {
   const others: Array<readonly [string, number | Standing]> = []
   for (const candidate of route) {
     if (candidate === chosen.candidate) continue
     if (others.length === MAX_OTHERS) break
-    others.push([candidate.key.id, whyNot(candidate, chosen.candidate, query)])
+    others.push([candidate.key.id, reasonAgainst(candidate, chosen.candidate, query)])
   }
   return others
 }
 
-function whyNot(candidate: Candidate, chosen: Candidate, { tried, nowMs, supply }: ChoiceQuery): number | Standing {
+function reasonAgainst(
+  candidate: Candidate,
+  chosen: Candidate,
+  { tried, nowMs, supply }: ChoiceQuery,
+): number | Standing {
   if (tried.has(candidate.key.id)) return 'tried'
   const standing = standingOf(candidate.key, nowMs, supply)
   if (standing === 'probe') return 'breaker'
@@ -94,12 +98,12 @@ function pick(open: readonly Candidate[], choices: number, query: ChoiceQuery): 
   if (first !== undefined && open.length === 1) {
     return { candidate: first, how: choices === 1 ? 'only' : 'load', score: null }
   }
-  const home = query.affinity === null ? null : byAffinity(open, query.affinity, query)
-  if (home !== null) return { candidate: home, how: 'affinity', score: null }
+  const preferred = query.affinity === null ? null : byAffinity(open, query.affinity, query)
+  if (preferred !== null) return { candidate: preferred, how: 'affinity', score: null }
   return byLoad(open, query)
 }
 
-/** Two drawn by weight, perhaps twice the same: the less loaded one. */
+/** Draws two keys by weight, possibly the same one twice, and takes the one with the lower score. */
 function byLoad(open: readonly Candidate[], { nowMs, supply, random }: ChoiceQuery): Chosen {
   const first = byWeight(open, random())
   const second = byWeight(open, random())
@@ -123,8 +127,8 @@ function byWeight(open: readonly Candidate[], point: number): Candidate {
 }
 
 /**
- * Weighted rendezvous: every process finds the same key for a conversation, and a key that comes or goes moves no
- * conversation but its own. A key that is much busier or slower than the others is passed over for the next in line.
+ * Weighted rendezvous hashing: every process finds the same key for a conversation. When a key comes or goes, only its own
+ * conversations move. A key that is much busier or slower than the others is skipped.
  */
 function byAffinity(open: readonly Candidate[], affinity: number, { nowMs, supply }: ChoiceQuery): Candidate | null {
   let inFlight = 0
@@ -148,7 +152,7 @@ function byAffinity(open: readonly Candidate[], affinity: number, { nowMs, suppl
     const ownMs = key.latency.at(nowMs)
     const isSlow = known > 1 && ownMs > SLOW_FROM_MS && ownMs > (SLOW_RATIO * (latencyMs - ownMs)) / (known - 1)
     if (isSlow) continue
-    // Largest of u^(1/weight), as its logarithm.
+    // The key with the largest u^(1/weight) wins; compared by logarithm.
     const rank = Math.log(unitHash(key.hash, affinity)) / weight
     if (rank > bestRank) {
       best = candidate
@@ -158,7 +162,7 @@ function byAffinity(open: readonly Candidate[], affinity: number, { nowMs, suppl
   return best
 }
 
-/** Of those of whom something is known; 0 when nothing is. */
+/** The lowest known latency, milliseconds; 0 when none is known. */
 function fastest(candidates: readonly Candidate[], nowMs: number): number {
   let least = Infinity
   for (const { key } of candidates) {
@@ -174,7 +178,7 @@ function scoreOf(candidate: Candidate, fastestMs: number, nowMs: number, supply:
   return loadOf(candidate, nowMs, supply) * slowness
 }
 
-/** In flight ÷ capacity, weighted, worse when the provider says that little is left. */
+/** In flight ÷ capacity, weighted; higher when the provider reports that little is left. */
 function loadOf(candidate: Candidate, nowMs: number, supply: SlotSupply): number {
   const { key, share } = candidate
   return (IDLE_LOAD + key.inFlight / (capacityOf(candidate, supply) * share)) * key.scarcity(nowMs)

@@ -1,7 +1,7 @@
-/** `due`: open for long enough, one call may find out whether it works again; `probing`: that call is under way. */
+/** `due`: the open time is over and one call may probe; `probing`: that call is in flight. */
 export type BreakerState = 'closed' | 'open' | 'due' | 'probing'
 
-/** How long a breaker stays open the first time, and at most: it doubles with each probe that fails. */
+/** The open time of a breaker: the first, and the longest. It doubles with each failed probe. */
 export interface Backoff {
   readonly firstMs: number
   readonly mostMs: number
@@ -18,7 +18,7 @@ const FAILURES_TO_OPEN = 5
  *     │                      └──────────────── fails, twice as long ───────┘   │
  *     └──────────────────────────────── succeeds ──────────────────────────────┘
  * ```
- * While it is not closed, only the probe counts: calls that began before say how it was, not how it is.
+ * While the breaker is not closed, only the probe counts: other calls began before it opened.
  */
 export class CircuitBreaker {
   #failures = 0
@@ -46,12 +46,12 @@ export class CircuitBreaker {
     this.#probing = true
   }
 
-  /** The probe said nothing. */
+  /** The probe ended without a result. */
   abandonProbe(): void {
     this.#probing = false
   }
 
-  /** One failure more; opens after five in a row. True when it has opened now. */
+  /** Counts a failure, and opens after five in a row. Returns true when this call opened the breaker. */
   fail(nowMs: number, backoff: Backoff): boolean {
     this.#failures += 1
     if (!this.#closed || this.#failures < FAILURES_TO_OPEN) return false
@@ -70,7 +70,7 @@ export class CircuitBreaker {
     this.#openUntilMs = untilMs
   }
 
-  /** A call that began while closed went well. */
+  /** A call succeeded. Has no effect unless the breaker is closed. */
   succeed(): void {
     if (this.#closed) this.#failures = 0
   }

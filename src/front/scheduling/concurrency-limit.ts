@@ -1,19 +1,19 @@
 const DECREASE = 0.7
 
 /**
- * How many calls at a time a key has shown to take: cut when it says that it is too much, then one more per round of
- * answers until what is held of the key is allowed again.
+ * The number of concurrent calls that a key accepts, as learned. A rate-limited call cuts it; each round of answers raises it
+ * by one. The limit ends when it reaches the slots that this process holds.
  */
 export class ConcurrencyLimit {
   #limit = Infinity
   #shrunkAtMs = -Infinity
 
-  /** Whole calls; Infinity: nothing is known against the key. */
+  /** Whole calls; Infinity: no limit has been learned. */
   get limit(): number {
     return this.#limit === Infinity ? Infinity : Math.floor(this.#limit)
   }
 
-  /** False for a call that began before the last cut: it was one too many of then, not of now. */
+  /** Cuts the limit. Returns false for a call that began before the last cut: the cut already accounts for it. */
   shrink(inFlight: number, startedAtMs: number, nowMs: number): boolean {
     if (startedAtMs <= this.#shrunkAtMs) return false
     this.#shrunkAtMs = nowMs
@@ -21,7 +21,7 @@ export class ConcurrencyLimit {
     return true
   }
 
-  /** A call went well. */
+  /** A call succeeded. @param held slots of the key that this process holds */
   grow(held: number): void {
     if (this.#limit === Infinity) return
     this.#limit += 1 / this.#limit

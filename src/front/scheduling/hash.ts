@@ -5,7 +5,7 @@ export function hashText(text: string): number {
   return hash >>> 0
 }
 
-/** A number between 0 and 1, both excluded, from two hashes: any change of either gives another (murmur3's finaliser). */
+/** Mixes two hashes into a number between 0 and 1, both excluded (murmur3's finaliser). */
 export function unitHash(a: number, b: number): number {
   let mixed = a ^ Math.imul(b, 0x9e3779b1)
   mixed = Math.imul(mixed ^ (mixed >>> 16), 0x85ebca6b)

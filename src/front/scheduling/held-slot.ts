@@ -1,18 +1,18 @@
 import type { AnswerHead, AttemptOutcome, Choice, Deployment, Slot } from '../../shared/core/deployment.ts'
 import type { Candidate } from './catalog.ts'
 
-/** Hears of the end of a slot's use. */
+/** Learns from the answers and the release of a slot. */
 export interface SlotOwner {
   answered(slot: HeldSlot, head: AnswerHead): void
   released(slot: HeldSlot, outcome: AttemptOutcome): void
 }
 
-/** A slot in use. Whatever is said of it after its release goes unheard. */
+/** A slot in use. Calls after its release have no effect. */
 export class HeldSlot implements Slot {
   readonly candidate: Candidate
   readonly choice: Choice
   readonly startedAtMs: number
-  /** Breakers that this call is the probe of. */
+  /** Whether this call probes the breaker of the key, and that of the provider. */
   probesKey: boolean
   probesProvider: boolean
   readonly #owner: SlotOwner

@@ -6,7 +6,7 @@ import { KeyState, ProviderState } from './key-state.ts'
 import type { SlotSupply } from './slot-supply.ts'
 import { usableAtMs } from './wait-estimate.ts'
 
-/** How standings are called in the metrics. */
+/** The names of standings in the metrics. */
 const STATES = {
   open: 'ok',
   probe: 'half-open',
@@ -18,7 +18,7 @@ const STATES = {
   disabled: 'disabled',
 } as const
 
-/** Enabled keys, those of them that may be used with their slots, and the others by what keeps them from it. */
+/** Counts of the enabled keys, of the usable ones with their slots, and of the unusable ones by cause. */
 export interface Capacity {
   readonly keys: number
   readonly availableKeys: number
@@ -26,7 +26,7 @@ export interface Capacity {
   readonly unusable: Readonly<Record<'disabled' | 'breaker' | 'cooling', number>>
 }
 
-/** The keys of the snapshot, and what has been learned of them over the snapshots. */
+/** The keys of the snapshot, with their learned state, which outlasts snapshots. */
 export class KeyRegistry {
   readonly #supply: SlotSupply
   readonly #onWake: (key: KeyState) => void
@@ -76,7 +76,7 @@ export class KeyRegistry {
     return { ...capacity, unusable }
   }
 
-  /** Of all keys in use. */
+  /** The statistics of all enabled keys. */
   stats(nowMs: number): KeyStats[] {
     return [...this.#states.values()].filter((key) => key.enabled).map((key) => this.#statsOf(key, nowMs))
   }

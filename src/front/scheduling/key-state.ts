@@ -8,20 +8,20 @@ import { hashText } from './hash.ts'
 import { Latency } from './latency.ts'
 
 const FAILING: Backoff = { firstMs: 5_000, mostMs: 300_000 }
-/** A key that was refused is asked again seldom, but is: accounts are paid, permissions given. */
+/** A refused key is probed again, seldom: somebody may pay the account or give the permission. */
 const UNAUTHORISED: Backoff = { firstMs: 60_000, mostMs: 1_800_000 }
-/** For providers that say "too much" and not for how long. */
+/** For rate-limit answers without a waiting time. */
 const RATE_LIMITED: Backoff = { firstMs: 1_000, mostMs: 60_000 }
-/** What a header may ask for at most: a day's quota. */
+/** The longest cool-down that a header may ask for: a daily quota. */
 const MAX_COOLING_MS = 86_400_000
 const SHRINK_EPISODE_MS = 1_000
-/** Below this share of its limits a key's score gets worse. */
+/** A key's score gets worse when less than this share of its limits is left. */
 const SCARCE = 0.2
 const SCARCEST = 0.02
 
 const FAULTS = { failed: 'its calls fail', unreachable: 'its provider cannot be reached' } as const
 
-/** What is known of a provider as a whole; survives snapshots. */
+/** The learned state of a provider as a whole; survives snapshots. */
 export class ProviderState {
   readonly id: string
   readonly breaker = new CircuitBreaker()
@@ -31,7 +31,7 @@ export class ProviderState {
     this.id = id
   }
 
-  /** Whether a connection came about; a provider that cannot be reached is found out over all of its keys. True when the breaker has changed. */
+  /** Learns whether the provider can be reached, from calls of all its keys. Returns true when the breaker has changed. */
   learn(outcome: AttemptOutcome['kind'], isProbe: boolean, nowMs: number): boolean {
     if (outcome === 'unreachable') {
       if (!isProbe) return this.breaker.fail(nowMs, FAILING)
@@ -47,21 +47,21 @@ export class ProviderState {
 
 export type Announce = (kind: KeyHealthEvent['kind'], untilMs: number, reason: string) => void
 
-/** What is known of an upstream key beyond its configuration; survives snapshots. */
+/** The learned state of an upstream key; survives snapshots. */
 export class KeyState {
   readonly id: string
   readonly hash: number
   provider: ProviderState
-  /** Of the latest snapshot. */
+  /** The credential of the latest snapshot. */
   credential: string
   enabled = true
   readonly breaker = new CircuitBreaker()
   readonly concurrency = new ConcurrencyLimit()
   readonly latency = new Latency()
-  /** Expires when the key may be used again, if somebody waits for it. */
+  /** Expires when the key may be used again. Watched only while a request waits for the key. */
   readonly wake: Deadline
   inFlight = 0
-  /** Requests in the queue that it could serve. */
+  /** Requests in the queue that this key could serve. */
   waiting = 0
   #coolingUntilMs = 0
   #spentUntilMs = 0
@@ -79,17 +79,17 @@ export class KeyState {
     })
   }
 
-  /** Until when the provider's word keeps us away, Unix milliseconds; not in the future when it does not. */
+  /** The end of the cool-down that the provider asked for, Unix milliseconds; in the past when there is none. */
   get coolingUntilMs(): number {
     return Math.max(this.#coolingUntilMs, this.#spentUntilMs)
   }
 
-  /** Its breaker is open because its credential was refused. */
+  /** Whether the breaker is open because the provider refused the credential. */
   get unauthorised(): boolean {
     return this.#unauthorised && !this.breaker.closed
   }
 
-  /** The key has another credential: what was learned of the old one says nothing. */
+  /** Takes a new credential, and forgets the state of the old one. */
   renew(credential: string): void {
     this.credential = credential
     this.#coolingUntilMs = 0
@@ -99,7 +99,7 @@ export class KeyState {
     this.breaker.close()
   }
 
-  /** From 1, worse the less the provider says is left. */
+  /** 1 or more: higher, the less the provider reports as left. */
   scarcity(nowMs: number): number {
     const headroom = this.#headroom
     if (headroom === null || headroom.resetAtMs <= nowMs || headroom.left >= SCARCE) return 1
@@ -109,7 +109,8 @@ export class KeyState {
   learnHeadroom(headroom: Headroom, nowMs: number, announce: Announce): void {
     this.#headroom = headroom
     const untilMs = headroom.left > 0 ? 0 : Math.min(headroom.resetAtMs, nowMs + MAX_COOLING_MS)
-    if (untilMs > nowMs && untilMs > this.#spentUntilMs) announce('cooling', untilMs, 'nothing left of its limits')
+    if (untilMs > nowMs && untilMs > this.#spentUntilMs)
+      announce('cooling', untilMs, 'the provider reports that nothing is left of a limit')
     this.#spentUntilMs = untilMs
   }
 
@@ -141,7 +142,7 @@ export class KeyState {
     }
   }
 
-  /** The probe has shown that the key works, or that it does not. */
+  /** Closes or reopens the breaker by the outcome of the probe. */
   learnFromProbe(outcome: AttemptOutcome, nowMs: number, announce: Announce): void {
     switch (outcome.kind) {
       case 'abandoned':
@@ -161,15 +162,11 @@ export class KeyState {
       case 'unreachable':
         this.#unauthorised = false
         this.breaker.open(nowMs, FAILING)
-        announce(
-          'breaker-open',
-          this.breaker.openUntilMs,
-          `${FAULTS[outcome.kind]}, also the one that tried whether it works again`,
-        )
+        announce('breaker-open', this.breaker.openUntilMs, `${FAULTS[outcome.kind]}; the probe failed too`)
     }
   }
 
-  /** What another front process has learned. */
+  /** Applies what another front process has learned. */
   hear({ kind, untilMs }: KeyHealthEvent, nowMs: number): void {
     switch (kind) {
       case 'cooling':
@@ -186,16 +183,16 @@ export class KeyState {
         this.breaker.close()
         return
       case 'shrink':
-        // One cut per episode, however many fronts tell of it.
+        // One episode makes one cut, however many fronts announce it.
         this.concurrency.shrink(this.inFlight, nowMs - SHRINK_EPISODE_MS, nowMs)
     }
   }
 
   #learnRateLimit(retryAfterSeconds: number | null, nowMs: number, startedAtMs: number, announce: Announce): void {
-    // Of several calls that were one too many at the same time, the first one counts.
+    // Of several calls rate limited at the same time, only the first counts.
     if (this.concurrency.shrink(this.inFlight, startedAtMs, nowMs)) {
       this.#rateLimitsInARow += 1
-      announce('shrink', nowMs, `${this.inFlight} at a time were too many`)
+      announce('shrink', nowMs, `the provider was rate limiting or overloaded with ${this.inFlight} calls in flight`)
     }
     const { firstMs, mostMs } = RATE_LIMITED
     const backoffMs = this.#spentUntilMs > nowMs ? 0 : Math.min(mostMs, firstMs * 2 ** (this.#rateLimitsInARow - 1))

@@ -1,5 +1,5 @@
 const SHARE_OF_NEWEST = 0.2
-/** A key that was slow is left alone by those who can choose: what is known of it must not hold for ever. */
+/** The scheduler avoids a slow key and then measures nothing new, so the average expires. */
 const STALE_MS = 60_000
 
 /** Exponentially weighted average of the time to the head of an answer. */

@@ -1,11 +1,11 @@
 export interface RetryBudgetOptions {
-  /** Retries at a time that are always allowed. */
+  /** This many concurrent retries are always allowed. */
   readonly least: number
-  /** And as many as this share of the requests under way, 0 to 1. */
+  /** Retries may also be this share of the requests in flight, 0 to 1. */
   readonly share: number
 }
 
-/** Bounds the retries under way: when all upstreams fail, retrying everything would multiply the load on them. */
+/** Bounds concurrent retries: when all upstreams fail, retrying every request would multiply their load. */
 export class RetryBudget {
   readonly #options: RetryBudgetOptions
   #active = 0
@@ -23,7 +23,7 @@ export class RetryBudget {
     this.#active -= 1
   }
 
-  /** False when there are too many already; else `giveBack` when the retry is over. */
+  /** Takes one retry, which `giveBack` returns. False when the budget is used up. */
   take(): boolean {
     if (this.#retries >= Math.max(this.#options.least, this.#options.share * this.#active)) return false
     this.#retries += 1

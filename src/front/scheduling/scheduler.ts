@@ -22,8 +22,8 @@ import { WaitingSlot } from './waiting-slot.ts'
 import { describeNoRoom } from './words.ts'
 
 const ONLY: Choice = { how: 'only', score: null, waitUs: 0, others: [] }
-/** In `Retry-After`, where room depends on others' calls ending. */
-const MAX_GUESSED_MS = 60_000
+/** The longest `Retry-After` when a slot depends on the end of other calls. */
+const MAX_ESTIMATE_MS = 60_000
 const SHARE_OF_NEWEST_PACE = 0.1
 const MAX_PACE_MS = 10_000
 
@@ -32,17 +32,17 @@ export interface SchedulerOptions {
   readonly random: () => number
   readonly clock: Clock
   readonly deadlines: DeadlineClock
-  /** Requests that may wait at a time. */
+  /** The most requests that may wait at a time. */
   readonly maxWaiting: number
-  /** What was learned here and others should know. */
+  /** Tells other processes what this one has learned. */
   readonly announce: (news: KeyHealthEvent) => void
 }
 
 /**
- * Gives out the slots of upstream keys and learns from what becomes of them. Never sleeps or polls: who waits is woken by
- * a release, by new slots, or by the moment at which a key may be used again.
+ * Gives out the slots of upstream keys and learns from the outcomes. Never sleeps or polls: a release, new slots, or the end
+ * of a cool-down wakes the waiting requests.
  *
- * While anybody waits for a key, that key has no room: whatever may give it room serves the queue first.
+ * Invariant: while requests wait for a key, it has no free slot. Every event that may free a slot serves the queue first.
  */
 export class Scheduler implements SlotOwner {
   readonly #options: SchedulerOptions
@@ -67,7 +67,7 @@ export class Scheduler implements SlotOwner {
 
   update(snapshot: Snapshot): void {
     this.#catalog = this.#keys.update(snapshot)
-    this.#refuseHopeless(this.#keys.all(), this.#options.clock.now())
+    this.#rejectUnservable(this.#keys.all(), this.#options.clock.now())
   }
 
   /** The deployments of a model; null when it has none of this kind. */
@@ -75,7 +75,7 @@ export class Scheduler implements SlotOwner {
     return this.#catalog.route(model, servedBy)
   }
 
-  /** A slot, or a place in the queue. Throws NO_UPSTREAM_CAPACITY when there will be no room in time. */
+  /** Returns a slot, or a place in the queue. Throws NO_UPSTREAM_CAPACITY when no slot can be free in time. */
   acquire(request: SlotRequest): Slot | WaitingSlot {
     const { clock, supply } = this.#options
     const nowMs = clock.now()
@@ -86,9 +86,9 @@ export class Scheduler implements SlotOwner {
     return this.#hold(chosen, request.route, query, 0)
   }
 
-  /** Says when it makes sense to come back. */
+  /** NO_UPSTREAM_CAPACITY for all keys of the route, with `Retry-After`. */
   noRoom(route: Route): GatewayError {
-    return this.#noRoom(
+    return this.#noCapacity(
       route.map(({ key }) => key),
       this.#options.clock.now(),
     )
@@ -113,7 +113,7 @@ export class Scheduler implements SlotOwner {
       }
     }
     if (wasProvider) this.#serveQueues(key.provider.keys)
-    if (headroom?.left === 0) this.#refuseHopeless([key], nowMs)
+    if (headroom?.left === 0) this.#rejectUnservable([key], nowMs)
   }
 
   released(slot: HeldSlot, outcome: AttemptOutcome): void {
@@ -128,20 +128,20 @@ export class Scheduler implements SlotOwner {
     supply.give(key.id)
     const touched = isWide ? key.provider.keys : [key]
     this.#serveQueues(touched)
-    if (outcome.kind !== 'ok' && outcome.kind !== 'refused') this.#refuseHopeless(touched, nowMs)
+    if (outcome.kind !== 'ok' && outcome.kind !== 'refused') this.#rejectUnservable(touched, nowMs)
   }
 
-  /** What another process has learned. */
+  /** Applies what another process has learned. */
   hear(news: KeyHealthEvent): void {
     const key = this.#keys.get(news.keyId)
     if (key === undefined) return
     const nowMs = this.#options.clock.now()
     key.hear(news, nowMs)
     this.#serveQueue(key)
-    this.#refuseHopeless([key], nowMs)
+    this.#rejectUnservable([key], nowMs)
   }
 
-  /** Enabled keys that may be used, and their slots. */
+  /** The enabled keys and their slots, by usability. */
   capacity(nowMs: number): ReturnType<KeyRegistry['capacity']> {
     return this.#keys.capacity(nowMs)
   }
@@ -156,7 +156,7 @@ export class Scheduler implements SlotOwner {
     return { tried, affinity: hash, nowMs, supply, random }
   }
 
-  /** The slot has been taken from the supply. */
+  /** Makes the slot in use. The caller has taken it from the supply. */
   #hold(chosen: Chosen, route: Route, query: ChoiceQuery, waitUs: number): HeldSlot {
     const { candidate, how, score } = chosen
     const { key } = candidate
@@ -171,18 +171,18 @@ export class Scheduler implements SlotOwner {
   #wait(request: SlotRequest, nowMs: number): WaitingSlot {
     const deadlineMs = nowMs + request.maxWaitMs
     const keys = untriedKeys(request)
-    if (request.maxWaitMs <= 0 || !hasHope(keys, deadlineMs, nowMs)) throw this.#noRoom(keys, nowMs)
+    if (request.maxWaitMs <= 0 || !canServeInTime(keys, deadlineMs, nowMs)) throw this.#noCapacity(keys, nowMs)
     if (this.#queue.size >= this.#options.maxWaiting) {
       const other = this.#queue.newestOfLargest(request.tenant)
-      if (other === null) throw this.#noRoom(keys, nowMs)
-      this.#leave(other, this.#noRoom([...other.candidates.keys()], nowMs))
+      if (other === null) throw this.#noCapacity(keys, nowMs)
+      this.#leave(other, this.#noCapacity([...other.candidates.keys()], nowMs))
     }
     const waiter = new WaitingSlot(request, this.#options.clock.monotonicUs(), {
       leave: (one, error) => {
         this.#leave(one, error)
       },
       expire: (one) => {
-        this.#leave(one, this.#noRoom([...one.candidates.keys()], this.#options.clock.now()))
+        this.#leave(one, this.#noCapacity([...one.candidates.keys()], this.#options.clock.now()))
       },
     })
     this.#queue.add(waiter)
@@ -190,18 +190,18 @@ export class Scheduler implements SlotOwner {
     this.#options.deadlines.watch(waiter.deadline)
     for (const key of waiter.candidates.keys()) {
       if (key.waiting === 1) this.#options.supply.want(key.id)
-      this.#setAlarm(key, nowMs)
+      this.#watchWake(key, nowMs)
     }
     return waiter
   }
 
   #leave(waiter: WaitingSlot, error: GatewayError): void {
     if (!this.#queue.remove(waiter)) return
-    this.#left(waiter)
+    this.#stopWatching(waiter)
     waiter.refuse(error)
   }
 
-  #left(waiter: WaitingSlot): void {
+  #stopWatching(waiter: WaitingSlot): void {
     const { deadlines, supply } = this.#options
     deadlines.forget(waiter.deadline)
     for (const key of waiter.candidates.keys()) {
@@ -215,7 +215,7 @@ export class Scheduler implements SlotOwner {
     for (const key of keys) this.#serveQueue(key)
   }
 
-  /** Gives what room a key has to those who wait for it. */
+  /** Gives the free slots of a key to the requests that wait for it. */
   #serveQueue(key: KeyState): void {
     if (key.waiting === 0) return
     const { clock, supply } = this.#options
@@ -225,8 +225,9 @@ export class Scheduler implements SlotOwner {
       if ((standing !== 'open' && standing !== 'probe') || !supply.take(key.id)) break
       const waiter = this.#queue.next(key)
       const candidate = waiter?.candidates.get(key)
-      if (waiter === null || candidate === undefined) throw new Error('nobody waits for a key that is waited for')
-      this.#left(waiter)
+      if (waiter === null || candidate === undefined)
+        throw new Error('`waiting` of a key is above 0, but the queue has no request for it')
+      this.#stopWatching(waiter)
       const { request } = waiter
       const how = standing === 'probe' ? 'probe' : request.route.length === 1 ? 'only' : 'load'
       const waitUs = clock.monotonicUs() - waiter.sinceUs
@@ -235,33 +236,33 @@ export class Scheduler implements SlotOwner {
       this.#paceMs += SHARE_OF_NEWEST_PACE * (Math.min(nowMs - this.#servedAtMs, MAX_PACE_MS) - this.#paceMs)
       this.#servedAtMs = nowMs
     }
-    this.#setAlarm(key, nowMs)
+    this.#watchWake(key, nowMs)
   }
 
-  /** Somebody waits for a key that time alone will give room. */
-  #setAlarm(key: KeyState, nowMs: number): void {
+  /** Wakes the queue of the key when its cool-down or open breaker ends. */
+  #watchWake(key: KeyState, nowMs: number): void {
     const atMs = usableAtMs(key, nowMs)
     if (key.waiting === 0 || atMs <= nowMs) return
     key.wake.atMs = atMs
     this.#options.deadlines.watch(key.wake)
   }
 
-  /** Those who wait for one of these keys, and now know that they wait in vain. */
-  #refuseHopeless(keys: Iterable<KeyState>, nowMs: number): void {
+  /** Rejects the requests that wait for one of these keys and that no key can serve before their deadline. */
+  #rejectUnservable(keys: Iterable<KeyState>, nowMs: number): void {
     if (this.#queue.size === 0) return
     const touched = [...keys].filter((key) => key.waiting > 0)
     if (touched.length === 0) return
     for (const waiter of this.#queue.all()) {
       if (!touched.some((key) => waiter.candidates.has(key))) continue
       const all = [...waiter.candidates.keys()]
-      if (!hasHope(all, waiter.deadline.atMs, nowMs)) this.#leave(waiter, this.#noRoom(all, nowMs))
+      if (!canServeInTime(all, waiter.deadline.atMs, nowMs)) this.#leave(waiter, this.#noCapacity(all, nowMs))
     }
   }
 
-  #noRoom(keys: readonly KeyState[], nowMs: number): GatewayError {
+  #noCapacity(keys: readonly KeyState[], nowMs: number): GatewayError {
     const atMs = Math.min(...keys.map((key) => usableAtMs(key, nowMs)))
-    const guessedMs = Math.min(MAX_GUESSED_MS, this.#paceMs * (this.#queue.size + 1))
-    const waitMs = atMs === Infinity || atMs <= nowMs ? guessedMs : atMs - nowMs
+    const estimateMs = Math.min(MAX_ESTIMATE_MS, this.#paceMs * (this.#queue.size + 1))
+    const waitMs = atMs === Infinity || atMs <= nowMs ? estimateMs : atMs - nowMs
     const message = describeNoRoom(keys, nowMs)
     return new GatewayError('NO_UPSTREAM_CAPACITY', {
       retryAfterSeconds: Math.max(1, waitMs / 1000),
@@ -280,6 +281,6 @@ function untriedKeys({ route, tried }: SlotRequest): KeyState[] {
   return route.filter(({ key }) => !tried.has(key.id)).map(({ key }) => key)
 }
 
-function hasHope(keys: readonly KeyState[], deadlineMs: number, nowMs: number): boolean {
+function canServeInTime(keys: readonly KeyState[], deadlineMs: number, nowMs: number): boolean {
   return keys.some((key) => roomAtMs(key, nowMs) <= deadlineMs)
 }

@@ -1,14 +1,14 @@
 import type { Route } from './catalog.ts'
 
-/** What a request needs a slot for. */
+/** A request for a slot. */
 export interface SlotRequest {
   readonly route: Route
-  /** Keys that it has been at. */
+  /** Ids of the keys that it has tried. */
   readonly tried: ReadonlySet<string>
-  /** Whose turn it is in the queue; tenants are served in turns. */
+  /** The queue serves tenants in turns. */
   readonly tenant: string
-  /** What the requests of one conversation have in common; null: nothing. */
+  /** A text that is equal for all requests of one conversation; null: no affinity. */
   readonly affinity: string | null
-  /** How long it may wait. */
+  /** The longest wait in the queue. */
   readonly maxWaitMs: number
 }

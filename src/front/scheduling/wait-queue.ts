@@ -10,15 +10,15 @@ export interface Waiter {
 }
 
 /**
- * Who waits, tenant by tenant: a key that has room serves the tenant whose turn it is, and of that tenant whoever has
- * waited longest among those it can serve.
+ * The waiting requests by tenant. A key with a free slot serves the next tenant in turn, and of that tenant the request that
+ * has waited longest among those it can serve.
  * ```
  *   turn ──►  tenant a: [1, 4, 5]   tenant b: [2]   tenant c: [3, 6]
  *             takes 1, and a goes to the end of the round
  * ```
  */
 export class WaitQueue<Item extends Waiter> {
-  /** In the order of their turns. */
+  /** Sorted by the order of turns. */
   readonly #tenants = new Map<string, Item[]>()
   #size = 0
 
@@ -34,7 +34,7 @@ export class WaitQueue<Item extends Waiter> {
     for (const key of waiter.candidates.keys()) key.waiting += 1
   }
 
-  /** False when it does not wait any more. */
+  /** Returns false when the request does not wait any more. */
   remove(waiter: Item): boolean {
     const mine = this.#tenants.get(waiter.tenant)
     const index = mine?.indexOf(waiter) ?? -1
@@ -46,7 +46,7 @@ export class WaitQueue<Item extends Waiter> {
     return true
   }
 
-  /** Takes out whose turn it is among those whom the key can serve. */
+  /** Removes and returns the request whose turn it is, among those that the key can serve. */
   next(key: KeyState): Item | null {
     if (key.waiting === 0) return null
     for (const [tenant, waiters] of this.#tenants) {
@@ -59,7 +59,7 @@ export class WaitQueue<Item extends Waiter> {
     return null
   }
 
-  /** The newest of the tenant that has most waiting, if that is more than `tenant` would have with one more. */
+  /** The newest request of the tenant with most waiting, if that tenant has more than `tenant` would have with one more. */
   newestOfLargest(tenant: string): Item | null {
     let largest: readonly Item[] = []
     for (const waiters of this.#tenants.values()) if (waiters.length > largest.length) largest = waiters
@@ -67,7 +67,7 @@ export class WaitQueue<Item extends Waiter> {
     return largest.length > mine + 1 ? (largest[largest.length - 1] ?? null) : null
   }
 
-  /** All of them, to be looked at anew. */
+  /** A copy of all waiting requests. */
   all(): Item[] {
     return [...this.#tenants.values()].flat()
   }

@@ -56,7 +56,7 @@ export class WaitingSlot implements Waiter {
   }
 }
 
-/** The best deployment of each key: a model may be served by one key under several names. */
+/** The best candidate of each untried key: one key may serve a model under several upstream names. */
 function untried(route: Route, tried: ReadonlySet<string>): ReadonlyMap<KeyState, Candidate> {
   const candidates = new Map<KeyState, Candidate>()
   for (const candidate of route) {

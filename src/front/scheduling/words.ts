@@ -3,8 +3,8 @@ import type { Capacity } from './key-registry.ts'
 import type { KeyState } from './key-state.ts'
 
 /**
- * For clients: why a model has no slot. Null when its keys are in use, which time alone mends. Says nothing of the
- * operator's accounts.
+ * Describes for clients why a model has no slot; null when its keys are only busy. Reveals nothing about the operator's
+ * accounts.
  */
 export function describeNoRoom(keys: readonly KeyState[], nowMs: number): string | null {
   if (keys.length === 0) return null
@@ -18,7 +18,7 @@ export function describeNoRoom(keys: readonly KeyState[], nowMs: number): string
   return null
 }
 
-/** For operators: how many upstream keys are not usable, and why; null when all are. */
+/** Describes for operators how many upstream keys are not usable, and why; null when all are usable. */
 export function describeKeyPool({ keys, availableKeys, unusable }: Capacity): string | null {
   if (keys === 0) return 'no upstream key is enabled'
   if (availableKeys === keys) return null
@@ -35,7 +35,7 @@ export function describeKeyPool({ keys, availableKeys, unusable }: Capacity): st
   return `${head} (${counts.join(', ')}); the log and "sluice doctor" say which`
 }
 
-/** For the log: what became of an upstream key, why, and what to do. */
+/** Describes for the log a change of an upstream key, its cause, and the remedy. */
 export function describeKeyHealthEvent({ keyId, kind, untilMs, reason }: KeyHealthEvent, nowMs: number): string {
   const seconds = Math.max(1, Math.round((untilMs - nowMs) / 1000))
   switch (kind) {
@@ -44,7 +44,7 @@ export function describeKeyHealthEvent({ keyId, kind, untilMs, reason }: KeyHeal
     case 'breaker-open':
       return `upstream key ${keyId} is not used for ${seconds} s: ${reason}`
     case 'cooling':
-      return `upstream key ${keyId} rests for ${seconds} s: ${reason}`
+      return `upstream key ${keyId} cools down for ${seconds} s: ${reason}`
     case 'breaker-closed':
       return `upstream key ${keyId} is used again: ${reason}`
     case 'shrink':

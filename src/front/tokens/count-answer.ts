@@ -2,7 +2,7 @@ import type { Block } from '../../shared/core/content.ts'
 import { familyOf } from './families.ts'
 import { TextCounter } from './text-counter.ts'
 
-/** Tokens of what a model wrote, as its family would count them: text, reasoning that is shown, calls of tools. */
+/** Counts the tokens that a model wrote as its family does: text, visible reasoning, tool calls. */
 export function countAnswer(content: readonly Block[], model: string, countTokens: (text: string) => number): number {
   const costs = familyOf(model).answer
   const texts = content.flatMap(textsOf)

@@ -3,10 +3,10 @@ import { familyOf } from './families.ts'
 import { imageCost } from './image-cost.ts'
 import { measurePrompt } from './measure-prompt.ts'
 
-/** A document or a recording: what a page or two cost. */
+/** The assumed cost of a document or a recording: that of a page or two. */
 const TOKENS_OF_ATTACHMENT = 1_500
 
-/** Tokens of the prompt as the family of `model` would count them, its own overheads included. Deterministic. */
+/** Counts the tokens of the prompt as the family of `model` does, including its overhead. Deterministic. */
 export function countPrompt(conversation: Conversation, model: string, countTokens: (text: string) => number): number {
   const measured = measurePrompt(conversation, countTokens)
   const costs = familyOf(model).prompt

@@ -1,6 +1,6 @@
 import type { ImageCosts } from './image-cost.ts'
 
-/** How a family of models writes a prompt down, and how its tokens compare with those of o200k. */
+/** The overhead of a model family's prompt format, and the ratio of its tokens to those of o200k. */
 export interface Family {
   readonly name: string
   readonly pattern: RegExp
@@ -9,33 +9,33 @@ export interface Family {
 }
 
 export interface PromptCosts {
-  /** Of every prompt. */
+  /** Tokens added to every prompt. */
   readonly base: number
   readonly perMessage: number
   /** Tokens of the family per token of o200k. */
   readonly text: number
-  /** As soon as there are tools. */
+  /** Added when the prompt has tools. */
   readonly toolBase: number
   readonly perTool: number
-  /** Per token of names, descriptions and schemas as JSON. */
+  /** Per o200k token of the tools' names, descriptions and schemas as JSON. */
   readonly toolText: number
-  /** A call of a tool in the conversation, with its result. */
+  /** Per tool call in the conversation, with its result. */
   readonly perCall: number
-  /** Per token of reasoning that is sent back. */
+  /** Per o200k token of reasoning that the client sends back. */
   readonly thinking: number
-  /** As soon as an answer's schema is given, and per token of it. */
+  /** Added when the answer has a schema, and per o200k token of the schema. */
   readonly formatBase: number
   readonly formatText: number
-  /** More when a tool must be called. */
+  /** Added when the model must call a tool. */
   readonly forced: number
   readonly citations: number
-  /** Tools that must not be called are left out. */
+  /** Whether the provider leaves out tools that must not be called. */
   readonly leavesOutTools: boolean
   readonly image: ImageCosts
 }
 
 export interface AnswerCosts {
-  /** Where only bytes are known: text and reasoning, calls of tools spread over them. */
+  /** Used when only bytes of text and reasoning are known; includes the average cost of tool calls. */
   readonly bytesPerToken: number
   /** Tokens of the family per token of o200k. */
   readonly text: number
@@ -43,7 +43,7 @@ export interface AnswerCosts {
   readonly base: number
 }
 
-// A tile of 28 pixels is very nearly what 750 pixels a token make.
+// One token per tile of 28 pixels is nearly the same as one token per 750 pixels.
 const AREA: ImageCosts = { unknown: 1_100, base: 0, tile: { side: 28, tokens: 1 }, maxTokens: 1_600 }
 
 const USUAL: PromptCosts = {
@@ -64,15 +64,15 @@ const USUAL: PromptCosts = {
 }
 
 // prettier-ignore
-/** The first whose pattern fits; fitted to recorded traffic, see the README. */
+/** The first matching pattern decides. The constants are fitted to recorded traffic, see the README. */
 const FAMILIES: readonly Family[] = [
-  // A later tokenizer: a third more tokens for the same text.
+  // These models have a newer tokenizer, which makes a third more tokens of the same text.
   family('claude-5', /claude-(?:opus-4[.-][7-9]|(?:opus|sonnet|haiku)-5)/, { base: 6, perMessage: 2, text: 1.35, toolBase: 400, toolText: 1.5, perCall: 40, forced: 90, citations: 600, formatBase: 125, formatText: 1.6 }, { bytesPerToken: 2.8, text: 1.4, perCall: 48, base: 4 }),
   family('claude-4.5', /claude-(?:opus|sonnet|haiku)-4[.-][56]/, { base: 6, perMessage: 2, text: 1.08, toolBase: 482, perTool: 36, toolText: 1.15, perCall: 30, forced: 90, citations: 600, formatBase: 125, formatText: 1.3 }, { bytesPerToken: 3.6, text: 1.15, perCall: 45, base: 2 }),
   family('claude', /claude/, { base: 6, perMessage: 1, text: 1.02, toolBase: 318, toolText: 1.4, perCall: 84, citations: 600 }, { bytesPerToken: 3.9, text: 1.05, perCall: 45, base: 4 }),
   family('gpt-oss', /gpt-oss/, { base: 66, perMessage: 3, text: 1, toolBase: 5, perTool: 13, toolText: 1.08, perCall: 25, thinking: 0, formatBase: 25, formatText: 1.5 }, { bytesPerToken: 3.6, text: 1.1, perCall: 15, base: 2 }),
   family('gpt-5', /gpt-5/, { base: 3, text: 1, toolBase: 45, perTool: 0, toolText: 0.75, perCall: 11, thinking: 0, formatBase: 20, formatText: 0.85, forced: 40, image: { unknown: 630, base: 70, tile: { side: 512, tokens: 140 }, maxTokens: 1260 } }, { bytesPerToken: 4.1, text: 1, perCall: 8, base: 7 }),
-  // Small models count the same pictures thirty-three times over.
+  // Small models count 33 times as many tokens for the same picture.
   family('gpt-4o-mini', /gpt-4o-mini/, { base: 3, text: 1, toolBase: 14, perTool: 0, toolText: 0.72, perCall: 11, thinking: 0, formatBase: 15, formatText: 0.5, image: { unknown: 25501, base: 2833, tile: { side: 512, tokens: 5667 }, maxTokens: 48169 } }, { bytesPerToken: 4.1, text: 1, perCall: 8, base: 1 }),
   family('gpt', /gpt-|(?:^|\/)o[134](?:-|$)|chatgpt/, { base: 3, text: 1, toolBase: 14, perTool: 0, toolText: 0.72, perCall: 11, thinking: 0, formatBase: 15, formatText: 0.5, image: { unknown: 765, base: 85, tile: { side: 512, tokens: 170 }, maxTokens: 1445 } }, { bytesPerToken: 4.1, text: 1, perCall: 8, base: 1 }),
   family('gemini', /gemini|gemma/, { base: 0, perMessage: 1, text: 1, toolBase: 4, perTool: 11, toolText: 0.8, perCall: 10, formatBase: 0, formatText: 0.05, image: { unknown: 258, base: 0, tile: { side: 768, tokens: 258 }, maxTokens: 3096 } }, { bytesPerToken: 3.6, text: 1, perCall: 8, base: 0 }),
@@ -93,7 +93,7 @@ const OTHER = family('other', /(?:)/, {}, { bytesPerToken: 4, text: 1.05, perCal
 const MAX_KNOWN = 1_000
 const known = new Map<string, Family>()
 
-/** By the provider's name of a model, whatever vendor, region or version stands around it. */
+/** Finds the family by the provider's name of a model, with any vendor, region or version in it. */
 export function familyOf(model: string): Family {
   const found = known.get(model)
   if (found !== undefined) return found

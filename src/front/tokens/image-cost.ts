@@ -1,15 +1,15 @@
 import type { ImageBlock } from '../../shared/core/content.ts'
 import { imageSize } from './image-size.ts'
 
-/** How a family counts a picture. */
+/** The costs of a picture in tokens, for a model family. */
 export interface ImageCosts {
-  /** Of one whose size is not known. */
+  /** The cost of a picture of unknown size. */
   readonly unknown: number
-  /** Of every one, whatever its size. */
+  /** The fixed cost of every picture. */
   readonly base: number
-  /** Pixels on a side of a tile, and what one costs; null: the size does not matter. */
+  /** The side of a tile in pixels, and its cost; null: the size does not matter. */
   readonly tile: { readonly side: number; readonly tokens: number } | null
-  /** Larger ones are made smaller first. */
+  /** The most that a picture costs: providers scale larger ones down. */
   readonly maxTokens: number
 }
 

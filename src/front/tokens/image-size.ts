@@ -3,7 +3,7 @@ export interface ImageSize {
   readonly height: number
 }
 
-/** As much base64 as the frame header of a picture stands in, unless large tables come before it. */
+/** The frame header of a picture is within so many base64 characters, unless large tables come before it. */
 const MAX_BASE64_UNITS = 65_536
 
 /** Reads the size from the header of a PNG, GIF or JPEG; null for anything else. */
@@ -18,7 +18,7 @@ export function imageSize(base64: string): ImageSize | null {
   return bytes.length >= 4 && bytes.readUInt16BE(0) === 0xffd8 ? jpegSize(bytes) : null
 }
 
-/** Walks the segments to the first that begins a frame. */
+/** Reads the segments up to the first frame header. */
 function jpegSize(bytes: Buffer): ImageSize | null {
   for (let at = 2; at + 9 <= bytes.length && bytes[at] === 0xff;) {
     const marker = bytes[at + 1] ?? 0

@@ -2,13 +2,13 @@ import type { Block, ImageBlock } from '../../shared/core/content.ts'
 import type { Conversation, Tool, ToolChoice } from '../../shared/core/conversation.ts'
 import { TextCounter } from './text-counter.ts'
 
-/** More than this without a space is base64. */
+/** A longer text without a space is taken for base64. */
 const MAX_WORD = 512
 
-/** What a prompt is made of, in tokens of one tokenizer, before a family's own way of writing it down. */
+/** The parts of a prompt, in tokens of one tokenizer, without the overhead of a model family. */
 export interface PromptMeasure {
   messages: number
-  /** Content of all roles, results of tools included. */
+  /** Content of all roles, including tool results. */
   textTokens: number
   /** Reasoning of earlier turns. */
   thinkingTokens: number
@@ -18,7 +18,7 @@ export interface PromptMeasure {
   /** Names, descriptions and schemas. */
   toolTokens: number
   toolChoice: 'auto' | 'forced' | 'none'
-  /** The answer is to cite its sources. */
+  /** Whether the answer must cite its sources. */
   citations: boolean
   /** The schema of the answer. */
   formatTokens: number
@@ -27,9 +27,9 @@ export interface PromptMeasure {
   attachments: number
 }
 
-/** `countTokens` counts one text; prompts beyond a bound are sampled. */
+/** Measures a prompt. Long prompts are sampled. @param countTokens counts the tokens of one text */
 export function measurePrompt(conversation: Conversation, countTokens: (text: string) => number): PromptMeasure {
-  // Once for the length, which costs nothing, and once for the tokens.
+  // The first pass only sums the lengths, which is cheap. The second one counts tokens.
   let totalUnits = 0
   measure(conversation, (text) => {
     totalUnits += text.length
@@ -109,7 +109,7 @@ function measureBlocks(blocks: readonly Block[], measured: PromptMeasure, count:
   }
 }
 
-/** Files and signatures are no text, however long. */
+/** A JSON replacer that empties files and signatures, which are not text. */
 function withoutBlobs(_name: string, value: unknown): unknown {
   return typeof value === 'string' && value.length > MAX_WORD && !value.slice(0, MAX_WORD).includes(' ') ? '' : value
 }

@@ -1,10 +1,10 @@
-/** More text than this is sampled: worth about a second of a worker at worst. */
+/** A longer text is sampled. This much takes a worker about a second at worst. */
 const MAX_COUNTED_UNITS = 524_288
 const PIECE_UNITS = 4_096
 
 /**
- * Counts the tokens of many texts within a bound of work. `totalUnits` is the length of all of them together in UTF-16
- * units: beyond the bound, pieces spread evenly over them are counted, and the others taken to be like these.
+ * Counts the tokens of many texts with bounded work. `totalUnits` is the length of all texts together in UTF-16 units. Beyond
+ * `MAX_COUNTED_UNITS` it counts pieces spread evenly over the texts, and extrapolates to the others.
  */
 export class TextCounter {
   readonly #countTokens: (text: string) => number

@@ -1,10 +1,10 @@
 import { countTokens, setMergeCacheSize } from 'gpt-tokenizer/encoding/o200k_base'
 
-/** A run without a break is merged in quadratic time: longer ones are cut, which costs a token or less each. */
+/** The tokenizer merges a run without a break in quadratic time. Longer runs are cut, which adds at most one token per cut. */
 const MAX_RUN = 64
-/** What is kept of words already merged: enough for the common ones. */
+/** The number of merged words to cache: enough for the common ones. */
 const MERGE_CACHE_ENTRIES = 20_000
-/** In a prompt `<|endoftext|>` is text like any other. */
+/** In a prompt, special tokens such as `<|endoftext|>` are ordinary text. */
 const OPTIONS = { disallowedSpecial: new Set<string>() }
 
 const SPACE = 0
@@ -13,7 +13,7 @@ const OTHER = 2
 
 setMergeCacheSize(MERGE_CACHE_ENTRIES)
 
-/** Tokens of a text in o200k, in time linear in its length. */
+/** Counts the tokens of a text in o200k, in time linear in its length. */
 export function countTextTokens(text: string): number {
   let tokens = 0
   let start = 0
@@ -32,7 +32,7 @@ export function countTextTokens(text: string): number {
   return tokens + countTokens(start === 0 ? text : text.slice(start), OPTIONS)
 }
 
-/** What the tokenizer takes as one word runs within one class. */
+/** The class of a character. A word of the tokenizer does not cross a change of class. */
 function classOf(unit: number): number {
   if (unit <= 0x20) return SPACE
   if (unit >= 0x80) return LETTER

@@ -1,7 +1,7 @@
-/** Below this, providers keep no prompt caches. */
+/** Providers do not cache prompts that are shorter than this. */
 const LEAST_TOKENS = 1024
 const MAX_NAME = 512
-/** Of a text: so much of its beginning and of its end, and its length. */
+/** The hash of a text covers this many units of its beginning and of its end, and its length. */
 const SAMPLE = 1024
 
 interface PromptFields {
@@ -14,8 +14,9 @@ interface PromptFields {
 }
 
 /**
- * What the requests of one conversation have in common, so that they may go where their prompt is cached: the client's own
- * word for it, else a hash of how the conversation begins. Null for short prompts. @param request that passed its schema
+ * A text that is equal for all requests of one conversation, so that they go to the upstream key that has their prompt cached: the
+ * client's name for it, else a hash of the beginning of the conversation. Null for short prompts.
+ * @param request has passed its schema
  */
 export function affinityOf(request: unknown, estimatedPromptTokens: number): string | null {
   const fields = request as PromptFields

@@ -2,19 +2,19 @@ import type { JsonScan } from './json-scan.ts'
 
 /** English prose has about 4.3 bytes per token, code and JSON 3.3. */
 const ASCII_BYTES_PER_TOKEN = 3.5
-/** What a large picture costs at most providers. The size of its file says little. */
+/** The cost of a large picture at most providers. It hardly depends on the size of the file. */
 const TOKENS_PER_BLOB = 1600
-/** The instructions that providers put before a prompt as soon as it has tools (300 to 550 in recorded traffic). */
+/** The instructions that providers add to a prompt with tools (300 to 550 in recorded traffic). */
 const TOKENS_OF_TOOL_USE = 400
 
 /**
- * Tokens of the prompt, guessed in nanoseconds from what the scan counted: rather too many than too few, since it is
- * reserved before and settled with the provider's count after. Of what providers counted for recorded requests over
- * 5 KB it is 1.0 to 1.1 for the prompts of coding agents, 0.9 to 2.3 for others. What only the upstream sees (files by
- * id, pictures by URL, results of its own tools) cannot be in it.
+ * Estimates the tokens of the prompt in nanoseconds, from the counts of the scan. It prefers too many to too few, because they
+ * are reserved before the call and settled with the provider's count after it. For recorded requests over 5 KB the estimate is
+ * 1.0 to 1.1 times the provider's count for the prompts of coding agents, and 0.9 to 2.3 times for others. It cannot include
+ * content that only the upstream sees: files by id, pictures by URL, results of its own tools.
  *
- * @param surplusBytes how many bytes the body has more than UTF-16 units. A character of two bytes adds 1, of three or
- *   four bytes 2, which is about what it costs in tokens.
+ * @param surplusBytes bytes of the body minus its UTF-16 units. A character of two bytes adds 1, one of three or four bytes
+ *   adds 2, which is about its cost in tokens.
  */
 export function estimatePromptTokens(scan: JsonScan, surplusBytes: number, hasTools: boolean): number {
   const asciiBytes = Math.max(0, scan.textBytes - 2 * surplusBytes)

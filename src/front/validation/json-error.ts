@@ -1,4 +1,4 @@
-/** Where a text stops being JSON, and what should stand there instead. */
+/** The place where a text stops being JSON, and the problem there. */
 export interface JsonFault {
   /** In bytes, from 0. */
   readonly offset: number
@@ -9,7 +9,7 @@ export interface JsonFault {
   readonly problem: string
 }
 
-/** What may come next. */
+/** The kind of token that may come next. */
 type Expected = 'value' | 'value-or-end' | 'name' | 'name-or-end' | 'colon' | 'separator'
 
 const EXPECTED_TEXT: Readonly<Record<Expected, string>> = {
@@ -26,8 +26,8 @@ const NUMBER_BYTES = new Set(Buffer.from('0123456789+-.eE'))
 const ESCAPES = new Set(Buffer.from('"\\/bfnrt'))
 
 /**
- * The first fault of a text that JSON.parse refuses, null when there is none. JSON.parse itself does not always say
- * where, and quotes the text, which is nobody's business but the client's. Slow; for the way to an error only.
+ * The first fault of a text that JSON.parse refuses; null when there is none. JSON.parse itself does not always report the place,
+ * and its message quotes the client's text. Slow: for texts that JSON.parse has refused.
  */
 export function findJsonFault(bytes: Buffer): JsonFault | null {
   const open: ('{' | '[')[] = []
@@ -83,7 +83,7 @@ export function findJsonFault(bytes: Buffer): JsonFault | null {
   }
 }
 
-/** A piece that was read: where it ends, or where it is broken. */
+/** A token that was read. `end`: its end, or the place of the problem. */
 interface Piece {
   readonly end: number
   readonly problem: string | null
@@ -101,7 +101,7 @@ function readScalar(bytes: Buffer, start: number, otherwise: string): Piece {
   return { end, problem: null }
 }
 
-/** Behind the number that begins at `start`, null when none does. By hand: a long one would overflow a regular expression. */
+/** The index after the number at `start`; null when there is none. Not a regular expression: a long number would overflow it. */
 function numberEnd(bytes: Buffer, start: number): number | null {
   let i = bytes[start] === 0x2d ? start + 1 : start
   if (!isDigit(bytes[i])) return null

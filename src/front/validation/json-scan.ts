@@ -4,13 +4,13 @@ import { ROOT_PLACE } from './known-places.ts'
 import type { Place } from './known-places.ts'
 
 export interface ScanLimits {
-  /** Objects and arrays inside each other; the outermost counts as one. */
+  /** The deepest nesting of objects and arrays; the outermost counts as one. */
   readonly maxDepth: number
-  /** Values and member names together. */
+  /** The most values and member names together. */
   readonly maxElements: number
 }
 
-/** A member name that must not stand where it stands. */
+/** A member name that is not allowed at its place. */
 export interface NameProblem {
   readonly kind: 'duplicate' | 'forbidden'
   /** JSON pointer of the member. */
@@ -18,29 +18,29 @@ export interface NameProblem {
 }
 
 export interface JsonScan {
-  /** Set when the scan gave up: the body must not be parsed. */
+  /** Set when the scan stopped at a limit: the body must not be parsed. */
   readonly exceeded: 'depth' | 'elements' | null
-  /** The first one met; means nothing unless the body is valid JSON. */
+  /** The first problem found; meaningful only when the body is valid JSON. */
   readonly nameProblem: NameProblem | null
-  /** Of the outermost object, in order; empty when the body is something else. */
+  /** The members of the outermost object, in order; empty when the body is not an object. */
   readonly members: MemberSpan[]
-  /** Bytes of all string values, without quotes and without blobs. */
+  /** The bytes of all string values, without quotes and without blobs. */
   readonly textBytes: number
-  /** Long values that are a data URL, or base64 in a `data` or `file_data` member: pictures, sound, files. */
+  /** The number of long values that are a data URL, or base64 in a `data` or `file_data` member: pictures, sound, files. */
   readonly blobs: number
-  /** Values and member names met. */
+  /** The number of values and member names found. */
   readonly elements: number
 }
 
 const QUOTE = 0x22
 const BLOB_MIN_BYTES = 4096
-/** Below this many names in one object, comparing each with each is cheaper than a Set. */
+/** For fewer names than this in one object, comparing all pairs is cheaper than a Set. */
 const FEW_NAMES = 12
 const LONGEST_NAME_SHOWN = 100
 
 /**
- * Reads over the bytes of a JSON text once, before anything is parsed. Never throws and takes linear time, also on junk:
- * then it returns some result, and JSON.parse refuses the text. For valid JSON the result is exact.
+ * Scans the bytes of a JSON text once, before parsing. Never throws, and takes linear time for any bytes. For valid JSON the result
+ * is exact; for other texts it is arbitrary, and JSON.parse refuses them.
  */
 export function scanJson(bytes: Buffer, limits: ScanLimits): JsonScan {
   return new Scanner(bytes, limits).run()
@@ -50,10 +50,10 @@ class Scanner {
   readonly #bytes: Buffer
   readonly #limits: ScanLimits
   readonly #members: MemberSpan[] = []
-  /** Of each open container: its place (null: not watched), and the index or the name reached in it. */
+  /** By depth, for each open container: its place (null: not watched), and the index or the name reached in it. */
   readonly #places: (Place | null)[] = []
   readonly #reached: (number | string)[] = []
-  /** Names of all open watched objects, those of the innermost last; where each one's begin; a Set where they are many. */
+  /** The names of all open watched objects, the innermost last. By depth: the index of its first name, and a Set when it has many. */
   readonly #names: string[] = []
   #nameCount = 0
   readonly #namesFrom: number[] = []
@@ -76,10 +76,10 @@ class Scanner {
     let depth = 0
     let elements = 0
     let nameExpected = false
-    // Where the value leads whose name, or whose array, was met last.
+    // The place of the next value: that of the last name, or of the elements of the array.
     let place: Place | null = ROOT_PLACE
     let nameIsData = false
-    // The member of the outermost object that is being read.
+    // The current member of the outermost object.
     let memberName = ''
     let memberStart = -1
     let valueStart = -1
@@ -87,7 +87,7 @@ class Scanner {
 
     while (i < end) {
       const byte = bytes[i] as number
-      // Space, tab, LF, CR and the colon separate tokens; nothing else hangs on them.
+      // Space, tab, LF, CR and the colon only separate tokens.
       if (byte === 0x20 || byte === 0x3a || byte === 0x0a || byte === 0x0d || byte === 0x09) {
         i++
         continue
@@ -227,13 +227,13 @@ class Scanner {
   #isBlob(start: number, end: number, nameIsData: boolean): boolean {
     const bytes = this.#bytes
     if (!nameIsData && bytes.toString('latin1', start, start + 5) !== 'data:') return false
-    // The next space is remembered over strings, or a body of many long strings would be searched again and again.
+    // `#nextSpace` is kept between strings: otherwise a body of many long strings would be searched repeatedly.
     if (this.#nextSpace < start) {
       const found = bytes.indexOf(0x20, start)
       this.#nextSpace = found < 0 ? bytes.length : found
     }
     if (this.#nextSpace < end) return false
-    // Text in a script that uses no spaces is not base64. A sample tells, for what is only an estimate.
+    // Text in a script without spaces is not base64. A sample is enough for an estimate.
     for (let i = start; i < end; i += 61) if ((bytes[i] as number) > 0x7a) return false
     return true
   }
@@ -250,7 +250,7 @@ class Scanner {
   }
 }
 
-/** Part of a number, `true`, `false`, `null` or junk. */
+/** Whether the byte belongs to a number, `true`, `false`, `null` or an invalid token. */
 function isScalarByte(byte: number): boolean {
   return !(
     byte === 0x2c ||

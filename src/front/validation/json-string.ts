@@ -1,14 +1,14 @@
 const QUOTE = 0x22
 const BACKSLASH = 0x5c
-/** Up to here a loop in JavaScript is cheaper than the call into native code that `indexOf` costs. */
+/** For up to this many bytes a loop in JavaScript is cheaper than the native call of `indexOf`. */
 const NEAR_BYTES = 96
 const LONGEST_NAME_CACHED = 32
 const NAME_CACHE_SLOTS = 256
 
-/** Member names repeat from request to request: finding one here costs a tenth of decoding it again. */
+/** Member names repeat from request to request. A hit in this cache costs a tenth of decoding the name again. */
 const nameCache: (string | undefined)[] = new Array<string | undefined>(NAME_CACHE_SLOTS).fill(undefined)
 
-/** Behind the closing quote of the string whose first character is at `start`; `end` when it never closes. */
+/** The index after the closing quote of the string whose first character is at `start`; `end` when it has no closing quote. */
 export function stringEnd(bytes: Buffer, start: number, end: number): number {
   let i = start
   for (;;) {
@@ -28,7 +28,7 @@ export function stringEnd(bytes: Buffer, start: number, end: number): number {
   }
 }
 
-/** The name between two quotes, unescaped; as it stands when it cannot be (JSON.parse will refuse it). */
+/** The unescaped name between two quotes; the quoted text itself when it cannot be unescaped (JSON.parse will refuse it). */
 export function readName(bytes: Buffer, start: number, end: number): string {
   let hash = end - start
   for (let i = start + 1; i < end - 1; i++) {
@@ -59,7 +59,7 @@ function unescapeName(quoted: string): string {
   }
 }
 
-/** Between its quotes: `data` or `file_data`. */
+/** Whether the quoted name is `data` or `file_data`. */
 export function isDataName(bytes: Buffer, start: number, end: number): boolean {
   const length = end - start
   if (length === 6) return bytes[start + 1] === 0x64 && bytes.toString('latin1', start + 1, end - 1) === 'data'

@@ -1,17 +1,17 @@
 /**
- * A place in a request body whose member names are watched. Elsewhere (tool schemas, metadata, arguments) any name may
- * stand, also twice: it is the client's own data and passes as it is.
+ * A place in a request body whose member names are checked. Elsewhere (tool schemas, metadata, arguments) any name is allowed, also
+ * twice: it is the client's own data and passes unchanged.
  */
 export interface Place {
-  /** Set for objects: where the values of some members lead. */
+  /** Set for objects: the places of the values of some members. */
   readonly members: ReadonlyMap<string, Place> | null
-  /** Set for arrays: what each element is. */
+  /** Set for arrays: the place of each element. */
   readonly elements: Place | null
 }
 
 const leaf = object({})
 
-/** The top level of a body, of whatever endpoint. */
+/** The top level of a body, for all endpoints. */
 export const ROOT_PLACE: Place = object({
   messages: list(object({ content: list(leaf) })),
   input: list(object({ content: list(leaf), summary: list(leaf), output: list(leaf) })),

@@ -4,10 +4,10 @@ import type { RequestFields } from '../../shared/core/request-body.ts'
 import type { ServedEndpoint } from '../../shared/endpoints/declare.ts'
 import { SERVED_ENDPOINTS } from '../../shared/endpoints/index.ts'
 
-/** Checks a parsed body and reads its fields. Throws INVALID_FIELD, or what the endpoint refuses. */
+/** Checks a parsed body and reads its fields. Throws INVALID_FIELD, or the endpoint's own errors. */
 export type BodyReader = (value: unknown) => RequestFields
 
-/** By endpoint name. Compiles all schemas: some milliseconds, once per process. Nothing is coerced or defaulted. */
+/** The readers by endpoint name. Compiles all schemas, which takes some milliseconds. Does not coerce types or set defaults. */
 export function compileReaders(): ReadonlyMap<string, BodyReader> {
   const ajv = new Ajv({
     strict: true,
@@ -15,7 +15,7 @@ export function compileReaders(): ReadonlyMap<string, BodyReader> {
     discriminator: true,
     allErrors: false,
     coerceTypes: false,
-    // Errors then hold the schema they come from, which gives the whole range for the message.
+    // Errors then contain their schema, from which the message takes the whole range.
     verbose: true,
   })
   const readerOf = ({ body, fields }: ServedEndpoint): BodyReader => {

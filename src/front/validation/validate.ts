@@ -11,14 +11,14 @@ import { compileReaders } from './schema.ts'
 
 export interface Validator {
   /**
-   * Checks a body of the endpoint of that name and reads from it what routing and limits need. Pure, and the result can be cloned or moved between
-   * threads. Throws INVALID_ENCODING, INVALID_JSON, JSON_TOO_DEEP, JSON_TOO_LARGE, DUPLICATE_FIELD, FORBIDDEN_FIELD or
-   * INVALID_FIELD.
+   * Checks a body of the named endpoint, and reads the fields that routing and limits need. Pure; the result can be cloned or
+   * moved between threads. Throws INVALID_ENCODING, INVALID_JSON, JSON_TOO_DEEP, JSON_TOO_LARGE, DUPLICATE_FIELD,
+   * FORBIDDEN_FIELD or INVALID_FIELD.
    */
   validate(endpoint: string, body: Buffer): RequestBody
 }
 
-/** Compiles the schemas; make one per process or thread. */
+/** Compiles the schemas. Create one validator per process or thread. */
 export function createValidator(limits: ScanLimits): Validator {
   const readers = compileReaders()
 
@@ -63,7 +63,7 @@ function parse(text: string, body: Buffer): unknown {
   try {
     return JSON.parse(text) as unknown
   } catch {
-    // The cause is dropped on purpose: its message quotes the body.
+    // The error has no cause, because the message of the cause quotes the body.
     const fault = findJsonFault(body)
     if (fault === null) throw new GatewayError('INVALID_JSON')
     const place = `line ${fault.line}, column ${fault.column} (byte ${fault.offset})`

@@ -9,7 +9,7 @@ import { countPrompt } from '../tokens/count-prompt.ts'
 import { countTextTokens } from '../tokens/tokenizer.ts'
 import type { CountTask } from './protocol.ts'
 
-/** Tokens of a request or of an answer. Throws SyntaxError for what is no JSON. */
+/** Counts the tokens of a request or of an answer. Throws SyntaxError when it is not JSON. */
 export function count(task: CountTask, buffer: Buffer): number {
   const { dialect, model } = task
   const value: unknown = JSON.parse(buffer.toString('utf8'))
@@ -17,7 +17,7 @@ export function count(task: CountTask, buffer: Buffer): number {
   return countAnswer(contentOf(dialect, value), model, countTextTokens)
 }
 
-/** Of an answer as the client has it. */
+/** The content of an answer in the client's dialect. */
 function contentOf(dialect: DialectName, value: unknown): readonly Block[] {
   if (dialect === 'openai-responses') return readOutput(value)
   const answer = upstreamCodec(dialect).parseAnswer(value)

@@ -1,6 +1,6 @@
 import { yieldTo } from '../../shared/runtime/thread-priority.ts'
 
-/** Below the thread that serves: a large body may take longer, but not the time of small ones. */
+/** Workers run below the serving thread: large bodies may take longer, but must not delay small ones. */
 const NICENESS = 10
 
 yieldTo(NICENESS)

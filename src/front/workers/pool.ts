@@ -19,7 +19,7 @@ import type { BodyLimits, Task, TaskResult } from './protocol.ts'
 
 export interface PoolOptions {
   readonly threads: number
-  /** Tasks waiting; past it WORKERS_BUSY. */
+  /** The most waiting tasks; further ones are refused with WORKERS_BUSY. */
   readonly maxQueue: number
   readonly bodyLimits: BodyLimits
 }
@@ -27,11 +27,11 @@ export interface PoolOptions {
 const TASK_TIMEOUT_MS = 30_000
 const WORKER_MEMORY_MB = 1_024
 
-/** CPU work off the event loop. A worker that dies fails the one task it had. */
+/** Runs CPU work off the event loop. A worker that dies fails only its current task. */
 export class WorkerPool {
   readonly #pool: Piscina
   readonly #bodyLimits: BodyLimits
-  /** Piscina's own bound is not for tasks that can be aborted: those wait in a queue without one. */
+  /** Piscina's `maxQueue` does not bound tasks that can be aborted: their queue is unbounded. */
   readonly #maxTasks: number
   readonly #threads: number
   #tasks = 0
@@ -49,12 +49,12 @@ export class WorkerPool {
     })
   }
 
-  /** Running and waiting. */
+  /** The number of running and waiting tasks. */
   get tasks(): number {
     return this.#tasks
   }
 
-  /** A worker is free. */
+  /** Whether a worker is free. */
   get idle(): boolean {
     return this.#tasks < this.#threads
   }
@@ -106,12 +106,12 @@ export class WorkerPool {
     return { ...result.answer, body: result.bytes === null ? null : asBuffer(result.bytes) }
   }
 
-  /** Tokens of a prompt as the model's family would count them. */
+  /** Counts the tokens of a prompt as the model's family does. */
   countPrompt(bytes: Buffer, dialect: DialectName, model: string): Promise<number> {
     return this.#count({ kind: 'count-prompt', dialect, model, bytes })
   }
 
-  /** The same of a whole answer. */
+  /** Counts the tokens of a whole answer as the model's family does. */
   countAnswer(bytes: Buffer, dialect: DialectName, model: string): Promise<number> {
     return this.#count({ kind: 'count-answer', dialect, model, bytes })
   }

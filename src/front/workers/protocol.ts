@@ -12,7 +12,7 @@ import type {
   TranslatedRequest,
 } from '../../dialects/translate.ts'
 
-/** What the pool can be asked for. Bytes in shared memory are read where they are; others are transferred. */
+/** The tasks of the pool. Workers read bytes in shared memory in place; other bytes are transferred. */
 export type Task =
   | {
       readonly kind: 'check-body'
@@ -37,11 +37,11 @@ export type Task =
       readonly bytes: Uint8Array
     }
 
-/** A request or an answer as clients of the dialect write and read it. */
+/** Counts the tokens of a request or an answer in the client's dialect. */
 export interface CountTask {
   readonly kind: 'count-prompt' | 'count-answer'
   readonly dialect: DialectName
-  /** The upstream's name of it. */
+  /** The upstream's name of the model. */
   readonly model: string
   readonly bytes: Uint8Array
 }
@@ -56,7 +56,7 @@ export type TaskResult =
   | {
       readonly kind: 'answer'
       readonly answer: Omit<BufferedAnswer, 'body'>
-      /** What the client gets in the place of what came; null: what came. */
+      /** The body for the client; null: the upstream's body unchanged. */
       readonly bytes: Uint8Array | null
     }
   | {
@@ -67,20 +67,20 @@ export type TaskResult =
   | {
       readonly kind: 'translated-answer'
       readonly answer: Omit<TranslatedAnswer, 'body'>
-      /** Null: what came. */
+      /** The body for the client; null: the upstream's body unchanged. */
       readonly bytes: Uint8Array | null
     }
   | {
       readonly kind: 'calls'
       readonly calls: Omit<ServiceCalls, 'bodies'>
-      /** Of the bodies, which `bytes` hold one after the other. */
+      /** The lengths of the bodies, which `bytes` contains one after the other. */
       readonly lengths: readonly number[]
       readonly bytes: Uint8Array
     }
   | { readonly kind: 'counted'; readonly tokens: number }
   | { readonly kind: 'refused'; readonly error: TransferredError }
 
-/** A GatewayError on its way between threads. */
+/** A GatewayError in a form that can be sent between threads. */
 export interface TransferredError {
   readonly code: ErrorCode
   readonly message: string

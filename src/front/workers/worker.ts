@@ -1,4 +1,4 @@
-// Before all else: loading what follows takes a while, too.
+// Comes first, so that loading the other modules runs at lower priority, too.
 import './lower-priority.ts'
 import { move, transferableSymbol, valueSymbol } from 'piscina'
 import { GatewayError } from '../../shared/core/errors.ts'
@@ -12,7 +12,7 @@ import type { BodyLimits, CountTask, Task, TaskResult } from './protocol.ts'
 
 let validator: { readonly limits: BodyLimits; readonly validator: Validator } | null = null
 
-/** The pool's one entry: a task in, its result out. */
+/** Runs a task. The pool calls only this function. */
 export async function run(task: Task): Promise<TaskResult> {
   const { bytes } = task
   const buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
@@ -59,7 +59,7 @@ function perform(task: Task, buffer: Buffer): TaskResult | Promise<TaskResult> {
 }
 
 async function counted(task: CountTask, buffer: Buffer): Promise<TaskResult> {
-  // The tokenizer takes 0.1 s and 70 MB: only workers that count load it.
+  // The tokenizer needs 0.1 s and 70 MB, so only workers that count load it.
   const { count } = await import('./count-task.ts')
   return { kind: 'counted', tokens: count(task, buffer) }
 }
@@ -68,13 +68,13 @@ function refused(error: GatewayError): TaskResult {
   return { kind: 'refused', error: { code: error.code, message: error.message, param: error.param } }
 }
 
-/** Piscina looks for what it may transfer at the result itself, not inside of it. */
+/** Marks the bytes of the result for transfer. Piscina looks only at the result object, not inside it. */
 function transferred(result: TaskResult): TaskResult {
   if (!('bytes' in result) || result.bytes === null) return result
   return move({ [transferableSymbol]: transfersOf(result.bytes), [valueSymbol]: result }) as unknown as TaskResult
 }
 
-/** Compiled once per worker and limits. */
+/** The validator for `limits`, compiled once per worker. */
 function validatorFor(limits: BodyLimits): Validator {
   if (validator?.limits.maxDepth !== limits.maxDepth || validator.limits.maxElements !== limits.maxElements) {
     validator = { limits, validator: createValidator(limits) }

@@ -22,7 +22,10 @@ let token: string
 
 beforeAll(async () => {
   managementPort = await freePort()
-  gateway = await startGateway({ fronts: 1, config: { management: { port: managementPort }, server: { body_timeout_ms: 600_000 } } })
+  gateway = await startGateway({
+    fronts: 1,
+    config: { management: { port: managementPort }, server: { body_timeout_ms: 600_000 } },
+  })
   token = (await ManagementClient.ofAdmin(gateway)).token ?? ''
 })
 

@@ -170,6 +170,12 @@ export const ROUTES = {
     path: '/v1/enterprise/{id}/keys/{keyId}/toggle',
     answer: 'json',
   },
+  rotateEnterpriseKey: {
+    group: 'enterpriseKeys',
+    method: 'POST',
+    path: '/v1/enterprise/{id}/keys/{keyId}/rotate',
+    answer: 'json',
+  },
   adminListUpstreams: { group: 'upstreams', method: 'GET', path: '/v1/admin/upstreams', answer: 'json' },
   adminCreateUpstream: {
     group: 'upstreams',

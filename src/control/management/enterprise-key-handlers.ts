@@ -7,7 +7,7 @@ import { findMember } from '../store/members.ts'
 import { changeOwnedKey, deleteOwnedKey, findOwnedKey, listOwnedKeys, toggleOwnedKey } from '../store/owned-keys.ts'
 import type { KeyOwner } from '../store/owned-keys.ts'
 import type { Handlers } from './call.ts'
-import { keyChangeOf, newEntryKey, renderedEnterpriseKey } from './entry-keys.ts'
+import { keyChangeOf, newEntryKey, renderedEnterpriseKey, rotateKey } from './entry-keys.ts'
 import { orNotFound } from './or-not-found.ts'
 import { offsetOf, pageOf } from './pages.ts'
 
@@ -61,5 +61,10 @@ export function enterpriseKeyHandlers(database: Database, hashSecret: Buffer): H
       renderedEnterpriseKey(
         orNotFound(await toggleOwnedKey(database, of(params.id), params.keyId, body.enabled ?? null)),
       ),
+
+    rotateEnterpriseKey: async ({ params, body }) => {
+      const { key, secret } = await rotateKey(database, of(params.id), params.keyId, { ...body, hashSecret })
+      return { ...renderedEnterpriseKey(key), key: secret }
+    },
   }
 }

@@ -8,7 +8,12 @@ import { digestApiKey, generateApiKey, maskApiKey } from '../../shared/core/api-
 import { GatewayError } from '../../shared/core/errors.ts'
 import { NO_LIMITS } from '../../shared/core/snapshot.ts'
 import type { EntryKey } from '../../shared/core/snapshot.ts'
+import type { Database } from '../store/database.ts'
+import { rotateOwnedKey } from '../store/owned-keys.ts'
 import type { KeyChange, KeyOwner, OwnedKey } from '../store/owned-keys.ts'
+import { orNotFound } from './or-not-found.ts'
+
+const DAY_SECONDS = 86_400
 
 /** Makes a key and its secret, which is shown once. Throws INVALID_FIELD for an invalid address. */
 export function newEntryKey(
@@ -42,6 +47,22 @@ export function newEntryKey(
     budget: { moneyMicro: body.monthly_budget ?? null, tokens: body.monthly_tokens ?? null },
   }
   return { secret, entry }
+}
+
+/** Gives a key a new secret, and returns both. The old secret stays valid for `grace_seconds`, a day by default. */
+export async function rotateKey(
+  database: Database,
+  owner: KeyOwner,
+  keyId: string,
+  {
+    grace_seconds: graceSeconds = DAY_SECONDS,
+    hashSecret,
+  }: { readonly grace_seconds?: number; readonly hashSecret: Buffer },
+): Promise<{ readonly key: OwnedKey; readonly secret: string }> {
+  const secret = generateApiKey()
+  const oldUntil = new Date(Date.now() + graceSeconds * 1000)
+  const fresh = { digest: digestApiKey(secret, hashSecret), masked: maskApiKey(secret), oldUntil }
+  return { key: orNotFound(await database.transaction((tx) => rotateOwnedKey(tx, owner, keyId, fresh))), secret }
 }
 
 type Changes = BodyOf<typeof KEYS.updateKey> & Partial<BodyOf<typeof ENTERPRISE_KEYS.updateEnterpriseKey>>

@@ -1,23 +1,13 @@
 import type { KEYS } from '../../shared/api/operations/keys.ts'
-import { digestApiKey, generateApiKey, maskApiKey } from '../../shared/core/api-key.ts'
 import { GatewayError } from '../../shared/core/errors.ts'
 import type { Database } from '../store/database.ts'
 import { insertEntryKey } from '../store/entry-keys.ts'
-import {
-  changeOwnedKey,
-  deleteOwnedKey,
-  findOwnedKey,
-  listOwnedKeys,
-  rotateOwnedKey,
-  toggleOwnedKey,
-} from '../store/owned-keys.ts'
+import { changeOwnedKey, deleteOwnedKey, findOwnedKey, listOwnedKeys, toggleOwnedKey } from '../store/owned-keys.ts'
 import type { KeyOwner } from '../store/owned-keys.ts'
 import type { Caller, Handlers } from './call.ts'
-import { keyChangeOf, newEntryKey, renderedKey } from './entry-keys.ts'
+import { keyChangeOf, newEntryKey, renderedKey, rotateKey } from './entry-keys.ts'
 import { orNotFound } from './or-not-found.ts'
 import { offsetOf, pageOf } from './pages.ts'
-
-const DAY_SECONDS = 86_400
 
 /** A user's own entry keys. */
 export function keyHandlers(database: Database, hashSecret: Buffer): Handlers<keyof typeof KEYS> {
@@ -48,11 +38,8 @@ export function keyHandlers(database: Database, hashSecret: Buffer): Handlers<ke
       renderedKey(orNotFound(await toggleOwnedKey(database, own(caller), params.id, body.enabled ?? null))),
 
     rotateKey: async ({ params, body, caller }) => {
-      const key = generateApiKey()
-      const oldUntil = new Date(Date.now() + (body.grace_seconds ?? DAY_SECONDS) * 1000)
-      const fresh = { digest: digestApiKey(key, hashSecret), masked: maskApiKey(key), oldUntil }
-      const rotated = await database.transaction((tx) => rotateOwnedKey(tx, own(caller), params.id, fresh))
-      return { ...renderedKey(orNotFound(rotated)), key }
+      const { key, secret } = await rotateKey(database, own(caller), params.id, { ...body, hashSecret })
+      return { ...renderedKey(key), key: secret }
     },
   }
 }

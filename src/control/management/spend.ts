@@ -49,6 +49,7 @@ const SPENDERS = {
   getEnterpriseKey: 'key',
   updateEnterpriseKey: 'key',
   toggleEnterpriseKey: 'key',
+  rotateEnterpriseKey: 'key',
   listMembers: 'member',
   getMember: 'member',
   updateMember: 'member',

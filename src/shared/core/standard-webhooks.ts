@@ -10,20 +10,6 @@ const VERSION = 'v1'
 /** A message whose time is further from now may be one that is sent again by somebody else. */
 const TOLERANCE_S = 300
 
-/** The headers of a signed message. */
-export interface WebhookHeaders {
-  readonly 'webhook-id': string
-  readonly 'webhook-timestamp': string
-  readonly 'webhook-signature': string
-}
-
-/** @param secret with its prefix @param atMs Unix milliseconds */
-export function signWebhook(secret: string, id: string, atMs: number, body: string): WebhookHeaders {
-  const timestamp = String(Math.floor(atMs / 1000))
-  const signature = `${VERSION},${digest(secret, id, timestamp, body).toString('base64')}`
-  return { 'webhook-id': id, 'webhook-timestamp': timestamp, 'webhook-signature': signature }
-}
-
 /** Whether one of the signatures is that of the body, and its time is about now. */
 export function isSignedWebhook(
   secret: string,

@@ -223,3 +223,22 @@ describe("a user's requests", () => {
     expect(others.json['totals']).toMatchObject({ requests: 0, mean_total_ms: null })
   })
 })
+
+it('gives a key of an enterprise a new secret, beside the old one for the grace period', async () => {
+  const enterprise = async () => ({
+    id: String((await admin.expect('adminCreateEnterprise', 201, { body: { name: 'Acme' } })).json['id']),
+  })
+  const params = await enterprise()
+  const made = await admin.expect('createEnterpriseKey', 201, { params, body: { name: 'k', monthly_budget: 1_000 } })
+  const [keyId, first] = [String(made.json['id']), String(made.json['key'])]
+  const rotate = (body: object, of = params) => admin.call('rotateEnterpriseKey', { params: { ...of, keyId }, body })
+  const rotated = await rotate({})
+  expect(rotated).toMatchObject({ status: 200, json: { id: keyId, monthly_budget: 1_000 } })
+  const second = String(rotated.json['key'])
+  await statusBecomes(second, 200)
+  await statusBecomes(first, 200)
+  const third = String((await rotate({ grace_seconds: 0 })).json['key'])
+  await statusBecomes(third, 200)
+  await statusBecomes(second, 401)
+  expect((await rotate({}, await enterprise())).status).toBe(404)
+})

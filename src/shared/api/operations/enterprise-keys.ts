@@ -2,7 +2,7 @@ import { Type } from 'typebox'
 import { nullable } from '../nullable.ts'
 import { created, Id, listOf, NOTHING, ok, operation, PageQuery } from '../operation.ts'
 import { Budgets } from './enterprises.ts'
-import { Key, KEYS } from './keys.ts'
+import { Key, KEYS, NewKey } from './keys.ts'
 
 const Owner = {
   department_id: Type.Optional(nullable(Id)),
@@ -17,7 +17,9 @@ export const EnterpriseKey = Type.Object({
   member_id: nullable(Type.String()),
 })
 
-const { createKey, updateKey, toggleKey } = KEYS
+const { createKey, updateKey, toggleKey, rotateKey } = KEYS
+
+const NewEnterpriseKey = Type.Object({ ...EnterpriseKey.properties, key: NewKey.properties.key })
 
 export const ENTERPRISE_KEYS = {
   listEnterpriseKeys: operation({
@@ -36,7 +38,7 @@ export const ENTERPRISE_KEYS = {
     summary: 'Make a key of the enterprise',
     access: 'keys.manage',
     body: Type.Object({ ...createKey.body.properties, ...Budgets, ...Owner }),
-    answer: created(Type.Object({ ...EnterpriseKey.properties, key: Type.String() })),
+    answer: created(NewEnterpriseKey),
   }),
   getEnterpriseKey: operation({
     method: 'GET',
@@ -71,5 +73,14 @@ export const ENTERPRISE_KEYS = {
     access: 'keys.manage',
     body: toggleKey.body,
     answer: ok(EnterpriseKey),
+  }),
+  rotateEnterpriseKey: operation({
+    method: 'POST',
+    path: '/v1/enterprise/{id}/keys/{keyId}/rotate',
+    tag: 'Enterprise keys',
+    summary: 'Give a key of the enterprise a new secret; the old secret stays valid for the grace period',
+    access: 'keys.manage',
+    body: rotateKey.body,
+    answer: ok(NewEnterpriseKey),
   }),
 } as const

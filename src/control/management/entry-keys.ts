@@ -23,6 +23,9 @@ export function newEntryKey(
 ): { readonly secret: string; readonly entry: EntryKey } {
   const secret = generateApiKey()
   const change = keyChangeOf(body)
+  if (change.expiresAt instanceof Date && change.expiresAt.getTime() <= Date.now()) {
+    throw new GatewayError('INVALID_FIELD', { message: 'expires_at must be in the future.', param: '/expires_at' })
+  }
   const entry: EntryKey = {
     id: `key_${randomUUID()}`,
     digest: digestApiKey(secret, hashSecret),

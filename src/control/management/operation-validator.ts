@@ -1,6 +1,7 @@
 import { Ajv } from 'ajv'
 import type { ValidateFunction } from 'ajv'
 import type { OperationSpec } from '../../shared/api/operation.ts'
+import { suggestion } from '../../shared/config/check.ts'
 import { GatewayError } from '../../shared/core/errors.ts'
 import { fieldError, fieldName } from '../../shared/core/field-error.ts'
 
@@ -30,7 +31,7 @@ export class OperationValidator {
     const query = Object.fromEntries(sent)
     if (spec.query === undefined) {
       const [name] = Object.keys(query)
-      if (name !== undefined) throw unknownField(name)
+      if (name !== undefined) throw unknownField(name, [])
       return query
     }
     return this.#check(this.#queries, spec.query, query)
@@ -46,7 +47,8 @@ export class OperationValidator {
 
   #check(ajv: Ajv, schema: NonNullable<OperationSpec['body']>, value: unknown): unknown {
     if (typeof value === 'object' && value !== null && !Array.isArray(value)) {
-      for (const name of Object.keys(value)) if (!Object.hasOwn(schema.properties, name)) throw unknownField(name)
+      const names = Object.keys(schema.properties)
+      for (const name of Object.keys(value)) if (!names.includes(name)) throw unknownField(name, names)
     }
     let validate = this.#compiled.get(schema)
     if (validate === undefined) this.#compiled.set(schema, (validate = ajv.compile(schema)))
@@ -56,9 +58,12 @@ export class OperationValidator {
   }
 }
 
-function unknownField(name: string): GatewayError {
+function unknownField(name: string, names: readonly string[]): GatewayError {
   const pointer = `/${name.replaceAll('~', '~0').replaceAll('/', '~1')}`
-  return new GatewayError('INVALID_FIELD', { param: pointer, message: 'This operation has no field of this name.' })
+  return new GatewayError('INVALID_FIELD', {
+    param: pointer,
+    message: `This operation has no field of this name${suggestion(name, names) || '.'}`,
+  })
 }
 
 /** Databases refuse NUL and lone surrogates. */

@@ -6,6 +6,7 @@ import { ErrorBody, MessagesErrorBody } from './error.ts'
 import { INTRODUCTION } from './introduction.ts'
 import { answerHeadersOf, HEADER_COMPONENTS, headerParametersOf, headerResponsesOf } from './openapi-headers.ts'
 import type { Access, OperationSpec } from './operation.ts'
+import { NOUNS } from './nouns.ts'
 import { OPERATIONS } from './operations/index.ts'
 
 type Json = Readonly<Record<string, unknown>>
@@ -52,7 +53,7 @@ export function openApiDocument(version: string, endpoints: readonly DescribedEn
     },
     servers: [{ url: '/' }],
     tags: Object.entries(TAGS).map(([name, description]) => ({ name, description })),
-    paths: withNamedBranches(paths, named),
+    paths: withNames(paths, named),
     components: {
       securitySchemes: {
         apiKey: { type: 'http', scheme: 'bearer', description: 'An entry key.' },
@@ -159,13 +160,18 @@ function errors(schema: 'Error' | 'MessagesError'): Json {
   }
 }
 
-/** A copy in which the branches of a discriminator have names: a discriminator can choose only among named schemas. */
-function withNamedBranches(value: unknown, named: Record<string, unknown>): unknown {
-  if (Array.isArray(value)) return value.map((item) => withNamedBranches(item, named))
+/** A copy in which nouns are references to named schemas, and so are the branches of a discriminator, which chooses only among these. */
+function withNames(value: unknown, named: Record<string, unknown>): unknown {
+  if (Array.isArray(value)) return value.map((item) => withNames(item, named))
   if (!isRecord(value)) return value
-  const copy = Object.fromEntries(
-    Object.entries(value).map(([name, member]) => [name, withNamedBranches(member, named)]),
-  )
+  const noun = NOUNS.get(value)
+  if (noun === undefined) return membersWithNames(value, named)
+  named[noun] ??= membersWithNames(value, named)
+  return { $ref: `#/components/schemas/${noun}` }
+}
+
+function membersWithNames(value: Record<string, unknown>, named: Record<string, unknown>): unknown {
+  const copy = Object.fromEntries(Object.entries(value).map(([name, member]) => [name, withNames(member, named)]))
   const { discriminator, oneOf } = copy
   if (!isRecord(discriminator) || !Array.isArray(oneOf)) return copy
   const tag = String(discriminator['propertyName'])

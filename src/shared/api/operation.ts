@@ -155,3 +155,5 @@ export function longListOf<Item extends TSchema>(item: Item): LongListOf<Item> {
 
 export const Time = Type.String({ description: 'ISO 8601, UTC.', format: 'date-time' })
 export const Id = Type.String({ minLength: 1, maxLength: 200 })
+/** A name that people give. */
+export const Name = Type.String({ minLength: 1, maxLength: 100, pattern: '\\S' })

@@ -1,6 +1,9 @@
 import type { ErrorObject } from 'ajv'
 import { GatewayError } from './errors.ts'
 
+/** The pattern of a text that holds more than white space, as in `Name` of `shared/api`. */
+const NOT_BLANK = '\\S'
+
 /** The error for a bad field, with a hint how to correct it. Names fields and limits, never a value of the client. */
 export function fieldError(error: ErrorObject | undefined): GatewayError {
   if (error === undefined) return new GatewayError('INVALID_FIELD')
@@ -37,19 +40,28 @@ function remedy(error: ErrorObject): string {
     case 'maximum':
       return range(schema, error.keyword)
     case 'minLength':
+      return atLeast(error.params['limit'], 'characters')
     case 'minItems':
-      return 'must not be empty'
+      return atLeast(error.params['limit'], 'entries')
     case 'maxLength':
       return `must have at most ${String(error.params['limit'])} characters`
+    case 'maxItems':
+      return `must have at most ${String(error.params['limit'])} entries`
+    case 'format':
+      return 'must be a time like 2027-01-31T00:00:00Z'
     case 'enum':
       return oneOf(error.params['allowedValues'])
     case 'pattern':
-      return `must look like ${exampleOf(schema)}`
+      return schema['pattern'] === NOT_BLANK ? 'must not be blank' : `must look like ${exampleOf(schema)}`
     case 'discriminator':
       return error.params['tagValue'] === undefined ? 'is required' : oneOf(tagValues(schema, error.params['tag']))
     default:
       return 'is not valid'
   }
+}
+
+function atLeast(limit: unknown, units: string): string {
+  return limit === 1 ? 'must not be empty' : `must have at least ${String(limit)} ${units}`
 }
 
 function exampleOf(schema: Record<string, unknown>): string {

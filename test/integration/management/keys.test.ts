@@ -82,12 +82,18 @@ it('shows a refusal of the key of an enterprise in the log of the enterprise', a
   const params = { id: String(enterprise['id']) }
   const made = await admin.expect('createEnterpriseKey', 201, {
     params,
-    body: { name: 'expired', monthly_budget: 1_000_000, expires_at: '2020-01-01T00:00:00Z' },
+    body: { name: 'expired', monthly_budget: 1_000_000 },
   })
-  expect((await chat(String(made.json['key']))).status).toBe(401)
+  const expired = {
+    params: { ...params, keyId: String(made.json['id']) },
+    body: { expires_at: '2020-01-01T00:00:00Z' },
+  }
+  await admin.expect('updateEnterpriseKey', 200, expired)
+  await statusBecomes(String(made.json['key']), 401)
   await eventually(async () => {
     const { json } = await admin.expect('enterpriseLogs', 200, { params })
-    expect(json['data']).toMatchObject([{ key_id: made.json['id'], error_code: 'KEY_EXPIRED', status: 401 }])
+    const [latest] = json['data'] as unknown[]
+    expect(latest).toMatchObject({ key_id: made.json['id'], error_code: 'KEY_EXPIRED', status: 401 })
   })
 })
 
@@ -241,4 +247,16 @@ it('gives a key of an enterprise a new secret, beside the old one for the grace 
   await statusBecomes(third, 200)
   await statusBecomes(second, 401)
   expect((await rotate({}, await enterprise())).status).toBe(404)
+})
+
+it.each([
+  [{ name: '   ' }, 'name must not be blank.'],
+  [{ name: '' }, 'name must not be empty.'],
+  [{ name: 'k', expires_at: '2020-01-01T00:00:00Z' }, 'expires_at must be in the future.'],
+  [{ name: 'k', expires_at: 'tomorrow' }, 'expires_at must be a time like 2027-01-31T00:00:00Z.'],
+  [{ name: 'k', expire_at: null }, 'This operation has no field of this name; did you mean "expires_at"?'],
+  [{ name: 'k', ip_allow: Array.from({ length: 1_001 }, () => '::1') }, 'ip_allow must have at most 1000 entries.'],
+])('refuses a key that makes no sense, and says what is allowed (%#)', async (body, message) => {
+  const { json } = await user.expect('createKey', 400, { body })
+  expect((json['error'] as { message: string }).message).toBe(message)
 })

@@ -95,3 +95,24 @@ it('shows bodies that the operations take', () => {
     expect(errors ?? [], call.name).toEqual([])
   }
 })
+
+it('has one schema for each noun: whatever stands in several answers is a reference', () => {
+  const { components, paths } = document as unknown as {
+    components: { schemas: Record<string, unknown> }
+    paths: unknown
+  }
+  const named = new Map(Object.entries(components.schemas).map(([name, schema]) => [JSON.stringify(schema), name]))
+  const repeated = new Set<string>()
+  const walk = (value: unknown, isTop: boolean): void => {
+    if (value === null || typeof value !== 'object') return
+    const name = isTop ? undefined : named.get(JSON.stringify(value))
+    if (name !== undefined) repeated.add(name)
+    for (const member of Object.values(value)) walk(member, false)
+  }
+  walk(paths, false)
+  for (const schema of Object.values(components.schemas)) walk(schema, true)
+  expect([...repeated]).toEqual([])
+  expect(Object.keys(components.schemas)).toEqual(
+    expect.arrayContaining(['Enterprise', 'EnterpriseKey', 'Spend', 'Wallet']),
+  )
+})

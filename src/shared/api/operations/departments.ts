@@ -1,10 +1,8 @@
 import { Type } from 'typebox'
 import { nullable } from '../nullable.ts'
 import { ShownSpend } from '../spend.ts'
-import { created, Id, NOTHING, ok, operation, Time } from '../operation.ts'
+import { created, Id, Name, NOTHING, ok, operation, Time } from '../operation.ts'
 import { Budgets } from './enterprises.ts'
-
-const Name = Type.String({ minLength: 1, maxLength: 100 })
 
 export const Department = Type.Object({
   id: Id,

@@ -19,7 +19,7 @@ export const EnterpriseKey = Type.Object({
 
 const { createKey, updateKey, toggleKey, rotateKey } = KEYS
 
-const NewEnterpriseKey = Type.Object({ ...EnterpriseKey.properties, key: NewKey.properties.key })
+export const NewEnterpriseKey = Type.Object({ ...EnterpriseKey.properties, key: NewKey.properties.key })
 
 export const ENTERPRISE_KEYS = {
   listEnterpriseKeys: operation({

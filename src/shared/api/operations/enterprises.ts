@@ -1,10 +1,9 @@
 import { Type } from 'typebox'
 import { nullable } from '../nullable.ts'
 import { ShownSpend } from '../spend.ts'
-import { created, Id, listOf, NOTHING, ok, operation, PageQuery, Time } from '../operation.ts'
+import { created, Id, listOf, Name, NOTHING, ok, operation, PageQuery, Time } from '../operation.ts'
 
 const MAX_COUNT = 2 ** 31 - 1
-const Name = Type.String({ minLength: 1, maxLength: 100 })
 
 /** Limits over all keys together, and budgets of a month. */
 const Limits = {
@@ -54,7 +53,7 @@ export const Enterprise = Type.Object({
   created_at: Time,
 })
 
-const JoinRequest = Type.Object({
+export const JoinRequest = Type.Object({
   id: Id,
   user: Type.Object({ id: Id, name: Type.String(), phone: Type.String() }),
   message: nullable(Type.String()),

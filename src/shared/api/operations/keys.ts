@@ -1,9 +1,8 @@
 import { Type } from 'typebox'
 import { nullable } from '../nullable.ts'
 import { ShownSpend } from '../spend.ts'
-import { created, Id, listOf, NOTHING, ok, operation, PageQuery, Time } from '../operation.ts'
+import { created, Id, listOf, Name, NOTHING, ok, operation, PageQuery, Time } from '../operation.ts'
 
-const Name = Type.String({ minLength: 1, maxLength: 100 })
 const Limits = {
   rpm: Type.Optional(nullable(Type.Integer({ description: 'Requests per minute.', minimum: 0, maximum: 2 ** 31 - 1 }))),
   tpm: Type.Optional(

@@ -1,5 +1,5 @@
 import { Type } from 'typebox'
-import { NOTHING, Id, ok, operation } from '../operation.ts'
+import { Id, Name, NOTHING, ok, operation } from '../operation.ts'
 
 const Phone = Type.String({
   description: 'A phone number with its country code.',
@@ -51,7 +51,7 @@ export const SESSION = {
     body: Type.Object({
       phone: Phone,
       password: NewPassword,
-      name: Type.String({ minLength: 1, maxLength: 100 }),
+      name: Name,
       invitation_token: Type.Optional(Type.String({ minLength: 1, maxLength: 200 })),
     }),
     answer: ok(Session),

@@ -1,5 +1,5 @@
 import { Type } from 'typebox'
-import { created, Id, listOf, ok, operation, PageQuery, Time } from '../operation.ts'
+import { created, Id, listOf, Name, ok, operation, PageQuery, Time } from '../operation.ts'
 
 export const User = Type.Object({
   id: Id,
@@ -10,7 +10,6 @@ export const User = Type.Object({
   created_at: Time,
 })
 
-const Name = Type.String({ minLength: 1, maxLength: 100 })
 const Password = Type.String({ description: 'At least ten characters.', minLength: 10, maxLength: 200 })
 
 export const USERS = {

@@ -79,7 +79,7 @@ describe('streams', () => {
     await expect(all(await client.chat.stream(CHAT))).rejects.toBeInstanceOf(ConnectionError)
     expect(server.received).toHaveLength(1)
     server.script(events(['data: nonsense\n\n']))
-    await expect(all(await client.chat.stream(CHAT))).rejects.toThrow('no JSON')
+    await expect(all(await client.chat.stream(CHAT))).rejects.toThrow('not a JSON object')
   })
 
   it('that stand still fail', async () => {

@@ -89,7 +89,7 @@ const CAUSES: ReadonlyArray<
     () => (front.heldBytes = 900),
     NOTHING,
     () => (front.heldBytes = 0),
-    /unwritten records/,
+    /unwritten journal records/,
   ],
   [
     'the journal cannot be written',

@@ -21,6 +21,7 @@ const ELSEWHERE = new Set([
   'LOGIN_FAILED',
   'LOGIN_THROTTLED',
   'ROLE_DENIED',
+  'SIGNATURE_INVALID',
 
   'DRAINING',
 ])

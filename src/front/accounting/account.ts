@@ -44,23 +44,23 @@ export class Accountant {
   end(ctx: RequestContext, nowUs: number): void {
     this.#settle(ctx)
     // The journal is unavailable and cannot take this record now either, so the client does not wait for it.
-    if (ctx.error?.code === 'JOURNAL_UNAVAILABLE') {
+    if (ctx.outcome.error?.code === 'JOURNAL_UNAVAILABLE') {
       ctx.finish?.()
       // The begin record may still be written, and then needs its end record.
       if (ctx.hasBegun) this.#journal.append(endRecord(ctx, nowUs), ignore)
       return
     }
-    this.#onUsage(ctx.usage)
+    this.#onUsage(ctx.tokens.usage)
     this.#journal.append(endRecord(ctx, nowUs), (failure) => {
       if (failure === null) ctx.finish?.()
       else ctx.exchange.response.destroy()
     })
   }
 
-  #settle({ reservation, usage, providerId, servedModel }: RequestContext): void {
+  #settle({ reservation, tokens: { usage }, served: { providerId, model } }: RequestContext): void {
     if (reservation === null) return
     // The settler computes the same cost later: it uses the same usage and prices.
-    const costMicro = reservation.countsMoney ? this.#prices.costOf(providerId, servedModel, usage) : 0
+    const costMicro = reservation.countsMoney ? this.#prices.costOf(providerId, model, usage) : 0
     reservation.settle(usage.promptTokens + usage.completionTokens, this.#clock.now(), costMicro)
   }
 }
@@ -110,16 +110,16 @@ function endRecord(ctx: RequestContext, nowUs: number): EndRecord {
     clientAddress: ctx.exchange.request.address,
     clientRequestId: cut(ctx.exchange.request.headers['x-client-request-id'], MAX_CLIENT_REQUEST_ID),
     traceId: ctx.trace?.traceId ?? null,
-    status: ctx.status,
-    errorType: ctx.error?.type ?? null,
-    errorCode: ctx.error?.code ?? null,
-    providerId: ctx.providerId,
-    upstreamKeyId: ctx.upstreamKeyId,
-    servedModel: ctx.servedModel,
+    status: ctx.outcome.status,
+    errorType: ctx.outcome.error?.type ?? null,
+    errorCode: ctx.outcome.error?.code ?? null,
+    providerId: ctx.served.providerId,
+    upstreamKeyId: ctx.served.upstreamKeyId,
+    servedModel: ctx.served.model,
     attempts: ctx.attempts,
-    usage: ctx.usage,
-    settlement: ctx.settlement,
-    aborted: ctx.aborted,
+    usage: ctx.tokens.usage,
+    settlement: ctx.tokens.settlement,
+    aborted: ctx.outcome.aborted,
     queueUs: ctx.times.queueUs,
     ttftUs: ctx.ttftUs,
     totalUs: nowUs - ctx.startUs,

@@ -85,9 +85,8 @@ export class Attempt implements UpstreamListener, AttemptControl {
   run(): Promise<AttemptResult> {
     const { deployment } = this.#slot
     const { exchange } = this.#ctx
-    this.#ctx.providerId = deployment.provider.id
-    this.#ctx.upstreamKeyId = deployment.key.id
-    this.#ctx.servedModel = deployment.upstreamModel
+    const { provider, key, upstreamModel: model } = deployment
+    this.#ctx.served = { providerId: provider.id, upstreamKeyId: key.id, model }
     this.#ctx.waitingSinceUs = this.#startUs
     return new Promise((resolve) => {
       this.#resolve = resolve
@@ -201,7 +200,7 @@ export class Attempt implements UpstreamListener, AttemptControl {
         translation === null ? new StreamRelay(answer, this) : new TranslatedStream(answer, translation, this)
     } else this.#receiver = new BufferedRelay(answer, this, this.#options.readAnswer, this.#options.maxAnswerBytes)
     // When the provider bills after a disconnect, its answer may come after the client has left.
-    if (this.#ctx.aborted) this.#receiver.clientLeft()
+    if (this.#ctx.outcome.aborted) this.#receiver.clientLeft()
   }
 
   onData(chunk: Buffer): void {
@@ -245,22 +244,21 @@ export class Attempt implements UpstreamListener, AttemptControl {
   failed(error: GatewayError): void {
     this.#outcome = outcomeOf(error)
     if (error.code === 'UPSTREAM_AUTH') this.#options.tokens.forget(this.#slot.deployment.key.credential)
-    if (this.#ctx.aborted) this.#settle({ kind: 'served' }, error)
+    if (this.#ctx.outcome.aborted) this.#settle({ kind: 'served' }, error)
     else this.#settle({ kind: 'failed', error }, error)
     this.#abort()
   }
 
   broken(error: GatewayError): void {
     this.#outcome = outcomeOf(error)
-    this.#ctx.error = error
+    this.#ctx.outcome.broken(error)
     this.#settle({ kind: 'served' }, error)
     this.#abort()
   }
 
   #clientLeft(): void {
     if (this.#resolve === null) return
-    this.#ctx.aborted = true
-    if (this.#ctx.status === 0) this.#ctx.status = 499
+    this.#ctx.outcome.clientLeft()
     this.#receiver?.clientLeft()
     // The id of a created job must be known, or the client's next try would create the job again.
     const readsOn = this.#slot.deployment.provider.billsAfterDisconnect || this.#ctx.endpoint.beginsJob

@@ -114,7 +114,7 @@ export class BufferedRelay implements AnswerReceiver {
     this.#over = true
     const { usage, observedTextBytes } = read
     settleUsage(ctx, { usage, observedTextBytes, complete: true, answer: read.body ?? body })
-    if (!ctx.aborted) ctx.status = 200
+    ctx.outcome.answered()
     ctx.job = read.job ?? null
     if (read.dropped !== undefined && read.dropped.length > 0) {
       ctx.dropped = [...new Set([...ctx.dropped, ...read.dropped])]

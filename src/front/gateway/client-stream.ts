@@ -78,7 +78,7 @@ export class ClientStream {
   #commit(bytes: Buffer): Buffer {
     const { ctx, headers, clock } = this.#answer
     this.#committed = true
-    ctx.status = 200
+    ctx.outcome.answered()
     ctx.exchange.response.start(200, streamHeaders(ctx, headers, clock.monotonicUs()))
     if (this.#held.length === 0) return bytes
     this.#held.append(bytes)

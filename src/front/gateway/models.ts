@@ -58,7 +58,7 @@ export class ModelDirectory {
   }
 
   #answer(ctx: RequestContext, value: object): void {
-    ctx.status = 200
+    ctx.outcome.answered()
     ctx.finishWith(() => {
       const headers = answerHeaders(ctx, 'application/json', this.#clock.monotonicUs())
       ctx.exchange.response.send(200, headers, JSON.stringify(value))

@@ -154,15 +154,13 @@ export function createPhases(parts: PhaseParts): Phases {
 
     fail(ctx, error) {
       const { response } = ctx.exchange
-      ctx.error = error
       if (error.code === 'INTERNAL')
         parts.logger.error({ err: error, requestId: ctx.id }, 'a request failed with an internal error')
       if (response.aborted || error.code === 'CLIENT_CLOSED') {
-        ctx.aborted = true
-        ctx.status = 499
+        ctx.outcome.abandoned(error)
         return
       }
-      ctx.status = error.status
+      ctx.outcome.refused(error)
       const body = parts.dialectOf(ctx.endpoint.dialect).renderError(error, ctx.id)
       ctx.finishWith(() => {
         response.send(error.status, errorHeaders(ctx, error, clock.monotonicUs()), body)

@@ -14,7 +14,7 @@ export async function handle(ctx: RequestContext, phases: Phases): Promise<void>
     if (reserved !== undefined) await reserved
     await phases.begin(ctx)
     await phases.attempt(ctx) // schedule, translate, call the upstream, relay; the next key before the first byte
-    if (ctx.unreported !== null) await phases.count(ctx)
+    if (ctx.tokens.unreported !== null) await phases.count(ctx)
   } catch (cause) {
     phases.fail(ctx, GatewayError.from(cause))
   } finally {

@@ -62,9 +62,9 @@ export class RequestMetrics {
     const { endpoint, attempts } = ctx
     const model = this.#models.of(ctx.model)
     const totalUs = nowUs - ctx.startUs
-    const statusClass = STATUS_CLASSES[Math.floor(ctx.status / 100)] ?? ''
+    const statusClass = STATUS_CLASSES[Math.floor(ctx.outcome.status / 100)] ?? ''
     this.#requests
-      .at(endpoint.name, model, statusClass, ctx.error?.code ?? (ctx.aborted ? 'CLIENT_CLOSED' : 'OK'))
+      .at(endpoint.name, model, statusClass, ctx.outcome.error?.code ?? (ctx.outcome.aborted ? 'CLIENT_CLOSED' : 'OK'))
       .add(1)
     this.#duration.at(endpoint.name, ctx.body?.stream === true ? 'true' : 'false').observe(totalUs)
     if (ctx.ttftUs !== null) this.#firstByte.at(endpoint.name, model).observe(ctx.ttftUs)
@@ -94,7 +94,7 @@ export class RequestMetrics {
     phases.upstream.observe(times.upstreamUs)
   }
 
-  #tokensOf({ usage }: RequestContext, model: string): void {
+  #tokensOf({ tokens: { usage } }: RequestContext, model: string): void {
     if (usage.promptTokens > 0) this.#tokens.at(model, 'prompt').add(usage.promptTokens)
     if (usage.completionTokens > 0) this.#tokens.at(model, 'completion').add(usage.completionTokens)
     if (usage.cachedTokens > 0) this.#tokens.at(model, 'cached').add(usage.cachedTokens)

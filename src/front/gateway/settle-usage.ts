@@ -17,21 +17,21 @@ export interface Observation {
 export function settleUsage(ctx: RequestContext, seen: Observation): void {
   if (ctx.endpoint.countsTokens) return
   if (seen.usage !== null && seen.complete) {
-    ctx.usage = seen.usage
-    ctx.settlement = ctx.aborted ? 'after_disconnect' : 'exact'
+    const settlement = ctx.outcome.aborted ? 'after_disconnect' : 'exact'
+    ctx.tokens = { usage: seen.usage, settlement, unreported: null }
     return
   }
-  const { bytesPerToken } = familyOf(ctx.servedModel ?? '').answer
+  const { bytesPerToken } = familyOf(ctx.served.model ?? '').answer
   const observedTokens = Math.ceil(seen.observedTextBytes / bytesPerToken)
-  ctx.usage = {
+  const usage = {
     promptTokens: seen.usage?.promptTokens ?? ctx.body?.estimatedPromptTokens ?? 0,
     completionTokens: Math.max(seen.usage?.completionTokens ?? 0, observedTokens),
     cachedTokens: seen.usage?.cachedTokens ?? 0,
     cacheWriteTokens: seen.usage?.cacheWriteTokens ?? 0,
     reasoningTokens: seen.usage?.reasoningTokens ?? 0,
   }
-  ctx.settlement = 'observed'
-  if (seen.usage === null) ctx.unreported = { answer: seen.answer ?? null }
+  const unreported = seen.usage === null ? { answer: seen.answer ?? null } : null
+  ctx.tokens = { usage, settlement: 'observed', unreported }
 }
 
 /**
@@ -39,7 +39,7 @@ export function settleUsage(ctx: RequestContext, seen: Observation): void {
  * Does nothing when the request is booked already.
  */
 export function settleUnseen(ctx: RequestContext): void {
-  if (ctx.settlement !== 'none' || ctx.endpoint.countsTokens) return
-  ctx.usage = { ...emptyUsage(), promptTokens: ctx.body?.estimatedPromptTokens ?? 0 }
-  ctx.settlement = 'estimated'
+  if (ctx.tokens.settlement !== 'none' || ctx.endpoint.countsTokens) return
+  const usage = { ...emptyUsage(), promptTokens: ctx.body?.estimatedPromptTokens ?? 0 }
+  ctx.tokens = { usage, settlement: 'estimated', unreported: null }
 }

@@ -149,7 +149,7 @@ export class StreamRelay implements AnswerReceiver {
   #complete(lastBytes: Buffer): void {
     this.#over = true
     this.settle(this.#inspector.usageIsFinal)
-    const usageEvent = this.#inspector.usageEvent?.(this.#answer.ctx.usage) ?? null
+    const usageEvent = this.#inspector.usageEvent?.(this.#answer.ctx.tokens.usage) ?? null
     this.#client.complete(usageEvent === null ? lastBytes : Buffer.concat([usageEvent, lastBytes]))
   }
 

@@ -40,7 +40,7 @@ export class TokenCounts {
     // `serve` calls an upstream that can count, or reports an unknown model.
     if (deployment === undefined || routes.route(model, 'anthropic-messages') !== null) return serve()
     const tokens = await this.#countPrompt(ctx, deployment.upstreamModel)
-    ctx.status = 200
+    ctx.outcome.answered()
     ctx.finishWith(() => {
       const headers = answerHeaders(ctx, 'application/json', this.#parts.clock.monotonicUs())
       ctx.exchange.response.send(200, headers, JSON.stringify({ input_tokens: tokens }))
@@ -52,22 +52,22 @@ export class TokenCounts {
    * takes longer than `patienceMs`, the estimates stay. The end of the answer waits for the count.
    */
   async countUnreported(ctx: RequestContext): Promise<void> {
-    const { unreported } = ctx
+    const { unreported, usage } = ctx.tokens
     const { pool } = this.#parts
     if (unreported === null || ctx.endpoint.servedBy !== 'any' || !pool.idle) return
     const { dialect } = ctx.endpoint
-    const model = ctx.servedModel ?? ''
+    const model = ctx.served.model ?? ''
     const { answer } = unreported
     const counting = Promise.all([
       this.#countPrompt(ctx, model),
       answer === null
-        ? ctx.usage.completionTokens
-        : this.#counted(pool.countAnswer(answer, dialect, model), ctx.usage.completionTokens),
+        ? usage.completionTokens
+        : this.#counted(pool.countAnswer(answer, dialect, model), usage.completionTokens),
     ])
     const counted = await within(counting, this.#parts.patienceMs ?? PATIENCE_MS)
     if (counted === null) return
     const [promptTokens, completionTokens] = counted
-    ctx.usage = { ...ctx.usage, promptTokens, completionTokens }
+    ctx.tokens = { ...ctx.tokens, usage: { ...usage, promptTokens, completionTokens } }
   }
 
   #countPrompt({ body, endpoint }: RequestContext, model: string): Promise<number> {

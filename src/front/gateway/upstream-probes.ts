@@ -101,9 +101,9 @@ export class UpstreamProbes {
     const error =
       result.kind === 'failed'
         ? result.error
-        : ctx.aborted
+        : ctx.outcome.aborted
           ? new GatewayError('UPSTREAM_TIMEOUT', { detail: 'no complete answer in time' })
-          : ctx.error
+          : ctx.outcome.error
     const status = ctx.attempts[0]?.status ?? 0
     return {
       ok: error === null,

@@ -66,7 +66,7 @@ export class Videos {
         await this.#begin(ctx, request, serve)
         return
       case 'job':
-        ctx.status = 200
+        ctx.outcome.answered()
         this.#answerWith(ctx, claim.id)
         return
       case 'busy':
@@ -86,7 +86,7 @@ export class Videos {
     ctx.model = job.model
     const look = await this.#parts.reader.look(job)
     if (look.kind === 'unseen') throw look.error.status === 400 ? new GatewayError('VIDEO_NOT_FOUND') : look.error
-    ctx.status = 200
+    ctx.outcome.answered()
     const body = this.#describe(ctx, id, job, look.state)
     ctx.finishWith(() => {
       ctx.exchange.response.send(200, this.#headers(ctx), JSON.stringify(body))
@@ -102,7 +102,8 @@ export class Videos {
       else book.release(request)
       throw cause
     }
-    const { job, providerId, upstreamKeyId, principal } = ctx
+    const { job, principal } = ctx
+    const { providerId, upstreamKeyId } = ctx.served
     if (job === null || providerId === null || upstreamKeyId === null || principal === null) {
       // The client left before the job was created.
       if (mayHaveBegun(ctx)) book.doubt(request)

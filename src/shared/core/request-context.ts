@@ -45,6 +45,61 @@ export interface PhaseTimes {
   upstreamUs: number
 }
 
+/** How a request ends. Only these methods change it. */
+export class Outcome {
+  /** The HTTP status that was sent; 0 before that. */
+  status = 0
+  aborted = false
+  error: GatewayError | null = null
+
+  /** The answer is sent, or begins to be sent. */
+  answered(): void {
+    if (!this.aborted) this.status = 200
+  }
+
+  /** An error is the answer. */
+  refused(error: GatewayError): void {
+    this.error = error
+    this.status = error.status
+  }
+
+  /** An error ends an answer that has begun. */
+  broken(error: GatewayError): void {
+    this.error = error
+  }
+
+  /** The client left; the upstream may go on. */
+  clientLeft(): void {
+    this.aborted = true
+    if (this.status === 0) this.status = 499
+  }
+
+  /** The request ends because the client left. */
+  abandoned(error: GatewayError): void {
+    this.error = error
+    this.aborted = true
+    this.status = 499
+  }
+}
+
+/** The upstream that has the request, or had it last. */
+export interface Served {
+  readonly providerId: string | null
+  readonly upstreamKeyId: string | null
+  /** The name of the model there. */
+  readonly model: string | null
+}
+
+const NOBODY: Served = { providerId: null, upstreamKeyId: null, model: null }
+
+/** What the request used, and how that is known. */
+export interface RequestTokens {
+  readonly usage: Usage
+  readonly settlement: Settlement
+  /** Set when `usage` is an estimate, which counting may improve, with the whole answer if there is one. Null: it was reported. */
+  readonly unreported: { readonly answer: Buffer | null } | null
+}
+
 /** One AI request in its phases. The class sets every field in one order, so that all requests have one shape. */
 export class RequestContext {
   readonly id: string
@@ -66,19 +121,11 @@ export class RequestContext {
   hasBegun = false
   rateLimits: (() => RateLimitState) | null = null
   readonly attempts: AttemptRecord[] = []
-  error: GatewayError | null = null
-  /** The HTTP status that was sent; 0 before that. */
-  status = 0
-  aborted = false
-  providerId: string | null = null
-  upstreamKeyId: string | null = null
-  servedModel: string | null = null
+  readonly outcome = new Outcome()
+  served: Served = NOBODY
   /** The job that the request has begun at the provider. */
   job: VendorJobName | null = null
-  usage: Usage = emptyUsage()
-  settlement: Settlement = 'none'
-  /** Set when `usage` is an estimate, which counting may improve, with the whole answer if there is one. Null: it was reported. */
-  unreported: { readonly answer: Buffer | null } | null = null
+  tokens: RequestTokens = { usage: emptyUsage(), settlement: 'none', unreported: null }
   ttftUs: number | null = null
   /** Time spent waiting for upstreams or for the client's body, without the wait that is under way. */
   waitedUs = 0

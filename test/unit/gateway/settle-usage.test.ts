@@ -10,27 +10,27 @@ const ZERO = { promptTokens: 0, completionTokens: 0, cachedTokens: 0, cacheWrite
 it('books what the provider told of a whole answer, as exact', () => {
   const { ctx } = makeContext()
   settleUsage(ctx, { usage: TOLD, observedTextBytes: 4_000, complete: true })
-  expect([ctx.usage, ctx.settlement]).toEqual([TOLD, 'exact'])
+  expect([ctx.tokens.usage, ctx.tokens.settlement]).toEqual([TOLD, 'exact'])
 })
 
 it('believes an explicit zero', () => {
   const { ctx } = makeContext()
   settleUsage(ctx, { usage: ZERO, observedTextBytes: 4_000, complete: true })
-  expect([ctx.usage, ctx.settlement]).toEqual([ZERO, 'exact'])
+  expect([ctx.tokens.usage, ctx.tokens.settlement]).toEqual([ZERO, 'exact'])
 })
 
 it('marks what a client that left did not see', () => {
   const { ctx } = makeContext()
-  ctx.aborted = true
+  ctx.outcome.aborted = true
   settleUsage(ctx, { usage: TOLD, observedTextBytes: 0, complete: true })
-  expect(ctx.settlement).toBe('after_disconnect')
+  expect(ctx.tokens.settlement).toBe('after_disconnect')
 })
 
 it('books the estimate of the prompt and four bytes a token where nothing was told', () => {
   const { ctx } = makeContext()
   settleUsage(ctx, { usage: null, observedTextBytes: 41, complete: true })
-  expect(ctx.usage).toEqual({ ...ZERO, promptTokens: 40, completionTokens: 11 })
-  expect(ctx.settlement).toBe('observed')
+  expect(ctx.tokens.usage).toEqual({ ...ZERO, promptTokens: 40, completionTokens: 11 })
+  expect(ctx.tokens.settlement).toBe('observed')
 })
 
 it('takes the larger of told and seen when an answer broke off', () => {
@@ -40,15 +40,15 @@ it('takes the larger of told and seen when an answer broke off', () => {
   ] as const) {
     const { ctx } = makeContext()
     settleUsage(ctx, { usage: TOLD, observedTextBytes: bytes, complete: false })
-    expect(ctx.usage).toEqual({ ...TOLD, completionTokens: completion })
-    expect(ctx.settlement).toBe('observed')
+    expect(ctx.tokens.usage).toEqual({ ...TOLD, completionTokens: completion })
+    expect(ctx.tokens.settlement).toBe('observed')
   }
 })
 
 it('books nothing for counting tokens', () => {
   const { ctx } = makeContext(ENDPOINTS.countTokens)
   settleUsage(ctx, { usage: TOLD, observedTextBytes: 99, complete: true })
-  expect([ctx.usage, ctx.settlement]).toEqual([ZERO, 'none'])
+  expect([ctx.tokens.usage, ctx.tokens.settlement]).toEqual([ZERO, 'none'])
 })
 
 it('never books a negative number or less than was seen of a broken answer', () => {
@@ -66,8 +66,9 @@ it('never books a negative number or less than was seen of a broken answer', () 
     fc.property(usage, fc.nat(1_000_000), fc.boolean(), (told, observedTextBytes, complete) => {
       const { ctx } = makeContext()
       settleUsage(ctx, { usage: told, observedTextBytes, complete })
-      for (const count of Object.values(ctx.usage)) expect(count).toBeGreaterThanOrEqual(0)
-      if (told === null || !complete) expect(ctx.usage.completionTokens * 4).toBeGreaterThanOrEqual(observedTextBytes)
+      for (const count of Object.values(ctx.tokens.usage)) expect(count).toBeGreaterThanOrEqual(0)
+      if (told === null || !complete)
+        expect(ctx.tokens.usage.completionTokens * 4).toBeGreaterThanOrEqual(observedTextBytes)
     }),
     { seed: 4_105 },
   )

@@ -57,7 +57,7 @@ describe('before the first event', () => {
     feed(ERROR)
     expect(control.calls).toEqual(['failed'])
     expect(control.error).toMatchObject({ code: 'UPSTREAM_OVERLOADED', retryable: true })
-    expect([exchange.response.started, ctx.finish, ctx.status]).toEqual([false, null, 0])
+    expect([exchange.response.started, ctx.finish, ctx.outcome.status]).toEqual([false, null, 0])
   })
 
   it('holds tiny comments without an object for each', () => {
@@ -123,7 +123,7 @@ describe('a stream that breaks off within an event', () => {
     relay.end()
     ctx.finish?.()
     expect(sent()).toBe(text('a') + FINISH + DONE)
-    expect([control.calls, ctx.settlement]).toEqual([['served'], 'exact'])
+    expect([control.calls, ctx.tokens.settlement]).toEqual([['served'], 'exact'])
   })
 })
 
@@ -137,7 +137,11 @@ describe('a whole stream', () => {
     ctx.finish?.()
     expect(sent()).toBe(text('a') + text('b') + FINISH + DONE)
     expect(exchange.response.ended).toBe(true)
-    expect([ctx.settlement, ctx.usage.promptTokens, ctx.usage.completionTokens]).toEqual(['exact', 7, 3])
+    expect([ctx.tokens.settlement, ctx.tokens.usage.promptTokens, ctx.tokens.usage.completionTokens]).toEqual([
+      'exact',
+      7,
+      3,
+    ])
   })
 
   it('shows its usage to a client that asked for it', () => {
@@ -195,7 +199,7 @@ describe('behind the first byte', () => {
     ctx.finish?.()
     const last = sent().slice(text('a').length)
     expect(JSON.parse(last.replace(/^data: /, ''))).toMatchObject({ error: { code: 'UPSTREAM_OVERLOADED' } })
-    expect([exchange.response.ended, ctx.settlement]).toEqual([true, 'observed'])
+    expect([exchange.response.ended, ctx.tokens.settlement]).toEqual([true, 'observed'])
   })
 
   it('so does a stream that ends too early', () => {
@@ -207,7 +211,7 @@ describe('behind the first byte', () => {
   it('counts what passed, where nobody told', () => {
     feed(text('12345678'))
     relay.end()
-    expect(ctx.usage).toMatchObject({ promptTokens: 40, completionTokens: 2 })
+    expect(ctx.tokens.usage).toMatchObject({ promptTokens: 40, completionTokens: 2 })
   })
 })
 
@@ -215,10 +219,14 @@ describe('a client that left', () => {
   it('gets nothing more, and is read for to the end', () => {
     feed(text('a'))
     relay.clientLeft()
-    ctx.aborted = true
+    ctx.outcome.aborted = true
     feed(text('b') + FINISH + USAGE + DONE)
     expect(sent()).toBe(text('a'))
-    expect([control.calls, ctx.settlement, ctx.usage.completionTokens]).toEqual([['served'], 'after_disconnect', 3])
+    expect([control.calls, ctx.tokens.settlement, ctx.tokens.usage.completionTokens]).toEqual([
+      ['served'],
+      'after_disconnect',
+      3,
+    ])
   })
 })
 

@@ -33,38 +33,38 @@ it('puts what was counted in the place of estimates', async () => {
   const { ctx } = makeContext(ENDPOINTS.chat)
   settleUsage(ctx, NOTHING_TOLD)
   await countsOver(counting(() => Promise.resolve(77))).counts.countUnreported(ctx)
-  expect(ctx.usage).toMatchObject({ promptTokens: 77, completionTokens: 77 })
-  expect(ctx.settlement).toBe('observed')
+  expect(ctx.tokens.usage).toMatchObject({ promptTokens: 77, completionTokens: 77 })
+  expect(ctx.tokens.settlement).toBe('observed')
 })
 
 it('keeps the estimates when the worker dies, and says so', async () => {
   const { ctx } = makeContext(ENDPOINTS.chat)
   settleUsage(ctx, NOTHING_TOLD)
-  const estimated = { ...ctx.usage }
+  const estimated = { ...ctx.tokens.usage }
   const { counts, faults } = countsOver(counting(() => Promise.reject(new Error('exit 1'))))
   await counts.countUnreported(ctx)
-  expect(ctx.usage).toEqual(estimated)
+  expect(ctx.tokens.usage).toEqual(estimated)
   expect(faults).toHaveLength(2)
 })
 
 it('keeps the estimates when the count takes longer than an answer may wait', async () => {
   const { ctx } = makeContext(ENDPOINTS.chat)
   settleUsage(ctx, NOTHING_TOLD)
-  const estimated = { ...ctx.usage }
+  const estimated = { ...ctx.tokens.usage }
   const { counts, faults } = countsOver(counting(() => new Promise<number>(() => undefined)))
   await counts.countUnreported(ctx)
-  expect(ctx.usage).toEqual(estimated)
+  expect(ctx.tokens.usage).toEqual(estimated)
   expect(faults).toEqual([])
 })
 
 it('keeps the estimates without a word when the workers have no room', async () => {
   const { ctx } = makeContext(ENDPOINTS.chat)
   settleUsage(ctx, NOTHING_TOLD)
-  const estimated = { ...ctx.usage }
+  const estimated = { ...ctx.tokens.usage }
   for (const idle of [true, false]) {
     const { counts, faults } = countsOver(counting(() => Promise.reject(new GatewayError('WORKERS_BUSY')), idle))
     await counts.countUnreported(ctx)
-    expect(ctx.usage).toEqual(estimated)
+    expect(ctx.tokens.usage).toEqual(estimated)
     expect(faults).toEqual([])
   }
 })
@@ -73,7 +73,7 @@ it('leaves alone what the provider told', async () => {
   const { ctx } = makeContext(ENDPOINTS.chat)
   const usage = { promptTokens: 1, completionTokens: 2, cachedTokens: 0, cacheWriteTokens: 0, reasoningTokens: 0 }
   settleUsage(ctx, { ...NOTHING_TOLD, usage })
-  expect(ctx.unreported).toBeNull()
+  expect(ctx.tokens.unreported).toBeNull()
   await countsOver(counting(() => Promise.resolve(77))).counts.countUnreported(ctx)
-  expect(ctx.usage).toEqual(usage)
+  expect(ctx.tokens.usage).toEqual(usage)
 })

@@ -154,10 +154,14 @@ it('never books many more tokens than the upstream produced', () => {
   }
 })
 
-it('has every slot back: as many requests as there are slots are served at once', { timeout: 60_000 }, async () => {
-  await eventually(async () => {
-    expect(await capacity()).toEqual(healthBefore)
-  })
+it('has every slot back: as many requests as there are slots are served at once', { timeout: 90_000 }, async () => {
+  // On a busy machine the gateway may be degraded for a while: with the records of all of them still to be settled, for one.
+  await eventually(
+    async () => {
+      expect(await capacity()).toEqual(healthBefore)
+    },
+    { timeoutMs: 45_000 },
+  )
   simulator.reset()
   const statuses: number[] = []
   await inLanes(
@@ -290,8 +294,8 @@ function userOf(record: RequestRecord): string {
 
 async function capacity(): Promise<unknown> {
   const response = await fetch(`${gateway.url}/health`)
-  const { status, available_keys, total_concurrency } = (await response.json()) as Record<string, unknown>
-  return { status, available_keys, total_concurrency }
+  const { status, reasons, available_keys, total_concurrency } = (await response.json()) as Record<string, unknown>
+  return { status, reasons, available_keys, total_concurrency }
 }
 
 function grouped<Item>(items: readonly Item[], keyOf: (item: Item) => string): Map<string, Item[]> {

@@ -125,7 +125,7 @@ async function buildControl(base: ControlBase) {
   return { ...of, leases, settlement, monitor, health, management, logKeeper }
 }
 
-/** What fronts say, to the parts that it is for. */
+/** Passes the messages of fronts to the parts that they are for. */
 function receiverOf({ clock }: ControlBase, control: Control): ControlLinkReceiver {
   const { snapshots, registry, relayStatistics, keyHealthEvents, jobClaims, leases, monitor, health, management } =
     control

@@ -7,7 +7,7 @@ import { createLogger } from '../../shared/telemetry/logger.ts'
 import type { Logger } from '../../shared/telemetry/logger.ts'
 import type { ControlSetup } from '../../supervisor/messages.ts'
 
-/** What every builder needs. */
+/** The parts that every builder uses. */
 export interface ControlBase {
   readonly setup: ControlSetup
   readonly config: Config

@@ -57,7 +57,7 @@ export class LeaseAuthority {
     return lease
   }
 
-  /** What a front is told of leases when it connects. */
+  /** Returns the messages about leases for a front that connects. */
   greeting(): ControlToFront[] {
     const { epoch } = this.authority
     const holders = this.shared?.authority.holders ?? this.#fronts.holders

@@ -18,7 +18,7 @@ const RETRY_MS = 1_000
 export interface ControlStore {
   readonly database: Database
   readonly secrets: Secrets
-  /** What the first run made; null when this is not the first. */
+  /** The accounts of the first run; null when this is not the first. */
   readonly made: Awaited<ReturnType<typeof firstRun>>
   /** This machine, as other machines know it. */
   readonly node: string

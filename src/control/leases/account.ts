@@ -63,7 +63,7 @@ export class Account {
   }
 
   /**
-   * What a holder still had is free again for places, and otherwise as good as used; of a budget until the journal of the holder
+   * The slots of a holder are free again. Leases of other kinds count as used; of a budget until the journal of the holder
    * is closed, which it may be already: then the writer is null.
    */
   forget(holder: string, writer: string | null, nowMs: number): void {

@@ -13,7 +13,7 @@ export interface Authority {
   exchange(holder: string, request: LeaseRequest): void
   /** A holder is about to end. */
   farewell(farewell: LeaseFarewell): void
-  /** A holder is gone: its places are free, what it held of windows counts as used at this moment. */
+  /** A holder is gone: its slots are free, and its leases of rate limits count as used at this moment. */
   gone(holder: string): void
   /**
    * How much of budgets is used or leased, by allowance. Those that the authority has not dealt with lately are left out. Resolves

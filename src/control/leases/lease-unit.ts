@@ -1,6 +1,6 @@
 import type { AllowanceKind, LeaseAsk, LeaseRequest } from '../../shared/core/allowance.ts'
 
-/** What Redis calls the kinds: machines of several versions share its values. */
+/** Names of the kinds in Redis. They stay, because machines of several versions share its values. */
 const STORED_KINDS = { rate: 'window', concurrency: 'places', budget: 'budget' } as const
 /** Charges of acknowledged calls are kept this long: a Redis that failed over may have lost them. */
 const REMEMBERED_MS = 15_000

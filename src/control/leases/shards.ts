@@ -5,7 +5,7 @@ import { SCRIPTS } from './script-runner.ts'
 /** Allowances are spread over so many hash tags, and with them over the masters of a cluster. */
 const SHARDS = 64
 
-/** What is known of the shards: whether Redis still has what was written to them. */
+/** Knows of each shard whether Redis still has the values that were written to it. */
 export class Shards {
   readonly #prefix: string
   readonly #epochs: string[] = []

@@ -14,12 +14,12 @@ import type { BudgetOwner, MonthlyBudget, Spender, Tenants } from '../../shared/
 import { monthAt } from '../../shared/core/month.ts'
 import { sumBudgetUse } from '../store/budget-use.ts'
 import type { Queryable } from '../store/database.ts'
-import { listTenants } from '../store/tenants.ts'
-import type { Call, Caller, Handlers } from './call.ts'
+import { listEnterpriseTenants, listTenants } from '../store/tenants.ts'
+import type { Caller, Handlers } from './call.ts'
 
 /**
- * What is used or leased of budgets, as admission counts it, by allowance. A budget that nobody has used lately is left out: all
- * of its use is settled. Resolves within a second.
+ * Returns how much of each budget is used or leased, as admission counts it, by allowance. Leaves out a budget that nobody has used
+ * lately: all of its use is settled. Resolves within a second.
  */
 export type BudgetsTaken = (allowances: readonly string[]) => Promise<ReadonlyMap<string, number>>
 
@@ -83,7 +83,7 @@ export function withSpend(handlers: Handlers, database: Queryable, taken: Budget
   return { ...handlers, ...Object.fromEntries(wrapped) }
 }
 
-type AnyCall = Pick<Call<never>, never> & {
+interface AnyCall {
   readonly params: Readonly<Record<string, string>>
   readonly caller: Caller | null
 }
@@ -116,7 +116,9 @@ class SpendReader {
     if (shown.length === 0 || (inEnterprise !== null && !mayDo(inEnterprise, 'usage.read'))) return
     const ids =
       kind === 'enterprise' ? shown.map(({ id }) => id ?? '') : inEnterprise === null ? [] : [params['id'] ?? '']
-    const tenants = ids.length === 0 ? NO_TENANTS : await listTenants(this.#database, ids)
+    // Budgets of members and departments do not pay for an enterprise or its wallet.
+    const read = kind === 'enterprise' || kind === 'wallet' ? listEnterpriseTenants : listTenants
+    const tenants = ids.length === 0 ? NO_TENANTS : await read(this.#database, ids)
     const [enterpriseId = null] = kind === 'enterprise' ? [] : ids
     const lines = shown.map((one) => linesOf(kind, one, enterpriseId, tenants))
     const spends = await this.#read(lines.flat())

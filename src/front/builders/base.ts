@@ -13,7 +13,7 @@ import { Metrics } from '../../shared/telemetry/metrics.ts'
 import type { FrontSetup } from '../../supervisor/messages.ts'
 import { RequestMetrics } from '../gateway/request-metrics.ts'
 
-/** What every builder needs. */
+/** The parts that every builder uses. */
 export interface FrontBase {
   readonly config: Config
   readonly name: string

@@ -22,7 +22,7 @@ interface Chain {
   readonly budgets: ReadonlyArray<Limit<'budget'>>
   /** When another month begins, Unix milliseconds; Infinity where there are no budgets. */
   readonly untilMs: number
-  /** How long its requests take, smoothed: tells when a place will be free. */
+  /** How long its requests take, smoothed: tells when a slot will be free. */
   meanDurationMs: number
   lastUsedMs: number
 }

@@ -32,7 +32,7 @@ export interface ControlLinkOptions {
 
 /** Takes what fronts say. */
 export interface ControlLinkReceiver {
-  /** What a front is told when it connects. */
+  /** Returns the messages for a front that connects. */
   readonly greet: () => readonly ControlToFront[]
   /** Sends the changes of the store that the fronts do not have. Resolves when all are sent. */
   readonly refreshSnapshot: () => Promise<void>

@@ -15,12 +15,12 @@ import type { GatewayError } from '../shared/core/errors.ts'
 import type { JsonObject } from '../shared/core/json-object.ts'
 import type { StreamEvent } from '../shared/core/stream-event.ts'
 import { clientCodec, upstreamCodec } from './codecs.ts'
-import { AnswerCollector } from './collect-answer.ts'
-import { TRUNCATED_STREAM } from './event.ts'
-import { eventSplitter } from './framing.ts'
-import { replayAnswer } from './replay-answer.ts'
-import { StreamRenameUndoer, undoRenames } from './undo-renames.ts'
-import { inputText } from './tool-input.ts'
+import { AnswerCollector } from './common/collect-answer.ts'
+import { TRUNCATED_STREAM } from './common/event.ts'
+import { eventSplitter } from './common/framing.ts'
+import { replayAnswer } from './common/replay-answer.ts'
+import { StreamRenameUndoer, undoRenames } from './common/undo-renames.ts'
+import { inputText } from './common/tool-input.ts'
 
 /** A client and an upstream that speak different dialects. Plain data: it goes to the worker pool. */
 export interface Pair {

@@ -8,7 +8,7 @@ import type { AttemptOutcome, Slot } from '../../src/shared/core/deployment.ts'
 import { dialectOf } from '../../src/dialects/codecs.ts'
 import { Attempt } from '../../src/front/gateway/attempt.ts'
 import { BODY, makeContext } from '../unit/gateway/context.ts'
-import { noTokens } from '../support/no-tokens.ts'
+import { noCredentials } from '../support/no-credentials.ts'
 import { noServices } from '../support/no-services.ts'
 import { noTranslator } from '../support/no-translator.ts'
 
@@ -45,7 +45,7 @@ it('gives the slot back and fails the attempt when the call cannot be sent', asy
     clock: systemClock,
     deadlines: new DeadlineClock(systemClock),
     translator: noTranslator,
-    tokens: noTokens,
+    credentials: noCredentials,
     services: noServices,
     readAnswer: () => ({ usage: null, observedTextBytes: 0, failure: null, body: null }),
     maxAnswerBytes: 1,

@@ -2,12 +2,12 @@ import type { Target } from '../../shared/core/codec.ts'
 import { textBlock } from '../../shared/core/content.ts'
 import type { Block, CacheMark, MediaSource } from '../../shared/core/content.ts'
 import type { Role } from '../../shared/core/conversation.ts'
-import { plainMediaType } from '../data-url.ts'
+import { plainMediaType } from '../common/data-url.ts'
 import type { DroppedFields } from '../dropped-fields.ts'
-import { remoteMedia } from '../remote-media.ts'
-import { upstreamToolId } from '../tool-ids.ts'
-import type { ToolNames } from '../tool-names.ts'
-import { SIGNED_FORMAT } from '../signed-thinking.ts'
+import { remoteMedia } from '../common/remote-media.ts'
+import { upstreamToolId } from '../common/tool-ids.ts'
+import type { ToolNames } from '../common/tool-names.ts'
+import { SIGNED_FORMAT } from '../common/signed-thinking.ts'
 
 const MAX_CACHE_MARKS = 4
 

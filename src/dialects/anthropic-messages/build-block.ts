@@ -1,8 +1,8 @@
 import type { Block, Citation, MediaSource } from '../../shared/core/content.ts'
 import type { JsonObject } from '../../shared/core/json-object.ts'
-import { writeCacheMark } from '../cache-mark.ts'
-import { put, putExtra } from '../fields.ts'
-import { inputObject } from '../tool-input.ts'
+import { writeCacheMark } from '../common/cache-mark.ts'
+import { put, putExtra } from '../common/fields.ts'
+import { inputObject } from '../common/tool-input.ts'
 import { FOREIGN_SIGNATURE } from './parse-block.ts'
 
 /** Writes the blocks of a message. @param plain write a single text as a string */

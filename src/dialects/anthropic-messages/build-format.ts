@@ -1,7 +1,7 @@
 import type { Target } from '../../shared/core/codec.ts'
 import type { Conversation, OutputFormat } from '../../shared/core/conversation.ts'
 import type { JsonObject } from '../../shared/core/json-object.ts'
-import { jsonInstruction, schemaInstruction } from '../format-instruction.ts'
+import { jsonInstruction, schemaInstruction } from '../common/format-instruction.ts'
 import type { DroppedFields } from '../dropped-fields.ts'
 import { withoutKeywords } from './schema-keywords.ts'
 

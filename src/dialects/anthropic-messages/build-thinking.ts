@@ -2,8 +2,8 @@ import type { Target } from '../../shared/core/codec.ts'
 import type { Conversation } from '../../shared/core/conversation.ts'
 import type { JsonObject } from '../../shared/core/json-object.ts'
 import type { DroppedFields } from '../dropped-fields.ts'
-import { budgetOf, effortOf, nearestEffort } from '../reasoning-effort.ts'
-import { SIGNED_FORMAT } from '../signed-thinking.ts'
+import { budgetOf, effortOf, nearestEffort } from '../common/reasoning-effort.ts'
+import { SIGNED_FORMAT } from '../common/signed-thinking.ts'
 
 const LEAST_BUDGET_TOKENS = 1024
 

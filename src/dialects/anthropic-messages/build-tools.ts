@@ -1,12 +1,12 @@
 import type { Target } from '../../shared/core/codec.ts'
 import type { Conversation, FunctionTool, NativeTool } from '../../shared/core/conversation.ts'
 import type { JsonObject } from '../../shared/core/json-object.ts'
-import { writeCacheMark } from '../cache-mark.ts'
-import { put } from '../fields.ts'
-import { messagesWebSearch, refuseLostChoice, WEB_SEARCH, webSearchOf } from '../hosted-tools.ts'
+import { writeCacheMark } from '../common/cache-mark.ts'
+import { put } from '../common/fields.ts'
+import { messagesWebSearch, refuseLostChoice, WEB_SEARCH, webSearchOf } from '../common/hosted-tools.ts'
 import type { DroppedFields } from '../dropped-fields.ts'
-import { FREE_TEXT_PARAMETERS, toolsLeft } from '../tool-names.ts'
-import type { ToolNames } from '../tool-names.ts'
+import { FREE_TEXT_PARAMETERS, toolsLeft } from '../common/tool-names.ts'
+import type { ToolNames } from '../common/tool-names.ts'
 import type { BlockAdapter } from './adapt.ts'
 
 const NO_PARAMETERS: JsonObject = { type: 'object', properties: {} }

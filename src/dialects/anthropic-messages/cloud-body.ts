@@ -1,7 +1,7 @@
 import type { BuiltRequest, Target } from '../../shared/core/codec.ts'
 import type { Conversation } from '../../shared/core/conversation.ts'
 import type { JsonObject } from '../../shared/core/json-object.ts'
-import { objects } from '../fields.ts'
+import { objects } from '../common/fields.ts'
 import { buildRequest } from './build-request.ts'
 import { FIELDS_OF_BETAS, cloudBetas, losesBetas } from './cloud-betas.ts'
 import { cloudConversation } from './cloud-conversation.ts'

@@ -1,8 +1,8 @@
 import type { Block, MediaSource } from '../../shared/core/content.ts'
 import type { Conversation, Message } from '../../shared/core/conversation.ts'
-import { isBillingHeader } from '../billing-header.ts'
-import { remoteMedia } from '../remote-media.ts'
-import { unsealSignature } from '../thought-signature.ts'
+import { isBillingHeader } from '../common/billing-header.ts'
+import { remoteMedia } from '../common/remote-media.ts'
+import { unsealSignature } from '../common/thought-signature.ts'
 
 /**
  * Removes what only the first-party service or other providers can read. Throws UNSUPPORTED_FIELD for media that would have

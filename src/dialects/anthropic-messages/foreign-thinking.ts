@@ -1,8 +1,8 @@
 import type { BodyEdits } from '../../shared/core/dialect.ts'
 import type { RequestBody } from '../../shared/core/request-body.ts'
-import { editMember, spliceMembers } from '../body-edits.ts'
-import { asObject } from '../json-value.ts'
-import { THOUGHT_FORMAT } from '../thought-signature.ts'
+import { editMember, spliceMembers } from '../common/body-edits.ts'
+import { asObject } from '../common/json-value.ts'
+import { THOUGHT_FORMAT } from '../common/thought-signature.ts'
 import { FOREIGN_SIGNATURE } from './parse-block.ts'
 
 /**

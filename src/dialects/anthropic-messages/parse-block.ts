@@ -8,9 +8,9 @@ import {
 } from '../../shared/core/content.ts'
 import type { Block, Citation, MediaSource } from '../../shared/core/content.ts'
 import type { JsonObject } from '../../shared/core/json-object.ts'
-import { readCacheMark } from '../cache-mark.ts'
-import { booleanOrNull, objects, restOf, textOr } from '../fields.ts'
-import { asObject, valueAt } from '../json-value.ts'
+import { readCacheMark } from '../common/cache-mark.ts'
+import { booleanOrNull, objects, restOf, textOr } from '../common/fields.ts'
+import { asObject, valueAt } from '../common/json-value.ts'
 
 const KNOWN_TEXT = new Set(['type', 'text', 'citations', 'cache_control'])
 const KNOWN_IMAGE = new Set(['type', 'source', 'cache_control'])

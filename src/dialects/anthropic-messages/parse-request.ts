@@ -8,9 +8,9 @@ import type {
   ToolChoice,
 } from '../../shared/core/conversation.ts'
 import type { JsonObject } from '../../shared/core/json-object.ts'
-import { readCacheMark } from '../cache-mark.ts'
-import { booleanOrNull, numberOrNull, objects, restOf, textOr, withOddSchema } from '../fields.ts'
-import { asObject, valueAt } from '../json-value.ts'
+import { readCacheMark } from '../common/cache-mark.ts'
+import { booleanOrNull, numberOrNull, objects, restOf, textOr, withOddSchema } from '../common/fields.ts'
+import { asObject, valueAt } from '../common/json-value.ts'
 import { readBlocks } from './parse-block.ts'
 
 const KNOWN = new Set([

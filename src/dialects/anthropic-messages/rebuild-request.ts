@@ -1,8 +1,8 @@
 import type { BuiltRequest, Target } from '../../shared/core/codec.ts'
 import type { Conversation, Message, Reasoning, Tool, ToolChoice } from '../../shared/core/conversation.ts'
 import type { JsonObject } from '../../shared/core/json-object.ts'
-import { writeCacheMark } from '../cache-mark.ts'
-import { put, putExtra } from '../fields.ts'
+import { writeCacheMark } from '../common/cache-mark.ts'
+import { put, putExtra } from '../common/fields.ts'
 import { writeContent } from './build-block.ts'
 
 /** Writes a conversation that came in this dialect as it came: without losses, in the same order. */

@@ -1,5 +1,5 @@
 import type { JsonObject } from '../../shared/core/json-object.ts'
-import { asObject } from '../json-value.ts'
+import { asObject } from '../common/json-value.ts'
 
 /**
  * Keywords that the service's schema compiler refuses. Without them the answer may break these limits; its shape still holds.

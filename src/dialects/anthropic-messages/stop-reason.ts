@@ -1,6 +1,6 @@
 import type { Stop, StopReason } from '../../shared/core/answer.ts'
 import type { JsonObject } from '../../shared/core/json-object.ts'
-import { stopByCalls } from '../stop-by-calls.ts'
+import { stopByCalls } from '../common/stop-by-calls.ts'
 
 const READ: Readonly<Record<string, StopReason>> = {
   end_turn: 'end',

@@ -1,9 +1,9 @@
 import type { EventVerdict, StreamInspector, UpstreamFailure } from '../../shared/core/dialect.ts'
 import type { Usage } from '../../shared/core/usage.ts'
 import { SseFields, joinData } from '../../shared/wire/sse.ts'
-import { EventTemplate } from '../event-template.ts'
-import { EVENT_ERROR, INVALID_EVENT, failureOfEvent, isDone, parseRange } from '../event.ts'
-import { BROKEN, ObjectCursor, TextMeter, skipSpace } from '../json-bytes.ts'
+import { EventTemplate } from '../common/event-template.ts'
+import { EVENT_ERROR, INVALID_EVENT, failureOfEvent, isDone, parseRange } from '../common/event.ts'
+import { BROKEN, ObjectCursor, TextMeter, skipSpace } from '../common/json-bytes.ts'
 import { MessageUsage } from './usage.ts'
 
 const TYPE = Buffer.from('type')

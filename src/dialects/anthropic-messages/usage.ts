@@ -1,6 +1,6 @@
 import type { Usage } from '../../shared/core/usage.ts'
-import { asObject, valueAt } from '../json-value.ts'
-import { boundUsage, firstCount, isImpossible, tokenCount } from '../token-count.ts'
+import { asObject, valueAt } from '../common/json-value.ts'
+import { boundUsage, firstCount, isImpossible, tokenCount } from '../common/token-count.ts'
 
 const COUNTS = ['input_tokens', 'output_tokens', 'cache_read_input_tokens', 'cache_creation_input_tokens'] as const
 

@@ -3,9 +3,9 @@ import type { Block, CacheMark } from '../../shared/core/content.ts'
 import type { Role } from '../../shared/core/conversation.ts'
 import { BlockAdapter } from '../anthropic-messages/adapt.ts'
 import type { DroppedFields } from '../dropped-fields.ts'
-import { SIGNED_FORMAT } from '../signed-thinking.ts'
-import { unsealSignature } from '../thought-signature.ts'
-import type { ToolNames } from '../tool-names.ts'
+import { SIGNED_FORMAT } from '../common/signed-thinking.ts'
+import { unsealSignature } from '../common/thought-signature.ts'
+import type { ToolNames } from '../common/tool-names.ts'
 import type { Family } from './family.ts'
 
 /**

@@ -1,7 +1,7 @@
 import type { Block, CacheMark, SearchResultBlock, ToolResultBlock } from '../../shared/core/content.ts'
 import type { WireDialect } from '../../shared/core/conversation.ts'
 import type { JsonObject } from '../../shared/core/json-object.ts'
-import { inputObject } from '../tool-input.ts'
+import { inputObject } from '../common/tool-input.ts'
 import { DocumentWriter, writeImage } from './build-media.ts'
 import type { Family } from './family.ts'
 import { writeRedacted } from './redacted.ts'

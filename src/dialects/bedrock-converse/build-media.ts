@@ -1,9 +1,9 @@
 import type { DocumentBlock, ImageBlock, MediaSource } from '../../shared/core/content.ts'
 import type { WireDialect } from '../../shared/core/conversation.ts'
 import type { JsonObject } from '../../shared/core/json-object.ts'
-import { plainMediaType } from '../data-url.ts'
+import { plainMediaType } from '../common/data-url.ts'
 import { unsupportedField } from '../dropped-fields.ts'
-import { remoteMedia } from '../remote-media.ts'
+import { remoteMedia } from '../common/remote-media.ts'
 
 const IMAGE_FORMATS: Readonly<Record<string, string>> = {
   'image/png': 'png',

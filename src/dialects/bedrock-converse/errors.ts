@@ -1,9 +1,9 @@
 import type { UpstreamFailure } from '../../shared/core/dialect.ts'
 import type { AwsFrame } from '../../shared/wire/aws-event-stream.ts'
-import { failureOf, readFailureBody } from '../failure.ts'
-import { parseRange } from '../event.ts'
-import { textOr } from '../fields.ts'
-import { valueAt } from '../json-value.ts'
+import { failureOf, readFailureBody } from '../common/failure.ts'
+import { parseRange } from '../common/event.ts'
+import { textOr } from '../common/fields.ts'
+import { valueAt } from '../common/json-value.ts'
 
 /** The HTTP status that an exception within a stream would have had. The stream itself has status 200. */
 export const EXCEPTION_STATUS: Readonly<Record<string, number>> = {

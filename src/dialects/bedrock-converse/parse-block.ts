@@ -1,9 +1,9 @@
 import { nativeBlock, textBlock, thinkingBlock, toolCallBlock } from '../../shared/core/content.ts'
 import type { Block, Citation } from '../../shared/core/content.ts'
 import type { JsonObject } from '../../shared/core/json-object.ts'
-import { objects, textOr } from '../fields.ts'
-import { asObject, valueAt } from '../json-value.ts'
-import { SIGNED_FORMAT } from '../signed-thinking.ts'
+import { objects, textOr } from '../common/fields.ts'
+import { asObject, valueAt } from '../common/json-value.ts'
+import { SIGNED_FORMAT } from '../common/signed-thinking.ts'
 import { readRedacted } from './redacted.ts'
 
 /** Adds the content of a block. Only this dialect knows the service's own tools and their results. */

@@ -1,8 +1,8 @@
 import type { Stop, StopReason } from '../../shared/core/answer.ts'
 import type { UpstreamFailure } from '../../shared/core/dialect.ts'
-import { stopByCalls } from '../stop-by-calls.ts'
-import { textOr } from '../fields.ts'
-import { valueAt } from '../json-value.ts'
+import { stopByCalls } from '../common/stop-by-calls.ts'
+import { textOr } from '../common/fields.ts'
+import { valueAt } from '../common/json-value.ts'
 
 const REASONS: Readonly<Record<string, StopReason>> = {
   end_turn: 'end',

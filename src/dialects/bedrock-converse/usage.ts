@@ -1,6 +1,6 @@
 import type { Usage } from '../../shared/core/usage.ts'
-import { asObject } from '../json-value.ts'
-import { boundUsage, firstCount, isImpossible, tokenCount } from '../token-count.ts'
+import { asObject } from '../common/json-value.ts'
+import { boundUsage, firstCount, isImpossible, tokenCount } from '../common/token-count.ts'
 
 /** The service counts fresh, cache-read and cache-written prompt tokens separately. */
 export function readUsage(value: unknown): Usage | null {

@@ -5,8 +5,8 @@ import type { Usage } from '../../shared/core/usage.ts'
 import { readAwsFrame } from '../../shared/wire/aws-event-stream.ts'
 import { MessagesDecoder } from '../anthropic-messages/stream-decoder.ts'
 import { failureOfFrame } from '../bedrock-converse/errors.ts'
-import { INVALID_EVENT, parseRange } from '../event.ts'
-import { valueAt } from '../json-value.ts'
+import { INVALID_EVENT, parseRange } from '../common/event.ts'
+import { valueAt } from '../common/json-value.ts'
 
 const BEFORE_DATA = Buffer.from('data: ')
 const AFTER_DATA = Buffer.from('\n\n')

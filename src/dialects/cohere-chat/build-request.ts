@@ -1,12 +1,12 @@
 import type { BuiltRequest, Target } from '../../shared/core/codec.ts'
 import type { Conversation, OutputFormat } from '../../shared/core/conversation.ts'
 import type { JsonObject } from '../../shared/core/json-object.ts'
-import { put, putExtra } from '../fields.ts'
-import { schemaInstruction } from '../format-instruction.ts'
-import { refuseLostChoice } from '../hosted-tools.ts'
+import { put, putExtra } from '../common/fields.ts'
+import { schemaInstruction } from '../common/format-instruction.ts'
+import { refuseLostChoice } from '../common/hosted-tools.ts'
 import { DroppedFields } from '../dropped-fields.ts'
-import { budgetOf, effortOf } from '../reasoning-effort.ts'
-import { FREE_TEXT_PARAMETERS, ToolNames, toolsLeft } from '../tool-names.ts'
+import { budgetOf, effortOf } from '../common/reasoning-effort.ts'
+import { FREE_TEXT_PARAMETERS, ToolNames, toolsLeft } from '../common/tool-names.ts'
 import { buildMessages } from './build-messages.ts'
 
 const NO_PARAMETERS: JsonObject = { type: 'object', properties: {} }

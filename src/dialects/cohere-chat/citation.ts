@@ -1,7 +1,7 @@
 import type { Citation } from '../../shared/core/content.ts'
 import type { JsonObject } from '../../shared/core/json-object.ts'
-import { numberOrNull, objects, textOr } from '../fields.ts'
-import { asObject } from '../json-value.ts'
+import { numberOrNull, objects, textOr } from '../common/fields.ts'
+import { asObject } from '../common/json-value.ts'
 
 export function readCitation(citation: JsonObject): Citation {
   const document = asObject(objects(citation['sources'])[0]?.['document'])

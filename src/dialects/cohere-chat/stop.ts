@@ -1,7 +1,7 @@
 import type { Stop, StopReason } from '../../shared/core/answer.ts'
 import type { UpstreamFailure } from '../../shared/core/dialect.ts'
-import { stopByCalls } from '../stop-by-calls.ts'
-import { textOr } from '../fields.ts'
+import { stopByCalls } from '../common/stop-by-calls.ts'
+import { textOr } from '../common/fields.ts'
 
 const REASONS: Readonly<Record<string, StopReason>> = {
   COMPLETE: 'end',

@@ -1,6 +1,6 @@
 import type { Usage } from '../../shared/core/usage.ts'
-import { asObject, valueAt } from '../json-value.ts'
-import { boundUsage, firstCount, isImpossible } from '../token-count.ts'
+import { asObject, valueAt } from '../common/json-value.ts'
+import { boundUsage, firstCount, isImpossible } from '../common/token-count.ts'
 
 /** The tokens that went through the model. The service bills fewer. Prompt tokens include the cached ones. */
 export function readUsage(value: unknown): Usage | null {

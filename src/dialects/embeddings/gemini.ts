@@ -1,14 +1,14 @@
 import type { UpstreamFailure } from '../../shared/core/dialect.ts'
 import type { JsonObject } from '../../shared/core/json-object.ts'
-import { objects, put } from '../fields.ts'
+import { objects, put } from '../common/fields.ts'
 import { googlePath } from '../gemini/address.ts'
 import { geminiFailure } from '../gemini/errors.ts'
-import { asObject, valueAt } from '../json-value.ts'
+import { asObject, valueAt } from '../common/json-value.ts'
 import { unsupportedField } from '../dropped-fields.ts'
 import type { BuiltCall } from '../services/codec.ts'
 import { carry } from '../services/fields.ts'
-import { firstCount, tokenCount } from '../token-count.ts'
-import { brokenFailure } from '../whole-answer.ts'
+import { firstCount, tokenCount } from '../common/token-count.ts'
+import { brokenFailure } from '../common/whole-answer.ts'
 import type { EmbeddingsAsk, EmbeddingsCodec, ParsedEmbeddings } from './codec.ts'
 
 /** The Gemini API. One call holds a request for each input. */

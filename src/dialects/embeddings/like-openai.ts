@@ -1,9 +1,9 @@
 import type { UpstreamFailure } from '../../shared/core/dialect.ts'
-import { put } from '../fields.ts'
-import { readInputUsage } from '../input-usage.ts'
-import { asObject } from '../json-value.ts'
+import { put } from '../common/fields.ts'
+import { readInputUsage } from '../common/input-usage.ts'
+import { asObject } from '../common/json-value.ts'
 import { inOrder } from '../openai-embeddings/answer.ts'
-import { brokenFailure } from '../whole-answer.ts'
+import { brokenFailure } from '../common/whole-answer.ts'
 import type { EmbeddingsCodec, ParsedEmbeddings } from './codec.ts'
 
 interface Differences {

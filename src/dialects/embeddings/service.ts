@@ -2,13 +2,13 @@ import type { BufferedAnswer, UpstreamFailure } from '../../shared/core/dialect.
 import { GatewayError } from '../../shared/core/errors.ts'
 import type { JsonObject } from '../../shared/core/json-object.ts'
 import { emptyUsage } from '../../shared/core/usage.ts'
-import { numberOrNull } from '../fields.ts'
-import { asObject } from '../json-value.ts'
+import { numberOrNull } from '../common/fields.ts'
+import { asObject } from '../common/json-value.ts'
 import { encoded } from '../openai-embeddings/answer.ts'
 import type { BuiltCalls, ServiceTarget, ServiceCodec, ServiceAnswerRules } from '../services/codec.ts'
 import { byRules, otherFields, sizesOf } from '../services/fields.ts'
-import { boundUsage } from '../token-count.ts'
-import { brokenAnswer, failedAnswer, goodAnswer } from '../whole-answer.ts'
+import { boundUsage } from '../common/token-count.ts'
+import { brokenAnswer, failedAnswer, goodAnswer } from '../common/whole-answer.ts'
 import type { EmbeddingsCodec, ParsedEmbeddings } from './codec.ts'
 
 const KNOWN = new Set(['model', 'input', 'dimensions'])

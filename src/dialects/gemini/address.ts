@@ -1,6 +1,3 @@
-import { bearer } from '../credential-header.ts'
-import type { CredentialHeader } from '../credential-header.ts'
-
 /** The location of a model on Vertex AI. Null stands for the Gemini API. */
 export interface VertexPlace {
   readonly project: string
@@ -43,11 +40,6 @@ export function versionedBase(base: string): string {
 export function geminiPath(model: string, operation: GeminiOperation, place: VertexPlace | null): string {
   const query = operation === 'streamGenerateContent' ? '?alt=sse' : ''
   return `${collection(model, place)}:${operation}${query}`
-}
-
-/** The credential is a key of the Gemini API, or an access token of Google Cloud. */
-export function geminiAuth(credential: string, place: VertexPlace | null): CredentialHeader {
-  return place === null ? ['x-goog-api-key', credential] : bearer(credential)
 }
 
 /** The host of a location; `global` has its own host. */

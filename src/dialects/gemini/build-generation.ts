@@ -1,7 +1,7 @@
 import type { Target } from '../../shared/core/codec.ts'
 import type { Conversation, OutputFormat } from '../../shared/core/conversation.ts'
 import type { JsonObject } from '../../shared/core/json-object.ts'
-import { put } from '../fields.ts'
+import { put } from '../common/fields.ts'
 import type { DroppedFields } from '../dropped-fields.ts'
 import { buildThinking } from './build-thinking.ts'
 import { cleanSchema } from './schema.ts'

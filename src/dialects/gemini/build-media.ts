@@ -1,6 +1,6 @@
 import type { MediaSource } from '../../shared/core/content.ts'
 import type { JsonObject } from '../../shared/core/json-object.ts'
-import { plainMediaType } from '../data-url.ts'
+import { plainMediaType } from '../common/data-url.ts'
 
 const BY_EXTENSION: Readonly<Record<string, string>> = {
   png: 'image/png',

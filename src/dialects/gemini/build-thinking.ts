@@ -2,7 +2,7 @@ import type { Target } from '../../shared/core/codec.ts'
 import type { Conversation, Reasoning } from '../../shared/core/conversation.ts'
 import type { JsonObject } from '../../shared/core/json-object.ts'
 import type { DroppedFields } from '../dropped-fields.ts'
-import { effortOf, nearestEffort } from '../reasoning-effort.ts'
+import { effortOf, nearestEffort } from '../common/reasoning-effort.ts'
 
 const BUDGETS: Readonly<Record<string, number>> = {
   minimal: 512,

@@ -1,9 +1,9 @@
 import type { Conversation, Tool } from '../../shared/core/conversation.ts'
 import type { JsonObject } from '../../shared/core/json-object.ts'
-import { put } from '../fields.ts'
-import { refuseLostChoice } from '../hosted-tools.ts'
+import { put } from '../common/fields.ts'
+import { refuseLostChoice } from '../common/hosted-tools.ts'
 import type { DroppedFields } from '../dropped-fields.ts'
-import { FREE_TEXT_PARAMETERS } from '../tool-names.ts'
+import { FREE_TEXT_PARAMETERS } from '../common/tool-names.ts'
 import { cleanParameters } from './schema.ts'
 import type { GeminiToolNames } from './tool-names.ts'
 

@@ -1,7 +1,7 @@
 import type { UpstreamFailure } from '../../shared/core/dialect.ts'
-import { failureOf } from '../failure.ts'
-import { objects, textOr } from '../fields.ts'
-import { asObject } from '../json-value.ts'
+import { failureOf } from '../common/failure.ts'
+import { objects, textOr } from '../common/fields.ts'
+import { asObject } from '../common/json-value.ts'
 
 const RETRY_INFO = 'google.rpc.RetryInfo'
 const ERROR_INFO = 'google.rpc.ErrorInfo'

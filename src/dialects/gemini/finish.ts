@@ -1,5 +1,5 @@
 import type { Stop, StopReason } from '../../shared/core/answer.ts'
-import { stopByCalls } from '../stop-by-calls.ts'
+import { stopByCalls } from '../common/stop-by-calls.ts'
 
 /** `failed`: the model's output could not be used. */
 const REASONS: Readonly<Record<string, StopReason | 'failed'>> = {

@@ -1,7 +1,7 @@
 import type { Answer } from '../../shared/core/answer.ts'
 import type { UpstreamFailure } from '../../shared/core/dialect.ts'
 import type { StreamEvent } from '../../shared/core/stream-event.ts'
-import { AnswerCollector } from '../collect-answer.ts'
+import { AnswerCollector } from '../common/collect-answer.ts'
 import { ResponseReader } from './response-reader.ts'
 
 /** Parses a whole response, or the array of responses that a stream without events is. */

@@ -1,5 +1,5 @@
 import type { JsonObject } from '../../shared/core/json-object.ts'
-import { objects, textOr } from '../fields.ts'
+import { objects, textOr } from '../common/fields.ts'
 
 const MAX_DEPTH = 64
 /** The largest index in a path, so that one piece cannot create a huge array. */

@@ -1,12 +1,12 @@
 import type { Citation } from '../../shared/core/content.ts'
 import type { JsonObject } from '../../shared/core/json-object.ts'
 import type { StreamEvent } from '../../shared/core/stream-event.ts'
-import { BlockWriter } from '../block-writer.ts'
-import { dataUrl } from '../data-url.ts'
-import { arrayOf, objects, textOr } from '../fields.ts'
-import { asObject, valueAt } from '../json-value.ts'
-import { sealSignature, THOUGHT_FORMAT } from '../thought-signature.ts'
-import { cleaned, hashText } from '../tool-ids.ts'
+import { BlockWriter } from '../common/block-writer.ts'
+import { dataUrl } from '../common/data-url.ts'
+import { arrayOf, objects, textOr } from '../common/fields.ts'
+import { asObject, valueAt } from '../common/json-value.ts'
+import { sealSignature, THOUGHT_FORMAT } from '../common/thought-signature.ts'
+import { cleaned, hashText } from '../common/tool-ids.ts'
 import { PartialArguments } from './partial-arguments.ts'
 
 /** Parts that only this service can read. */

@@ -1,6 +1,6 @@
 import type { JsonObject } from '../../shared/core/json-object.ts'
-import { arrayOf } from '../fields.ts'
-import { asObject } from '../json-value.ts'
+import { arrayOf } from '../common/fields.ts'
+import { asObject } from '../common/json-value.ts'
 
 /** Follows the references within one schema and detects cycles. */
 export class SchemaReferences {

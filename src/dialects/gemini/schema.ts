@@ -1,6 +1,6 @@
 import type { JsonObject } from '../../shared/core/json-object.ts'
-import { arrayOf, objects, textOr } from '../fields.ts'
-import { asObject } from '../json-value.ts'
+import { arrayOf, objects, textOr } from '../common/fields.ts'
+import { asObject } from '../common/json-value.ts'
 import { SchemaReferences } from './schema-references.ts'
 
 // The service takes a subset of OpenAPI's schemas and refuses a whole request for one keyword that it does not know.

@@ -3,7 +3,7 @@ import type { UpstreamFailure } from '../../shared/core/dialect.ts'
 import type { StreamEvent } from '../../shared/core/stream-event.ts'
 import type { Usage } from '../../shared/core/usage.ts'
 import { joinData, SseFields } from '../../shared/wire/sse.ts'
-import { INVALID_EVENT, isDone } from '../event.ts'
+import { INVALID_EVENT, isDone } from '../common/event.ts'
 import { ResponseReader } from './response-reader.ts'
 
 /** For text outside of `data:` lines. */

@@ -1,5 +1,5 @@
 import type { Restoration, ToolAlias } from '../../shared/core/codec.ts'
-import { ToolNames } from '../tool-names.ts'
+import { ToolNames } from '../common/tool-names.ts'
 
 const MAX_NAME_LENGTH = 64
 

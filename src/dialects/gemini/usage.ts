@@ -1,6 +1,6 @@
 import type { JsonObject } from '../../shared/core/json-object.ts'
 import type { Usage } from '../../shared/core/usage.ts'
-import { boundUsage, isImpossible, tokenCount } from '../token-count.ts'
+import { boundUsage, isImpossible, tokenCount } from '../common/token-count.ts'
 
 const COUNTS = [
   'promptTokenCount',

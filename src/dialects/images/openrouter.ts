@@ -1,8 +1,8 @@
 import type { UpstreamFailure } from '../../shared/core/dialect.ts'
-import { objects, put, textOr } from '../fields.ts'
-import { asObject, valueAt } from '../json-value.ts'
+import { objects, put, textOr } from '../common/fields.ts'
+import { asObject, valueAt } from '../common/json-value.ts'
 import { readChatUsage } from '../openai-chat/usage.ts'
-import { brokenFailure } from '../whole-answer.ts'
+import { brokenFailure } from '../common/whole-answer.ts'
 import type { ImagesCodec, ParsedImages, Picture } from './codec.ts'
 import { nearestShape } from './shapes.ts'
 

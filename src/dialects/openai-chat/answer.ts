@@ -1,7 +1,7 @@
 import type { BufferedAnswer } from '../../shared/core/dialect.ts'
-import { failureOf } from '../failure.ts'
-import { textBytes } from '../answer-text.ts'
-import { asObject, valueAt } from '../json-value.ts'
+import { failureOf } from '../common/failure.ts'
+import { textBytes } from '../common/answer-text.ts'
+import { asObject, valueAt } from '../common/json-value.ts'
 import { failureOfChoices } from './stop-reason.ts'
 import { usageOfChat } from './usage.ts'
 

@@ -1,7 +1,7 @@
 import type { Citation } from '../../shared/core/content.ts'
 import type { StreamEvent } from '../../shared/core/stream-event.ts'
-import { SIGNED_FORMAT } from '../signed-thinking.ts'
-import { JsonDepth } from '../json-depth.ts'
+import { SIGNED_FORMAT } from '../common/signed-thinking.ts'
+import { JsonDepth } from '../common/json-depth.ts'
 
 /** A call whose fragments are arriving. */
 export interface PendingCall {

@@ -1,9 +1,9 @@
 import type { Target } from '../../shared/core/codec.ts'
 import type { OutputFormat } from '../../shared/core/conversation.ts'
 import type { JsonObject } from '../../shared/core/json-object.ts'
-import { asObject } from '../json-value.ts'
-import { arrayOf, put } from '../fields.ts'
-import { jsonInstruction, schemaInstruction } from '../format-instruction.ts'
+import { asObject } from '../common/json-value.ts'
+import { arrayOf, put } from '../common/fields.ts'
+import { jsonInstruction, schemaInstruction } from '../common/format-instruction.ts'
 import type { DroppedFields } from '../dropped-fields.ts'
 
 const SCHEMA_NAME = 'output'

@@ -1,9 +1,9 @@
 import type { Block, MediaSource, ToolCallBlock } from '../../shared/core/content.ts'
 import type { JsonObject } from '../../shared/core/json-object.ts'
-import { writeCacheMark } from '../cache-mark.ts'
-import { dataUrl } from '../data-url.ts'
-import { put, putExtra } from '../fields.ts'
-import { inputText } from '../tool-input.ts'
+import { writeCacheMark } from '../common/cache-mark.ts'
+import { dataUrl } from '../common/data-url.ts'
+import { put, putExtra } from '../common/fields.ts'
+import { inputText } from '../common/tool-input.ts'
 
 /** Writes a part of a message's content. Blocks that this dialect cannot carry were adapted before. */
 export function writePart(block: Block): JsonObject {

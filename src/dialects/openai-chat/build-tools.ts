@@ -1,12 +1,12 @@
 import type { Target } from '../../shared/core/codec.ts'
 import type { Conversation, CustomTool, FunctionTool } from '../../shared/core/conversation.ts'
 import type { JsonObject } from '../../shared/core/json-object.ts'
-import { writeCacheMark } from '../cache-mark.ts'
-import { put } from '../fields.ts'
-import { refuseLostChoice } from '../hosted-tools.ts'
+import { writeCacheMark } from '../common/cache-mark.ts'
+import { put } from '../common/fields.ts'
+import { refuseLostChoice } from '../common/hosted-tools.ts'
 import type { DroppedFields } from '../dropped-fields.ts'
-import { FREE_TEXT_PARAMETERS, toolsLeft } from '../tool-names.ts'
-import type { ToolNames } from '../tool-names.ts'
+import { FREE_TEXT_PARAMETERS, toolsLeft } from '../common/tool-names.ts'
+import type { ToolNames } from '../common/tool-names.ts'
 
 /** Writes tools of other dialects. Tools of a provider's server cannot be carried. */
 export function buildTools(

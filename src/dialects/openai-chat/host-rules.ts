@@ -1,7 +1,7 @@
 import type { HostQuirks } from '../../shared/core/host-quirks.ts'
 import type { MemberSpan, RequestBody } from '../../shared/core/request-body.ts'
-import type { MemberEdit } from '../body-edits.ts'
-import { REMOVED } from '../body-edits.ts'
+import type { MemberEdit } from '../common/body-edits.ts'
+import { REMOVED } from '../common/body-edits.ts'
 
 /** When a body has both, the first name wins. */
 const LIMITS = ['max_completion_tokens', 'max_tokens'] as const

@@ -1,5 +1,5 @@
 import type { Dialect } from '../../shared/core/dialect.ts'
-import { readFailureBody } from '../failure.ts'
+import { readFailureBody } from '../common/failure.ts'
 import { readAnswer } from './answer.ts'
 import { renderError, renderErrorEvent } from './errors.ts'
 import { leftOut, prepareBody } from './request.ts'

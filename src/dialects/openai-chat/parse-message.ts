@@ -10,10 +10,10 @@ import {
 import type { Block } from '../../shared/core/content.ts'
 import type { Message, Role } from '../../shared/core/conversation.ts'
 import type { JsonObject } from '../../shared/core/json-object.ts'
-import { readCacheMark } from '../cache-mark.ts'
-import { sourceOfUrl } from '../data-url.ts'
-import { arrayOf, objects, restOf, textOr } from '../fields.ts'
-import { asObject, valueAt } from '../json-value.ts'
+import { readCacheMark } from '../common/cache-mark.ts'
+import { sourceOfUrl } from '../common/data-url.ts'
+import { arrayOf, objects, restOf, textOr } from '../common/fields.ts'
+import { asObject, valueAt } from '../common/json-value.ts'
 import { readReasoning, withSecondReasoning } from './reasoning.ts'
 
 const KNOWN_MESSAGE = new Set([

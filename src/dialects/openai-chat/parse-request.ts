@@ -7,9 +7,9 @@ import type {
   ToolChoice,
 } from '../../shared/core/conversation.ts'
 import type { JsonObject } from '../../shared/core/json-object.ts'
-import { readCacheMark } from '../cache-mark.ts'
-import { arrayOf, booleanOrNull, numberOrNull, objects, restOf, textOr, withOddSchema } from '../fields.ts'
-import { asObject, valueAt } from '../json-value.ts'
+import { readCacheMark } from '../common/cache-mark.ts'
+import { arrayOf, booleanOrNull, numberOrNull, objects, restOf, textOr, withOddSchema } from '../common/fields.ts'
+import { asObject, valueAt } from '../common/json-value.ts'
 import { MessageParser } from './parse-message.ts'
 
 const KNOWN = new Set([

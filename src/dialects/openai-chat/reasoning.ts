@@ -1,8 +1,8 @@
 import { thinkingBlock } from '../../shared/core/content.ts'
 import type { Block, RedactedThinkingBlock, ThinkingBlock } from '../../shared/core/content.ts'
 import type { JsonObject } from '../../shared/core/json-object.ts'
-import { objects, textOr } from '../fields.ts'
-import { SIGNED_FORMAT } from '../signed-thinking.ts'
+import { objects, textOr } from '../common/fields.ts'
+import { SIGNED_FORMAT } from '../common/signed-thinking.ts'
 
 /** Reads the reasoning of an assistant message under any service's name. The detailed form wins. */
 export function readReasoning(message: JsonObject, into: Block[]): void {

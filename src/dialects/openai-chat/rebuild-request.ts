@@ -2,9 +2,9 @@ import type { BuiltRequest, Target } from '../../shared/core/codec.ts'
 import type { Block } from '../../shared/core/content.ts'
 import type { Conversation, Message, OutputFormat, Tool, ToolChoice } from '../../shared/core/conversation.ts'
 import type { JsonObject } from '../../shared/core/json-object.ts'
-import { writeCacheMark } from '../cache-mark.ts'
-import { put, putExtra } from '../fields.ts'
-import { asObject } from '../json-value.ts'
+import { writeCacheMark } from '../common/cache-mark.ts'
+import { put, putExtra } from '../common/fields.ts'
+import { asObject } from '../common/json-value.ts'
 import { writeCall, writePart, writeReasoning } from './build-part.ts'
 
 /** Writes a conversation that came in this dialect as it came: without losses, in the same order. */

@@ -1,9 +1,9 @@
 import type { BodyEdits } from '../../shared/core/dialect.ts'
 import type { HostQuirks } from '../../shared/core/host-quirks.ts'
 import type { MemberSpan, RequestBody } from '../../shared/core/request-body.ts'
-import { editMember, REMOVED, spliceMembers } from '../body-edits.ts'
-import type { MemberEdit } from '../body-edits.ts'
-import { asObject } from '../json-value.ts'
+import { editMember, REMOVED, spliceMembers } from '../common/body-edits.ts'
+import type { MemberEdit } from '../common/body-edits.ts'
+import { asObject } from '../common/json-value.ts'
 import { HostRules } from './host-rules.ts'
 
 const STREAM_OPTIONS = 'stream_options'

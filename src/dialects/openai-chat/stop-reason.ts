@@ -1,9 +1,9 @@
 import type { Stop, StopReason } from '../../shared/core/answer.ts'
 import type { UpstreamFailure } from '../../shared/core/dialect.ts'
 import type { JsonObject } from '../../shared/core/json-object.ts'
-import { failureOf } from '../failure.ts'
-import { asObject } from '../json-value.ts'
-import { stopByCalls } from '../stop-by-calls.ts'
+import { failureOf } from '../common/failure.ts'
+import { asObject } from '../common/json-value.ts'
+import { stopByCalls } from '../common/stop-by-calls.ts'
 
 const READ: Readonly<Record<string, StopReason>> = {
   stop: 'end',

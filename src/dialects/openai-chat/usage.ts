@@ -1,6 +1,6 @@
 import type { Usage } from '../../shared/core/usage.ts'
-import { asObject, valueAt } from '../json-value.ts'
-import { boundUsage, firstCount, isImpossible, tokenCount } from '../token-count.ts'
+import { asObject, valueAt } from '../common/json-value.ts'
+import { boundUsage, firstCount, isImpossible, tokenCount } from '../common/token-count.ts'
 
 const COUNTS = ['prompt_tokens', 'input_tokens', 'completion_tokens', 'output_tokens'] as const
 

@@ -1,5 +1,5 @@
 import type { Dialect } from '../../shared/core/dialect.ts'
-import { routeBody } from '../body-edits.ts'
+import { routeBody } from '../common/body-edits.ts'
 import { openaiChat } from '../openai-chat/index.ts'
 import { readAnswer } from './answer.ts'
 

@@ -1,8 +1,8 @@
 import type { AnswerRequest, BufferedAnswer } from '../../shared/core/dialect.ts'
-import { asObject } from '../json-value.ts'
-import type { JsonObject } from '../json-value.ts'
+import { asObject } from '../common/json-value.ts'
+import type { JsonObject } from '../common/json-value.ts'
 import { readChatUsage } from '../openai-chat/usage.ts'
-import { brokenAnswer, goodAnswer } from '../whole-answer.ts'
+import { brokenAnswer, goodAnswer } from '../common/whole-answer.ts'
 
 /** How images of each format begin, in base64. */
 const BEGINNINGS = [

@@ -1,6 +1,6 @@
 import type { Answer } from '../../shared/core/answer.ts'
 import type { AnswerOptions, BuiltAnswer } from '../../shared/core/codec.ts'
-import { replayAnswer } from '../replay-answer.ts'
+import { replayAnswer } from '../common/replay-answer.ts'
 import { ResponsesEncoder } from './stream-encoder.ts'
 
 /** Writes an answer as a response: the one that the last event of its stream would hold. */

@@ -1,6 +1,6 @@
 import type { Dialect } from '../../shared/core/dialect.ts'
 import { GatewayError } from '../../shared/core/errors.ts'
-import { readFailureBody } from '../failure.ts'
+import { readFailureBody } from '../common/failure.ts'
 import { renderError } from '../openai-chat/errors.ts'
 import { errorEvent } from './errors.ts'
 

@@ -1,6 +1,6 @@
 import type { Citation } from '../../shared/core/content.ts'
 import type { JsonObject } from '../../shared/core/json-object.ts'
-import { SIGNED_FORMAT } from '../signed-thinking.ts'
+import { SIGNED_FORMAT } from '../common/signed-thinking.ts'
 import { seal } from './reasoning-seal.ts'
 import { splitName } from './tool-groups.ts'
 

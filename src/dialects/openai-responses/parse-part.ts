@@ -1,9 +1,9 @@
 import { imageBlock, nativeBlock, refusalBlock, textBlock } from '../../shared/core/content.ts'
 import type { Block, MediaSource } from '../../shared/core/content.ts'
 import type { JsonObject } from '../../shared/core/json-object.ts'
-import { sourceOfUrl } from '../data-url.ts'
-import { objects, textOr } from '../fields.ts'
-import { asObject } from '../json-value.ts'
+import { sourceOfUrl } from '../common/data-url.ts'
+import { objects, textOr } from '../common/fields.ts'
+import { asObject } from '../common/json-value.ts'
 
 /** Reads the content of a message or the output of a tool: a string or parts. */
 export function readContent(content: unknown): readonly Block[] {

@@ -1,8 +1,8 @@
 import type { Conversation, Message, OutputFormat, Reasoning } from '../../shared/core/conversation.ts'
 import { textBlock } from '../../shared/core/content.ts'
 import type { JsonObject } from '../../shared/core/json-object.ts'
-import { arrayOf, booleanOrNull, numberOrNull, restOf, textOr } from '../fields.ts'
-import { asObject, valueAt } from '../json-value.ts'
+import { arrayOf, booleanOrNull, numberOrNull, restOf, textOr } from '../common/fields.ts'
+import { asObject, valueAt } from '../common/json-value.ts'
 import { parseInput } from './parse-input.ts'
 import { parseToolChoice, parseTools } from './parse-tools.ts'
 

@@ -1,7 +1,7 @@
 import type { Tool, ToolChoice } from '../../shared/core/conversation.ts'
 import type { JsonObject } from '../../shared/core/json-object.ts'
-import { booleanOrNull, objects, restOf, textOr, withOddSchema } from '../fields.ts'
-import { asObject } from '../json-value.ts'
+import { booleanOrNull, objects, restOf, textOr, withOddSchema } from '../common/fields.ts'
+import { asObject } from '../common/json-value.ts'
 import { nameInGroup } from './tool-groups.ts'
 
 const KNOWN_FUNCTION = new Set(['type', 'name', 'namespace', 'description', 'parameters', 'strict'])

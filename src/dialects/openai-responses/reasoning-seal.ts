@@ -1,5 +1,5 @@
-import { textOr } from '../fields.ts'
-import { asObject } from '../json-value.ts'
+import { textOr } from '../common/fields.ts'
+import { asObject } from '../common/json-value.ts'
 
 const MARK = 'sluice1.'
 

@@ -1,5 +1,5 @@
 import type { JsonObject } from '../../shared/core/json-object.ts'
-import { asObject, valueAt } from '../json-value.ts'
+import { asObject, valueAt } from '../common/json-value.ts'
 
 /** Fields that are null when the request left them out. */
 const OPTIONAL = ['instructions', 'max_output_tokens', 'temperature', 'top_p', 'user', 'service_tier'] as const

@@ -1,5 +1,5 @@
 import type { JsonObject } from '../../shared/core/json-object.ts'
-import { textOr } from '../fields.ts'
+import { textOr } from '../common/fields.ts'
 
 /**
  * Separates the name of a group (`namespace`) from the name of a tool in it. Upstreams have no groups, so the upstream's name

@@ -1,6 +1,6 @@
 import type { BodyEdits } from '../../shared/core/dialect.ts'
 import type { RequestBody } from '../../shared/core/request-body.ts'
-import { REMOVED, editMember, spliceMembers } from '../body-edits.ts'
+import { REMOVED, editMember, spliceMembers } from '../common/body-edits.ts'
 
 /** Sets the upstream's model name, and replaces `duration` with `seconds`, which is a text. */
 export function prepareBody(body: RequestBody, edits: BodyEdits): Buffer {

@@ -1,8 +1,8 @@
 import type { AnswerRequest, BufferedAnswer } from '../../shared/core/dialect.ts'
-import { readInputUsage } from '../input-usage.ts'
-import { asObject, valueAt } from '../json-value.ts'
-import type { JsonObject } from '../json-value.ts'
-import { brokenAnswer, goodAnswer } from '../whole-answer.ts'
+import { readInputUsage } from '../common/input-usage.ts'
+import { asObject, valueAt } from '../common/json-value.ts'
+import type { JsonObject } from '../common/json-value.ts'
+import { brokenAnswer, goodAnswer } from '../common/whole-answer.ts'
 
 interface RankedDocument {
   readonly index: number

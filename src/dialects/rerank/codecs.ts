@@ -1,4 +1,4 @@
-import { put } from '../fields.ts'
+import { put } from '../common/fields.ts'
 import { carry } from '../services/fields.ts'
 import type { RerankCodec } from './codec.ts'
 

@@ -1,8 +1,8 @@
 import type { BodyEdits } from '../../shared/core/dialect.ts'
 import type { MemberSpan, RequestBody } from '../../shared/core/request-body.ts'
-import type { MemberEdit } from '../body-edits.ts'
-import { editMember, spliceMembers } from '../body-edits.ts'
-import { asObject } from '../json-value.ts'
+import type { MemberEdit } from '../common/body-edits.ts'
+import { editMember, spliceMembers } from '../common/body-edits.ts'
+import { asObject } from '../common/json-value.ts'
 
 const BRACE = 0x7b
 

@@ -1,6 +1,6 @@
 import type { JsonObject } from '../../shared/core/json-object.ts'
-import { arrayOf, booleanOrNull, numberOrNull, textOr } from '../fields.ts'
-import { asObject } from '../json-value.ts'
+import { arrayOf, booleanOrNull, numberOrNull, textOr } from '../common/fields.ts'
+import { asObject } from '../common/json-value.ts'
 import { unsupportedField } from '../dropped-fields.ts'
 import type { BuiltCalls, ServiceTarget, ServiceCodec } from '../services/codec.ts'
 import { byRules, otherFields } from '../services/fields.ts'

@@ -1,5 +1,5 @@
 import type { BufferedAnswer } from '../../shared/core/dialect.ts'
-import { asObject } from '../json-value.ts'
+import { asObject } from '../common/json-value.ts'
 import type { BuiltCalls, ServiceTarget, ServiceAnswerRules } from './codec.ts'
 import { serviceCodec } from './codecs.ts'
 

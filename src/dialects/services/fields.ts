@@ -1,7 +1,7 @@
 import { GatewayError } from '../../shared/core/errors.ts'
 import type { JsonObject } from '../../shared/core/json-object.ts'
 import type { ServiceRules } from '../../shared/core/service.ts'
-import { FORBIDDEN_MEMBERS } from '../body-edits.ts'
+import { FORBIDDEN_MEMBERS } from '../common/body-edits.ts'
 
 /** The gateway applies these fields to the answer, whether the upstream knows them or not. */
 const HONOURED: ReadonlySet<string> = new Set([

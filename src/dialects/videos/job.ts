@@ -1,6 +1,6 @@
 import type { UpstreamFailure } from '../../shared/core/dialect.ts'
-import { failureOf } from '../failure.ts'
-import { asObject, valueAt } from '../json-value.ts'
+import { failureOf } from '../common/failure.ts'
+import { asObject, valueAt } from '../common/json-value.ts'
 
 /** The state of a job as its provider reports it. */
 export interface VendorJob {

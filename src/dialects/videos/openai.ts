@@ -1,6 +1,6 @@
-import { textOr } from '../fields.ts'
-import { asObject } from '../json-value.ts'
-import { brokenFailure } from '../whole-answer.ts'
+import { textOr } from '../common/fields.ts'
+import { asObject } from '../common/json-value.ts'
+import { brokenFailure } from '../common/whole-answer.ts'
 import type { VideoCodec } from './codec.ts'
 import { jobOf, lookAt } from './job.ts'
 

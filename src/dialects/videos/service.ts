@@ -1,9 +1,9 @@
 import { emptyUsage } from '../../shared/core/usage.ts'
-import { numberOrNull, textOr } from '../fields.ts'
+import { numberOrNull, textOr } from '../common/fields.ts'
 import { sizeOf } from '../images/shapes.ts'
 import type { ServiceCodec } from '../services/codec.ts'
 import { byRules, otherFields } from '../services/fields.ts'
-import { failedAnswer } from '../whole-answer.ts'
+import { failedAnswer } from '../common/whole-answer.ts'
 import type { VideoCodec } from './codec.ts'
 
 const KNOWN = new Set(['model', 'prompt', 'size', 'duration', 'async'])

@@ -21,6 +21,7 @@ import {
   seenByChatClient,
   seenByMessagesClient,
 } from '../../support/translation.ts'
+import { callCredential } from '../../../src/front/upstream/credentials.ts'
 import { makeContext } from '../../unit/gateway/context.ts'
 import { byteByByte, eventsOf, fieldsOf } from '../../unit/wire/sse-oracle.ts'
 
@@ -171,7 +172,7 @@ function betasSentTo(dialect: UpstreamDialectName, client: 'chat' | 'messages'):
   } as const
   const { headers } = buildUpstreamRequest({
     deployment: { provider, key, upstreamModel: 'm', weight: 1 },
-    credential: key.credential,
+    credential: callCredential('bearer', key.credential),
     endpoint: ENDPOINTS[client],
     vendor: 'anthropic',
     request: {
@@ -180,6 +181,7 @@ function betasSentTo(dialect: UpstreamDialectName, client: 'chat' | 'messages'):
       query: '',
       headers: { 'anthropic-beta': BETAS },
       address: '127.0.0.1',
+      hasTags: false,
       params: [],
     },
     body: Buffer.from('{}'),

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
-import { textBytes } from '../../../src/dialects/answer-text.ts'
-import { REPEATED_NAMES, TEXT_NAMES, TextMeter } from '../../../src/dialects/json-bytes.ts'
+import { textBytes } from '../../../src/dialects/common/answer-text.ts'
+import { REPEATED_NAMES, TEXT_NAMES, TextMeter } from '../../../src/dialects/common/json-bytes.ts'
 import fc from '../../support/fast-check.ts'
 
 const name = fc.constantFrom(...TEXT_NAMES, ...REPEATED_NAMES, 'type', 'function', 'tool_calls')

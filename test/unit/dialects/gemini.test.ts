@@ -1,19 +1,18 @@
 import { describe, expect, it } from 'vitest'
-import { geminiAuth, geminiPath, googlePath, vertexHost } from '../../../src/dialects/gemini/address.ts'
+import { geminiPath, googlePath, vertexHost } from '../../../src/dialects/gemini/address.ts'
 import { geminiFailure, retryDelayMs } from '../../../src/dialects/gemini/errors.ts'
 import { videoCodec } from '../../../src/dialects/videos/codecs.ts'
 import { loadUpstreamFixtures } from '../../support/recorded-fixtures.ts'
 
 const PLACE = { project: 'my-project', location: 'europe-west4' }
 
-describe('where and how Gemini is called', () => {
-  it('has model and operation in the path of the Gemini API, and its key in a header', () => {
+describe('where Gemini is called', () => {
+  it('has model and operation in the path of the Gemini API', () => {
     expect(geminiPath('gemini-3-flash', 'generateContent', null)).toBe('/v1beta/models/gemini-3-flash:generateContent')
     expect(geminiPath('models/gemini-3-flash', 'streamGenerateContent', null)).toBe(
       '/v1beta/models/gemini-3-flash:streamGenerateContent?alt=sse',
     )
     expect(geminiPath('tunedModels/mine', 'countTokens', null)).toBe('/v1beta/tunedModels/mine:countTokens')
-    expect(geminiAuth('secret', null)).toEqual(['x-goog-api-key', 'secret'])
   })
 
   it('is called the same whether or not the base URL names the version', () => {
@@ -26,13 +25,12 @@ describe('where and how Gemini is called', () => {
     expect(videoCodec('veo').lookPath('/v1beta', 'models/m/operations/1')).toBe('/v1beta/models/m/operations/1')
   })
 
-  it('has project and location in the path of Vertex AI, and a token as bearer', () => {
+  it('has project and location in the path of Vertex AI', () => {
     expect(geminiPath('gemini-2.5-pro', 'streamGenerateContent', PLACE)).toBe(
       '/v1/projects/my-project/locations/europe-west4/publishers/google/models/gemini-2.5-pro:streamGenerateContent?alt=sse',
     )
     expect(vertexHost(PLACE)).toBe('europe-west4-aiplatform.googleapis.com')
     expect(vertexHost({ ...PLACE, location: 'global' })).toBe('aiplatform.googleapis.com')
-    expect(geminiAuth('token', PLACE)).toEqual(['authorization', 'Bearer token'])
   })
 
   it('lets no name leave its place in the path', () => {

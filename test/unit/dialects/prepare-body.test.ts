@@ -36,9 +36,11 @@ function requestBody(bytes: Buffer, members: readonly MemberSpan[]): RequestBody
     wantsUsage: false,
     maxOutputTokens: null,
     choices: 1,
+    namesServers: false,
     estimatedPromptTokens: 0,
     affinity: null,
     expected: null,
+    tags: null,
   }
 }
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { redactUpstreamText } from '../../../src/dialects/redact.ts'
+import { redactUpstreamText } from '../../../src/dialects/common/redact.ts'
 import { dialectOf } from '../../../src/dialects/codecs.ts'
 import fc from '../../support/fast-check.ts'
 import { loadFixtures } from '../../support/recorded-fixtures.ts'

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { TextTemplate } from '../../../src/dialects/text-template.ts'
+import { TextTemplate } from '../../../src/dialects/common/text-template.ts'
 import fc from '../../support/fast-check.ts'
 import { chatStream, collect, answerOf, decodeStream, finishChunk } from '../../support/translation.ts'
 

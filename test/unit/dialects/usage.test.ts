@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { MessageUsage } from '../../../src/dialects/anthropic-messages/usage.ts'
 import { readChatUsage } from '../../../src/dialects/openai-chat/usage.ts'
-import { tokenCount } from '../../../src/dialects/token-count.ts'
+import { tokenCount } from '../../../src/dialects/common/token-count.ts'
 import fc from '../../support/fast-check.ts'
 
 describe('tokenCount', () => {

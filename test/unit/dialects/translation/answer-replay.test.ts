@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { isFailure } from '../../../../src/shared/core/codec.ts'
 import { clientCodec, upstreamCodec } from '../../../../src/dialects/codecs.ts'
-import { replayAnswer } from '../../../../src/dialects/replay-answer.ts'
+import { replayAnswer } from '../../../../src/dialects/common/replay-answer.ts'
 import { withoutNulls } from '../../../support/plain-json.ts'
 import type { Json } from '../../../support/plain-json.ts'
 import { loadFixtures } from '../../../support/recorded-fixtures.ts'

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import type { StreamEvent } from '../../../../src/shared/core/stream-event.ts'
-import { StreamRenameUndoer, undoRenames } from '../../../../src/dialects/undo-renames.ts'
-import { replayAnswer } from '../../../../src/dialects/replay-answer.ts'
+import { StreamRenameUndoer, undoRenames } from '../../../../src/dialects/common/undo-renames.ts'
+import { replayAnswer } from '../../../../src/dialects/common/replay-answer.ts'
 import type { Json } from '../../../support/plain-json.ts'
 import { answerOf, collect, encodeStream, readBody, translateRequest } from '../../../support/translation.ts'
 

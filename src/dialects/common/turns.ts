@@ -1,6 +1,6 @@
-import { textBlock, toolResultBlock } from '../shared/core/content.ts'
-import type { Block, ToolResultBlock } from '../shared/core/content.ts'
-import type { Message } from '../shared/core/conversation.ts'
+import { textBlock, toolResultBlock } from '../../shared/core/content.ts'
+import type { Block, ToolResultBlock } from '../../shared/core/content.ts'
+import type { Message } from '../../shared/core/conversation.ts'
 
 /** All that one side says before the other side speaks. Services with strict turns need it in one piece. */
 export interface Turn {

@@ -1,5 +1,5 @@
-import type { Block } from '../shared/core/content.ts'
-import type { Usage } from '../shared/core/usage.ts'
+import type { Block } from '../../shared/core/content.ts'
+import type { Usage } from '../../shared/core/usage.ts'
 import { inputText } from './tool-input.ts'
 
 const CHARACTERS_PER_TOKEN = 4

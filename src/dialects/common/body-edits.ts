@@ -1,5 +1,5 @@
-import type { BodyEdits } from '../shared/core/dialect.ts'
-import type { MemberSpan, RequestBody } from '../shared/core/request-body.ts'
+import type { BodyEdits } from '../../shared/core/dialect.ts'
+import type { MemberSpan, RequestBody } from '../../shared/core/request-body.ts'
 
 /** A client must not choose the upstream host or key. */
 export const FORBIDDEN_MEMBERS: ReadonlySet<string> = new Set(['api_base', 'api_key', 'base_url'])

@@ -1,4 +1,4 @@
-import type { JsonObject } from '../shared/core/json-object.ts'
+import type { JsonObject } from '../../shared/core/json-object.ts'
 
 export type { JsonObject }
 

@@ -1,5 +1,5 @@
-import type { CacheMark } from '../shared/core/content.ts'
-import type { JsonObject } from '../shared/core/json-object.ts'
+import type { CacheMark } from '../../shared/core/content.ts'
+import type { JsonObject } from '../../shared/core/json-object.ts'
 import { restOf, textOr } from './fields.ts'
 import { asObject } from './json-value.ts'
 

@@ -1,4 +1,4 @@
-import type { UpstreamFailure } from '../shared/core/dialect.ts'
+import type { UpstreamFailure } from '../../shared/core/dialect.ts'
 import { readFailureBody } from './failure.ts'
 
 /** The `event:` name of a failure in a stream. Both dialects use it. */

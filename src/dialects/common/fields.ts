@@ -1,4 +1,4 @@
-import type { JsonObject } from '../shared/core/json-object.ts'
+import type { JsonObject } from '../../shared/core/json-object.ts'
 import { asObject } from './json-value.ts'
 
 export function textOr<Else>(value: unknown, otherwise: Else): string | Else {

@@ -1,8 +1,8 @@
-import type { Answer } from '../shared/core/answer.ts'
-import { nativeBlock, refusalBlock, textBlock, thinkingBlock, toolCallBlock } from '../shared/core/content.ts'
-import type { Block, Citation } from '../shared/core/content.ts'
-import type { UpstreamFailure } from '../shared/core/dialect.ts'
-import type { StartEvent, StreamEvent, ToolStartEvent } from '../shared/core/stream-event.ts'
+import type { Answer } from '../../shared/core/answer.ts'
+import { nativeBlock, refusalBlock, textBlock, thinkingBlock, toolCallBlock } from '../../shared/core/content.ts'
+import type { Block, Citation } from '../../shared/core/content.ts'
+import type { UpstreamFailure } from '../../shared/core/dialect.ts'
+import type { StartEvent, StreamEvent, ToolStartEvent } from '../../shared/core/stream-event.ts'
 
 /** Assembles the events of one stream into the whole answer, for clients that did not ask for a stream. */
 export class AnswerCollector {

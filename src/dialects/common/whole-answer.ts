@@ -1,5 +1,5 @@
-import type { BufferedAnswer, UpstreamFailure } from '../shared/core/dialect.ts'
-import type { Usage } from '../shared/core/usage.ts'
+import type { BufferedAnswer, UpstreamFailure } from '../../shared/core/dialect.ts'
+import type { Usage } from '../../shared/core/usage.ts'
 import { failureOf } from './failure.ts'
 import { asObject } from './json-value.ts'
 

@@ -1,4 +1,4 @@
-import type { JsonObject } from '../shared/core/json-object.ts'
+import type { JsonObject } from '../../shared/core/json-object.ts'
 import { asObject } from './json-value.ts'
 
 /** The member that holds call input that is not JSON, where only objects are allowed. */

@@ -1,8 +1,8 @@
-import type { Answer, Stop } from '../shared/core/answer.ts'
-import type { Restoration, ToolAlias } from '../shared/core/codec.ts'
-import { textBlock } from '../shared/core/content.ts'
-import type { Block, ToolCallBlock } from '../shared/core/content.ts'
-import type { StreamEvent, ToolStartEvent } from '../shared/core/stream-event.ts'
+import type { Answer, Stop } from '../../shared/core/answer.ts'
+import type { Restoration, ToolAlias } from '../../shared/core/codec.ts'
+import { textBlock } from '../../shared/core/content.ts'
+import type { Block, ToolCallBlock } from '../../shared/core/content.ts'
+import type { StreamEvent, ToolStartEvent } from '../../shared/core/stream-event.ts'
 import { inputObject, inputText } from './tool-input.ts'
 
 // Undoes in the answer what was changed in the request for the upstream: names of tools, free text as input, the tool whose

@@ -1,5 +1,5 @@
-import type { Answer } from '../shared/core/answer.ts'
-import type { StreamEvent } from '../shared/core/stream-event.ts'
+import type { Answer } from '../../shared/core/answer.ts'
+import type { StreamEvent } from '../../shared/core/stream-event.ts'
 import { inputText } from './tool-input.ts'
 
 /** Turns a whole answer into events, for clients that asked for a stream when the upstream sent none. */

@@ -1,7 +1,7 @@
-import type { UpstreamDialectName } from '../shared/core/endpoint.ts'
-import { AwsFrameSplitter } from '../shared/wire/aws-event-stream.ts'
-import { SseSplitter } from '../shared/wire/sse.ts'
-import { upstreamCodec } from './codecs.ts'
+import type { UpstreamDialectName } from '../../shared/core/endpoint.ts'
+import { AwsFrameSplitter } from '../../shared/wire/aws-event-stream.ts'
+import { SseSplitter } from '../../shared/wire/sse.ts'
+import { upstreamCodec } from '../codecs.ts'
 
 /** Receives `bytes[start, end)`, one whole event. Returns false to stop. */
 type EventListener = (bytes: Buffer, start: number, end: number) => boolean

@@ -1,5 +1,5 @@
-import type { Usage } from '../shared/core/usage.ts'
-import { emptyUsage } from '../shared/core/usage.ts'
+import type { Usage } from '../../shared/core/usage.ts'
+import { emptyUsage } from '../../shared/core/usage.ts'
 import { valueAt } from './json-value.ts'
 import { boundUsage, firstCount } from './token-count.ts'
 

@@ -1,4 +1,4 @@
-import type { Reasoning } from '../shared/core/conversation.ts'
+import type { Reasoning } from '../../shared/core/conversation.ts'
 
 // Some dialects state how much a model thinks as a word (effort), others as a number of tokens (budget).
 

@@ -1,4 +1,4 @@
-import type { UpstreamFailure } from '../shared/core/dialect.ts'
+import type { UpstreamFailure } from '../../shared/core/dialect.ts'
 import { asObject } from './json-value.ts'
 import type { JsonObject } from './json-value.ts'
 

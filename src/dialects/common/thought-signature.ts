@@ -1,4 +1,4 @@
-import type { Block } from '../shared/core/content.ts'
+import type { Block } from '../../shared/core/content.ts'
 
 // The service signs parts of its thinking, and the signatures must come back on the same parts. Where a client's dialect has
 // no place for them, they travel as thinking that the client cannot read and sends back unchanged.

@@ -1,4 +1,4 @@
-import type { JsonObject } from '../shared/core/json-object.ts'
+import type { JsonObject } from '../../shared/core/json-object.ts'
 
 /** Asks the model for JSON. Used when a dialect has no field for that. */
 export function jsonInstruction(): string {

@@ -1,6 +1,6 @@
-import type { WireDialect } from '../shared/core/conversation.ts'
-import type { GatewayError } from '../shared/core/errors.ts'
-import { unsupportedField } from './dropped-fields.ts'
+import type { WireDialect } from '../../shared/core/conversation.ts'
+import type { GatewayError } from '../../shared/core/errors.ts'
+import { unsupportedField } from '../dropped-fields.ts'
 
 type Media = 'image' | 'document'
 type Place = 'url' | 'file'

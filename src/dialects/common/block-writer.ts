@@ -1,6 +1,6 @@
-import type { Citation } from '../shared/core/content.ts'
-import type { JsonObject } from '../shared/core/json-object.ts'
-import type { StreamEvent } from '../shared/core/stream-event.ts'
+import type { Citation } from '../../shared/core/content.ts'
+import type { JsonObject } from '../../shared/core/json-object.ts'
+import type { StreamEvent } from '../../shared/core/stream-event.ts'
 
 type Open = 'none' | 'text' | 'thinking' | 'tool' | 'native'
 

@@ -1,4 +1,4 @@
-import type { Usage } from '../shared/core/usage.ts'
+import type { Usage } from '../../shared/core/usage.ts'
 
 const MAX_TOKENS = 1_000_000_000
 const NUMBER = /^\s*[+-]?(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?\s*$/i

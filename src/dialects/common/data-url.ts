@@ -1,4 +1,4 @@
-import type { MediaSource } from '../shared/core/content.ts'
+import type { MediaSource } from '../../shared/core/content.ts'
 
 const BASE64 = ';base64,'
 /** No media type is longer. A URL without a comma up to here is not a data URL. */

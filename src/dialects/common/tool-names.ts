@@ -1,6 +1,6 @@
-import type { Restoration, ToolAlias } from '../shared/core/codec.ts'
-import type { Tool, ToolChoice } from '../shared/core/conversation.ts'
-import type { JsonObject } from '../shared/core/json-object.ts'
+import type { Restoration, ToolAlias } from '../../shared/core/codec.ts'
+import type { Tool, ToolChoice } from '../../shared/core/conversation.ts'
+import type { JsonObject } from '../../shared/core/json-object.ts'
 import { cleaned, hashText } from './tool-ids.ts'
 
 const MAX_NAME_LENGTH = 64

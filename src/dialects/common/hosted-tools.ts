@@ -1,8 +1,8 @@
-import type { Conversation, NativeTool } from '../shared/core/conversation.ts'
-import type { JsonObject } from '../shared/core/json-object.ts'
+import type { Conversation, NativeTool } from '../../shared/core/conversation.ts'
+import type { JsonObject } from '../../shared/core/json-object.ts'
 import { put } from './fields.ts'
 import { asObject, valueAt } from './json-value.ts'
-import type { DroppedFields } from './dropped-fields.ts'
+import type { DroppedFields } from '../dropped-fields.ts'
 import { toolsLeft } from './tool-names.ts'
 
 /** The name in `Target.hostedTools`. */

@@ -1,4 +1,4 @@
-import type { StopReason } from '../shared/core/answer.ts'
+import type { StopReason } from '../../shared/core/answer.ts'
 
 /** The calls decide whether tools are to be called, not the upstream's stop reason. */
 export function stopByCalls(reason: StopReason, hasCalls: boolean): StopReason {

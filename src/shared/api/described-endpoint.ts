@@ -1,13 +1,13 @@
 import type { TObject, TSchema } from 'typebox'
 
-/** An endpoint of the data plane, as the documentation describes it. */
+/** An endpoint that is no management operation, as the documentation describes it. */
 export interface DescribedEndpoint {
   /** `operationId` of the OpenAPI document. */
   readonly operation: string
   readonly method: 'GET' | 'POST'
   /** `{name}` stands for one segment. */
   readonly path: string
-  readonly tag: 'Models' | 'Health'
+  readonly tag: 'Models' | 'Health' | 'Tools'
   readonly summary: string
   readonly body?: TObject
   /** An example body, where the fields that the schema requires would make a poor one. */
@@ -21,4 +21,6 @@ export interface DescribedEndpoint {
   readonly media?: string | undefined
   /** It needs no key: it is open, or a signed link authorises the request. */
   readonly isOpen?: boolean
+  /** It takes the token of a session as well as a key. */
+  readonly takesSession?: boolean
 }

@@ -28,6 +28,14 @@ Before a request is let in, the most that it can cost is reserved on the budgets
 and on the wallet of a prepaid enterprise. Afterwards the true cost takes its place. If a budget has no room for the reservation, the
 answer is 429 \`quota_exhausted\`, and its message names the budget. Budgets are for a calendar month in the time zone of the enterprise.
 
+# Tags
+
+Name what a request is for, and filter and group the log and the statistics by it: \`user\` and the members of \`metadata\` of chat and
+responses requests, \`metadata.user_id\` of messages, and \`X-Sluice-Tag-NAME\` headers of every model endpoint become **tags** of the
+request. A request has at most 8 tags; headers come first, then \`user\`, then \`metadata\`, and the first tag of a name counts. Values are
+cut to 64 characters. Tags with longer names, and values that are no text, number or boolean, are left out. Nothing is refused for its
+tags, and providers do not get the headers.
+
 # Errors
 
 Every error answer has the same body; the messages endpoints have that of their protocol.

@@ -15,3 +15,7 @@ export function stringOrArray<Items extends TSchema>(
 ): TUnsafe<string | Static<Items>[]> {
   return Type.Unsafe<string | Static<Items>[]>({ type: ['string', 'array'], items, ...options })
 }
+
+/** A noun, or null. A union and not a list of types: generated clients have a class for a noun only where it stands as a whole. */
+export const nounOrNull = <T extends TSchema>(noun: T, options: { readonly description?: string } = {}) =>
+  Type.Union([noun, Type.Null()], options)

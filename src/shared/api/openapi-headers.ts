@@ -1,4 +1,4 @@
-import { isChange, takesIdempotencyKey } from './operation.ts'
+import { EVENT_STREAM, isChange, takesIdempotencyKey } from './operation.ts'
 import type { OperationSpec } from './operation.ts'
 import { resourceOf } from './operations/resource.ts'
 
@@ -48,6 +48,13 @@ export const HEADER_COMPONENTS = {
       description: 'ETags of the resource that the client has already.',
       schema: text,
     },
+    LastEventId: {
+      name: 'Last-Event-ID',
+      in: 'header',
+      description:
+        'The id of the last event that the client has from a stream that was lost. `ready` says whether it goes on from there.',
+      schema: { ...text, maxLength: 64 },
+    },
   },
   headers: {
     ETag: { description: 'Version of the resource, for If-Match and If-None-Match.', schema: text },
@@ -63,6 +70,7 @@ export function headerParametersOf(spec: OperationSpec): readonly Json[] {
   if (resourceOf(spec) !== null) {
     parameters.push({ $ref: `#/components/parameters/${isChange(spec) ? 'IfMatch' : 'IfNoneMatch'}` })
   }
+  if (spec.answer.media === EVENT_STREAM) parameters.push({ $ref: '#/components/parameters/LastEventId' })
   return parameters
 }
 

@@ -9,10 +9,15 @@ import type { Access, OperationSpec } from './operation.ts'
 import { NOUNS } from './nouns.ts'
 import { OPERATIONS } from './operations/index.ts'
 
+/** Names of the branches of a discriminator, by its field. "UserRole" would be the name of a field of a noun in generated clients. */
+const BRANCHES: Readonly<Record<string, string>> = { role: 'Message', type: 'Event' }
+
 type Json = Readonly<Record<string, unknown>>
 
 const TAGS: Readonly<Record<string, string>> = {
   Models: 'Calls of models, authenticated by an entry key.',
+  Tools:
+    'Tools for assistants, for users and for entry keys with mcp_tools. The protocol (MCP) is at /mcp and /mcp/sse.',
   Health: 'For load balancers and people. Open to everyone.',
   Session: 'Logging in and out.',
   Keys: 'Entry keys of a user.',
@@ -26,6 +31,7 @@ const TAGS: Readonly<Record<string, string>> = {
   Platform: 'For admins of the platform.',
   Upstreams: 'Hosts that serve models, and their keys.',
   Catalogue: 'Prices, upstreams and names of models.',
+  Alerts: 'Messages by webhook and e-mail when something crosses a threshold, and summaries.',
   Operation: 'For operators of the gateway.',
 }
 
@@ -68,7 +74,8 @@ export function openApiDocument(version: string, endpoints: readonly DescribedEn
 
 function describeEndpoint(endpoint: DescribedEndpoint): Json {
   const { operation, method, path, tag, summary, query, body, example, answer, event, media, isOpen } = endpoint
-  const call = { method, path, credential: isOpen === true ? null : 'key' } as const
+  const credential = isOpen === true ? null : endpoint.takesSession === true ? 'session' : 'key'
+  const call = { method, path, credential } as const
   const sent = exampleBody(body, example)
   const success = answer ?? { type: 'object', description: "The answer of the protocol's own service." }
   const content = {
@@ -80,7 +87,7 @@ function describeEndpoint(endpoint: DescribedEndpoint): Json {
     operationId: operation,
     tags: [tag],
     summary,
-    security: isOpen === true ? [] : API_KEY,
+    security: isOpen === true ? [] : endpoint.takesSession === true ? [...SESSION, ...API_KEY] : API_KEY,
     ...parametersOf(path, query),
     ...requestBody(body, sent),
     responses: {
@@ -95,6 +102,8 @@ function describeOperation(name: string, spec: OperationSpec): Json {
   const { method, path, tag, summary, access, query, body } = spec
   const call = { method, path, credential: access === 'everyone' ? null : 'session' } as const
   const sent = exampleBody(body)
+  // Management refuses fields that it does not know. A noun says so itself.
+  const closed = body === undefined || NOUNS.has(body) ? body : { ...body, additionalProperties: false }
   const { status, schema, media } = spec.answer
   const content = schema === null ? contentOf(media) : { content: { 'application/json': { schema } } }
   return {
@@ -103,7 +112,7 @@ function describeOperation(name: string, spec: OperationSpec): Json {
     summary,
     security: securityOf(access),
     ...parametersOf(path, query, headerParametersOf(spec)),
-    ...requestBody(body, sent),
+    ...requestBody(closed, sent),
     responses: {
       [status]: { description: 'Done.', ...answerHeadersOf(spec), ...content },
       ...headerResponsesOf(spec),
@@ -131,7 +140,8 @@ function contentOf(media: string | readonly string[] = []): Json {
 
 function requestBody(schema: TSchema | undefined, example: unknown): Json {
   if (schema === undefined) return {}
-  return { requestBody: { required: true, content: { 'application/json': { schema, example } } } }
+  const { required = [] }: { readonly required?: readonly string[] } = schema
+  return { requestBody: { required: required.length > 0, content: { 'application/json': { schema, example } } } }
 }
 
 function parametersOf(path: string, query?: OperationSpec['query'], inHeader: readonly Json[] = []): Json {
@@ -177,7 +187,10 @@ function membersWithNames(value: Record<string, unknown>, named: Record<string, 
   const tag = String(discriminator['propertyName'])
   const branches = oneOf.map((branch: unknown) => {
     const tagValue = tagValueOf(branch, tag)
-    return { tagValue, $ref: `#/components/schemas/${nameOf(`${pascal(tagValue)}${pascal(tag)}`, branch, named)}` }
+    return {
+      tagValue,
+      $ref: `#/components/schemas/${nameOf(`${pascal(tagValue)}${BRANCHES[tag] ?? pascal(tag)}`, branch, named)}`,
+    }
   })
   const mapping = Object.fromEntries(branches.map(({ tagValue, $ref }) => [tagValue, $ref]))
   return { ...copy, discriminator: { propertyName: tag, mapping }, oneOf: branches.map(({ $ref }) => ({ $ref })) }

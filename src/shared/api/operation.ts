@@ -17,21 +17,28 @@ export interface OperationSpec {
   readonly tag: string
   readonly summary: string
   readonly access: Access
+  /** The access that the parameter `bodies=true` needs besides. Each such call has a row in the audit log. */
+  readonly bodiesAccess?: Access
   /** Strings are converted to the numbers and booleans of the schema. */
   readonly query?: TObject
   readonly body?: TObject
   /** False: it changes no stored data, whatever its method says. */
   readonly isChange?: false
+  /** False: it ignores an Idempotency-Key, because it checks a secret before its transaction, which such a key would begin. */
+  readonly isIdempotent?: false
   readonly answer: AnswerSpec
 }
 
 export interface AnswerSpec {
-  readonly status: 200 | 201 | 204
+  readonly status: 200 | 201 | 204 | 302
   /** Null: the body is empty, or not JSON. */
   readonly schema: TSchema | null
   /** Media type of a body without a schema; several where the request decides. */
   readonly media?: string | readonly string[]
 }
+
+/** The media type of server-sent events. */
+export const EVENT_STREAM = 'text/event-stream'
 
 export function operation<const Spec extends OperationSpec>(spec: Spec): Spec {
   return spec
@@ -42,9 +49,14 @@ export function isChange(spec: OperationSpec): boolean {
   return spec.method !== 'GET' && spec.isChange !== false
 }
 
+/** Whether the call shows captured bodies. */
+export function showsBodies({ bodiesAccess }: OperationSpec, query: unknown): boolean {
+  return bodiesAccess !== undefined && (query as { readonly bodies?: unknown }).bodies === true
+}
+
 /** Whether repetitions with the same Idempotency-Key take effect once. */
 export function takesIdempotencyKey(spec: OperationSpec): boolean {
-  return isChange(spec) && spec.method === 'POST' && spec.access !== 'everyone'
+  return isChange(spec) && spec.method === 'POST' && spec.access !== 'everyone' && spec.isIdempotent !== false
 }
 
 type ParamNames<Path> = Path extends `${string}{${infer Name}}${infer Rest}` ? Name | ParamNames<Rest> : never
@@ -72,6 +84,8 @@ export const created = <const Schema extends TSchema>(
   schema: Schema,
 ): { readonly status: 201; readonly schema: Schema } => ({ status: 201, schema })
 export const NOTHING = { status: 204, schema: null } as const
+/** The browser goes on to another page. */
+export const REDIRECT = { status: 302, schema: null } as const
 
 const MAX_LIMIT = 100
 const MAX_PAGE = 1_000_000_000
@@ -155,5 +169,11 @@ export function longListOf<Item extends TSchema>(item: Item): LongListOf<Item> {
 
 export const Time = Type.String({ description: 'ISO 8601, UTC.', format: 'date-time' })
 export const Id = Type.String({ minLength: 1, maxLength: 200 })
+export const Email = Type.String({
+  description: 'An e-mail address.',
+  pattern: '^[^@\\s]{1,64}@[^@\\s]{1,190}$',
+  examples: ['ada@example.com'],
+  maxLength: 254,
+})
 /** A name that people give. */
 export const Name = Type.String({ minLength: 1, maxLength: 100, pattern: '\\S' })

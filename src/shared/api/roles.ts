@@ -1,6 +1,7 @@
 export type PlatformRole = 'admin' | 'user'
 export type EnterpriseRole = 'owner' | 'admin' | 'finance' | 'employee'
 
+const OWNERS = ['owner'] as const
 const EVERY_MEMBER = ['owner', 'admin', 'finance', 'employee'] as const
 const ADMINS = ['owner', 'admin'] as const
 const TREASURERS = ['owner', 'finance'] as const
@@ -10,6 +11,7 @@ const OFFICERS = ['owner', 'admin', 'finance'] as const
 export const ENTERPRISE_ACTIONS = {
   'enterprise.read': EVERY_MEMBER,
   'enterprise.update': ADMINS,
+  'enterprise.delete': OWNERS,
   'members.read': EVERY_MEMBER,
   'members.manage': ADMINS,
   'departments.read': EVERY_MEMBER,
@@ -20,6 +22,11 @@ export const ENTERPRISE_ACTIONS = {
   'wallet.topup': TREASURERS,
   'usage.read': OFFICERS,
   'logs.read': ADMINS,
+  'log.read_bodies': OWNERS,
+  'log.erase_bodies': OWNERS,
+  'audit.read': ADMINS,
+  'alerts.read': OFFICERS,
+  'alerts.manage': ADMINS,
 } as const satisfies Record<string, readonly EnterpriseRole[]>
 
 export type EnterpriseAction = keyof typeof ENTERPRISE_ACTIONS

@@ -21,3 +21,13 @@ export function parseBaseUrl(text: string): { readonly url: string } | { readonl
   if (url.search !== '' || url.hash !== '') return { reason: 'must not hold a query or fragment' }
   return { url: url.origin + url.pathname.replace(/\/+$/, '') }
 }
+
+/** Parses the address of a tool server, or gives the reason why it is not one. It may have a query. */
+export function parseServerUrl(text: string): { readonly url: string } | { readonly reason: string } {
+  if (!URL.canParse(text)) return { reason: 'is not an address' }
+  const url = new URL(text)
+  if (url.protocol !== 'http:' && url.protocol !== 'https:') return { reason: 'must begin with http:// or https://' }
+  if (url.username !== '' || url.password !== '') return { reason: 'must not hold a user or password' }
+  if (url.hash !== '') return { reason: 'must not hold a fragment' }
+  return { url: url.href }
+}

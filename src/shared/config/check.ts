@@ -20,9 +20,14 @@ interface SchemaNode {
   readonly expects?: string
 }
 
-/** The first violation of `schema` in `value`, or null. The message names the key and the allowed values. */
+/** The first violation of `schema` in `value`, or null. */
 export function findProblem(schema: TSchema, value: unknown): Problem | null {
-  return problemIn(schema, value, [])
+  return findProblems(schema, value)[0] ?? null
+}
+
+/** All violations of `schema` in `value`. Each message names the key and the allowed values. */
+export function findProblems(schema: TSchema, value: unknown): Problem[] {
+  return problemsIn(schema, value, [])
 }
 
 /** The schema of the value at `path`; undefined for an unknown key. */
@@ -41,56 +46,45 @@ function memberSchema(node: SchemaNode | undefined, name: string): SchemaNode | 
   return node?.patternProperties && Object.values(node.patternProperties)[0]
 }
 
-function problemIn(schema: SchemaNode, value: unknown, path: Path): Problem | null {
-  if (schema.anyOf) return problemInUnion(schema, schema.anyOf, value, path)
-  if (schema.type === 'object' && isObject(value)) return problemInObject(schema, value, path)
-  if (schema.type === 'array' && Array.isArray(value)) return problemInList(schema, value, path)
-  if (Value.Check(schema as TSchema, value)) return null
-  return {
-    path,
-    part: 'value',
-    message: `${pathText(path) || 'the file'} must be ${expectation(schema)}${got(schema, value)}`,
-  }
+function problemsIn(schema: SchemaNode, value: unknown, path: Path): Problem[] {
+  if (schema.anyOf) return problemsInUnion(schema, schema.anyOf, value, path)
+  if (schema.type === 'object' && isObject(value)) return problemsInObject(schema, value, path)
+  if (schema.type === 'array' && Array.isArray(value)) return problemsInList(schema, value, path)
+  if (Value.Check(schema as TSchema, value)) return []
+  const message = `${pathText(path) || 'the file'} must be ${expectation(schema)}${got(schema, value)}`
+  return [{ path, part: 'value', message }]
 }
 
 /** Picks the branch by the type of the value, so that the message is about the branch that was meant. */
-function problemInUnion(
-  schema: SchemaNode,
-  branches: readonly SchemaNode[],
-  value: unknown,
-  path: Path,
-): Problem | null {
+function problemsInUnion(schema: SchemaNode, branches: readonly SchemaNode[], value: unknown, path: Path): Problem[] {
   const meant = branches.find((branch) => branch.type === typeName(value))
-  if (meant) return problemIn(meant, value, path)
-  return { path, part: 'value', message: `${pathText(path)} must be ${expectation(schema)}${got(schema, value)}` }
+  if (meant) return problemsIn(meant, value, path)
+  return [{ path, part: 'value', message: `${pathText(path)} must be ${expectation(schema)}${got(schema, value)}` }]
 }
 
-function problemInObject(schema: SchemaNode, value: Readonly<Record<string, unknown>>, path: Path): Problem | null {
-  for (const [name, member] of Object.entries(value)) {
+function problemsInObject(schema: SchemaNode, value: Readonly<Record<string, unknown>>, path: Path): Problem[] {
+  const problems = Object.entries(value).flatMap(([name, member]): Problem[] => {
     const memberPath = [...path, name]
     const known = memberSchema(schema, name)
-    if (!known) {
-      const names = Object.keys(schema.properties ?? {})
-      const message = `${pathText(memberPath)} is not a known key${suggestion(name, names)}; allowed: ${names.join(', ')}`
-      return { path: memberPath, part: 'key', message }
-    }
-    const problem = problemIn(known, member, memberPath)
-    if (problem) return problem
-  }
-  const missing = schema.required?.find((name) => !Object.hasOwn(value, name))
-  if (missing === undefined) return null
-  const expected = schema.properties?.[missing] ?? {}
-  const message = `${pathText([...path, missing])} is missing; it must be ${expectation(expected)}`
-  return { path: [...path, missing], part: 'key', message }
+    if (known) return problemsIn(known, member, memberPath)
+    const names = Object.keys(schema.properties ?? {})
+    const message = `${pathText(memberPath)} is not a known key${suggestion(name, names)}; allowed: ${names.join(', ')}`
+    return [{ path: memberPath, part: 'key', message }]
+  })
+  const missing = (schema.required ?? []).filter((name) => !Object.hasOwn(value, name))
+  return [
+    ...problems,
+    ...missing.map((name): Problem => {
+      const message = `${pathText([...path, name])} is missing; it must be ${expectation(schema.properties?.[name] ?? {})}`
+      return { path: [...path, name], part: 'key', message }
+    }),
+  ]
 }
 
-function problemInList(schema: SchemaNode, value: readonly unknown[], path: Path): Problem | null {
-  for (const [index, item] of value.entries()) {
-    const problem = problemIn(schema.items ?? {}, item, [...path, index])
-    if (problem) return problem
-  }
-  if (value.length >= (schema.minItems ?? 0)) return null
-  return { path, part: 'value', message: `${pathText(path)} must be ${expectation(schema)}` }
+function problemsInList(schema: SchemaNode, value: readonly unknown[], path: Path): Problem[] {
+  const problems = value.flatMap((item, index) => problemsIn(schema.items ?? {}, item, [...path, index]))
+  if (value.length >= (schema.minItems ?? 0)) return problems
+  return [...problems, { path, part: 'value', message: `${pathText(path)} must be ${expectation(schema)}` }]
 }
 
 /** The values that a schema allows, as the end of the sentence "it must be …". */

@@ -1,5 +1,16 @@
 import { readFileSync } from 'node:fs'
-import { isAlias, isMap, isPair, isScalar, isSeq, LineCounter, parseDocument, type Document, type Node } from 'yaml'
+import {
+  isAlias,
+  isMap,
+  isPair,
+  isScalar,
+  isSeq,
+  LineCounter,
+  parseDocument,
+  stringify,
+  type Document,
+  type Node,
+} from 'yaml'
 import { ConfigError, type Path, type Place } from './config-error.ts'
 import { readFailure } from './read-failure.ts'
 
@@ -25,6 +36,11 @@ export function parseText(text: string): unknown {
   return document.toJS({ maxAliasCount: 100 })
 }
 
+/** A value as YAML, which `readDocument` reads. */
+export function toYaml(value: unknown): string {
+  return stringify(value, { lineWidth: 0, aliasDuplicateObjects: false })
+}
+
 function parseConfig(file: string, text: string): ConfigDocument {
   const lines = new LineCounter()
   const document = parseDocument(text, { lineCounter: lines, prettyErrors: false, logLevel: 'silent' })
@@ -33,8 +49,10 @@ function parseConfig(file: string, text: string): ConfigDocument {
     return { file, line: Math.max(line, 1), column: Math.max(col, 1), variable: null }
   }
 
-  const error = document.errors[0]
-  if (error) throw new ConfigError(`not valid YAML: ${oneLine(error.message)}`, place(error.pos[0]))
+  const errors = document.errors.map(
+    ({ message, pos }) => new ConfigError(`not valid YAML: ${oneLine(message)}`, place(pos[0])),
+  )
+  if (errors.length > 0) throw ConfigError.of(errors)
   return {
     file,
     value: toValue(document, file),

@@ -1,6 +1,7 @@
 import type { UpstreamTimeouts } from '../core/snapshot.ts'
 import { parseBaseUrl } from './address.ts'
-import { ConfigError } from './config-error.ts'
+import { attempt, ConfigError } from './config-error.ts'
+import type { Fail } from './config-error.ts'
 import type { Env } from './env.ts'
 import { googleCredential } from './google-credential.ts'
 import { KNOWN_PROVIDERS } from './providers/known.ts'
@@ -25,17 +26,20 @@ export function environmentUpstreams(
   env: Env,
   declared: readonly UpstreamConfig[],
   timeouts: UpstreamTimeouts,
+  fail: Fail,
 ): UpstreamConfig[] {
   const ids = new Set(declared.flatMap(({ id, keys }) => [id, ...keys.map((key) => key.id)]))
   const used = new Set(declared.flatMap(({ keys }) => keys.map((key) => key.credential)))
-  const upstreams: UpstreamConfig[] = []
-  for (const provider of KNOWN_PROVIDERS) {
-    if (ids.has(provider.id)) continue
+  return KNOWN_PROVIDERS.filter(({ id }) => !ids.has(id)).flatMap((provider) =>
+    attempt(fail, () => upstreamsOf(provider), []),
+  )
+
+  function upstreamsOf(provider: KnownProvider): UpstreamConfig[] {
     const credentials = environmentCredentials(provider, env, used)
     const baseUrl = providerBaseUrl(provider, env)
     const needsNone = provider.selfHosted === true && nonEmpty(env, `${provider.prefix}_BASE_URL`) !== null
-    if (baseUrl === null || (credentials.length === 0 && !needsNone)) continue
-    upstreams.push({
+    if (baseUrl === null || (credentials.length === 0 && !needsNone)) return []
+    const upstream: UpstreamConfig = {
       id: provider.id,
       name: provider.name,
       dialect: provider.dialect,
@@ -53,9 +57,9 @@ export function environmentUpstreams(
       ...conversationsOf(provider),
       ...targetOf(provider.quirks ?? {}),
       models: provider.models.map((model) => providerModel(model, provider.id)),
-    })
+    }
+    return [upstream]
   }
-  return upstreams
 }
 
 /** Credentials of the environment that are not in `used`, each once. */

@@ -3,7 +3,8 @@ import { resolve } from 'node:path'
 import type { TSchema } from 'typebox'
 import { schemaAt } from './check.ts'
 import { isObject } from './is-object.ts'
-import type { Path } from './config-error.ts'
+import { attempt } from './config-error.ts'
+import type { Fail, Path } from './config-error.ts'
 import { parseText } from './document.ts'
 import { readFailure } from './read-failure.ts'
 
@@ -15,8 +16,9 @@ export interface InterpolationOptions {
   readonly env: Readonly<Record<string, string | undefined>>
   /** Base of relative paths in `${file:…}`. */
   readonly cwd: string
-  /** Gets the path and the problem; must throw. */
-  readonly fail: (path: Path, message: string) => never
+  readonly fail: Fail
+  /** Gets the path of each file that a text refers to, before it is read. */
+  readonly onFile?: (file: string) => void
 }
 
 /**
@@ -24,7 +26,7 @@ export interface InterpolationOptions {
  * without a value. A string in the place of a number, boolean or list is converted to it.
  */
 export function interpolate(value: unknown, options: InterpolationOptions, path: Path = []): unknown {
-  if (typeof value === 'string') return interpolateText(value, options, path)
+  if (typeof value === 'string') return attempt(options.fail, () => interpolateText(value, options, path), undefined)
   if (Array.isArray(value)) return value.map((item, index) => interpolate(item, options, [...path, index]))
   if (!isObject(value)) return value
   // Entries, not assignment: a member named __proto__ must stay a member, to be refused as an unknown key.
@@ -58,9 +60,12 @@ function interpolateText(text: string, options: InterpolationOptions, path: Path
   return coerceText(schemaAt(options.schema, path), replaced)
 }
 
-function lookUp(reference: string, { env, cwd, fail }: InterpolationOptions, path: Path, match: string): string {
+function lookUp(reference: string, options: InterpolationOptions, path: Path, match: string): string {
+  const { env, cwd } = options
+  const fail: Fail = options.fail
   if (reference.startsWith('file:')) {
     const file = reference.slice('file:'.length)
+    options.onFile?.(resolve(cwd, file))
     try {
       return readFileSync(resolve(cwd, file), 'utf8').replace(/\r?\n$/, '')
     } catch (cause) {

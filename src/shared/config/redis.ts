@@ -1,7 +1,8 @@
+import { attempt } from './config-error.ts'
+import type { Fail } from './config-error.ts'
 import { redacting } from './redact.ts'
 import type { ConfigFile } from './schema.ts'
 import type { RedisAddress, RedisConfig, RedisHost } from './shape.ts'
-import type { Fail } from './upstreams.ts'
 
 const SENTINEL_PORT = 26_379
 const CLUSTER_PORT = 6_379
@@ -10,7 +11,7 @@ const CLUSTER_PORT = 6_379
 export function resolveRedis(raw: ConfigFile['redis'], fail: Fail): RedisConfig {
   const limits = raw.degraded_limits
   return {
-    address: resolveAddress(raw, fail),
+    address: attempt(fail, () => resolveAddress(raw, fail), null),
     keyPrefix: raw.key_prefix,
     degraded: {
       default: raw.degraded,

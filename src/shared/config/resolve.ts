@@ -7,13 +7,16 @@ import { readFailure } from './read-failure.ts'
 import type { Env } from './env.ts'
 import { resolveEntryKeys } from './entry-keys.ts'
 import { environmentUpstreams } from './environment-upstreams.ts'
-import { pathText, type Path } from './config-error.ts'
+import { attempt, pathText, type Fail, type Path } from './config-error.ts'
 import { deepFreeze, redacting } from './redact.ts'
 import type { KeyLimits } from '../core/snapshot.ts'
 import type { ConfigFile } from './schema.ts'
 import type { Config, ManagementConfig, ServerConfig, VideoConfig } from './shape.ts'
+import { resolveModelGroups } from './model-groups.ts'
 import { resolveRedis } from './redis.ts'
-import { resolveUpstreams, type Fail } from './upstreams.ts'
+import { resolveSignIn } from './sign-in.ts'
+import { resolveToolServers } from './tool-servers.ts'
+import { resolveUpstreams } from './upstreams.ts'
 
 const HOST_NAME = /^(?:[a-z0-9_-]+\.)*[a-z][a-z0-9-]*$/i
 
@@ -23,10 +26,15 @@ export interface ResolveOptions {
   readonly cwd: string
   readonly cores: number
   readonly fail: Fail
+  /** Whether the schema accepts the value at a path, and everything in it. */
+  readonly isSound: (path: Path) => boolean
+  /** Gets the path of each file that a value names, before it is read. */
+  readonly onFile: (file: string) => void
 }
 
 /** Turns a file that passed its schema into the configuration: computes defaults, makes paths absolute, checks combinations. */
-export function resolveConfig(raw: ConfigFile, { file, env, cwd, cores, fail }: ResolveOptions): Config {
+export function resolveConfig(raw: ConfigFile, options: ResolveOptions): Config {
+  const { file, env, cwd, fail, isSound } = options
   const { limits, workers, upstream, database, redis, journal, log, metrics, simulator } = raw
   const timeouts = {
     connectMs: upstream.timeouts.connect_ms,
@@ -34,11 +42,13 @@ export function resolveConfig(raw: ConfigFile, { file, env, cwd, cores, fail }: 
     idleMs: upstream.timeouts.idle_ms,
     totalMs: upstream.timeouts.total_ms,
   }
-  const declared = resolveUpstreams(raw.upstreams, timeouts, fail)
-  const upstreams = [...declared, ...environmentUpstreams(env, declared, timeouts)]
+  const declared = resolveUpstreams(raw.upstreams, timeouts, fail, isSound)
+  const upstreams = [...declared, ...environmentUpstreams(env, declared, timeouts, fail)]
+
+  const models = withOwnModels(modelFacts(raw.models, ['models'], fail, isSound), shippedCatalogue())
 
   return deepFreeze({
-    server: resolveServer(raw.server, cwd, cores, fail),
+    server: resolveServer(raw.server, options),
     limits: {
       maxBodyBytes: limits.max_body_bytes,
       maxJsonDepth: limits.max_json_depth,
@@ -56,7 +66,7 @@ export function resolveConfig(raw: ConfigFile, { file, env, cwd, cores, fail }: 
       addressFailuresPerMinute: limits.address_failures_per_minute,
     },
     workers: {
-      threads: workers.threads ?? Math.max(1, Math.min(4, cores - 1)),
+      threads: workers.threads ?? Math.max(1, Math.min(4, options.cores - 1)),
       inlineMaxBytes: workers.inline_max_bytes,
       maxQueue: workers.max_queue,
     },
@@ -69,11 +79,12 @@ export function resolveConfig(raw: ConfigFile, { file, env, cwd, cores, fail }: 
     },
     upstreams,
     fallbacks: resolveFallbacks(raw.fallbacks, fail),
-    models: withOwnModels(modelFacts(raw.models, ['models'], fail), shippedCatalogue()),
-    keys: resolveEntryKeys(raw.keys, fail),
+    models,
+    modelGroups: resolveModelGroups(raw.model_groups, { upstreams, models }, fail, isSound),
+    keys: resolveEntryKeys(raw.keys, fail, isSound),
     database: redacting(
       {
-        url: database.url === undefined ? null : databaseUrl(database.url, fail),
+        url: attempt(fail, () => databaseUrl(database.url, fail), null),
         maxConnections: database.max_connections,
         statementTimeoutMs: database.statement_timeout_ms,
       },
@@ -82,7 +93,8 @@ export function resolveConfig(raw: ConfigFile, { file, env, cwd, cores, fail }: 
     redis: resolveRedis(redis, fail),
     registrationOpen: raw.auth.registration === 'open',
     firstAdminPhone: raw.auth.first_admin_phone ?? null,
-    mail: resolveMail(raw.mail, fail),
+    signIn: attempt(fail, () => resolveSignIn(raw, fail, isSound), { consoleUrl: null, oidc: null }),
+    mail: attempt(fail, () => resolveMail(raw.mail, fail), { smtp: null }),
     money: redacting(
       {
         currency: raw.money.currency,
@@ -92,6 +104,18 @@ export function resolveConfig(raw: ConfigFile, { file, env, cwd, cores, fail }: 
       },
       ['paymentSecret'],
     ),
+    mcp: {
+      enabled: raw.mcp.enabled,
+      maxSessions: raw.mcp.max_sessions,
+      chats: {
+        maxRounds: raw.mcp.chats.max_rounds,
+        maxMs: raw.mcp.chats.max_ms,
+        maxTools: raw.mcp.chats.max_tools,
+        maxResultBytes: raw.mcp.chats.max_result_bytes,
+        maxCostMicro: raw.mcp.chats.max_cost_micro ?? null,
+      },
+      servers: resolveToolServers(raw.mcp.servers, fail, isSound),
+    },
     journal: {
       durability: journal.durability,
       segmentMaxBytes: journal.segment_max_bytes,
@@ -113,6 +137,13 @@ export function resolveConfig(raw: ConfigFile, { file, env, cwd, cores, fail }: 
     },
     metrics: redacting({ host: metrics.host, port: metrics.port ?? null, token: metrics.token ?? null }, ['token']),
     management: resolveManagement(raw.management, fail),
+    alerts: resolveAlerts(raw.alerts, fail),
+    capture: {
+      allowed: raw.capture.allowed,
+      maxBodyBytes: raw.capture.max_body_bytes,
+      bufferBytes: raw.capture.buffer_bytes,
+      platformAdmins: raw.capture.platform_admins,
+    },
     telemetry: { traceContext: raw.telemetry.trace_context },
     video: resolveVideo(raw.video),
     simulator: { enabled: simulator.enabled ?? upstreams.length === 0 },
@@ -136,12 +167,31 @@ function resolveVideo(raw: ConfigFile['video']): VideoConfig {
 }
 
 function resolveManagement(raw: ConfigFile['management'], fail: Fail): ManagementConfig {
-  for (const [index, entry] of raw.private_upstreams.entries()) {
-    if (isAddressRange(entry) || HOST_NAME.test(entry)) continue
-    const path: Path = ['management', 'private_upstreams', index]
-    fail(path, `${pathText(path)} must be a host, an address or a CIDR range, e.g. models.lan or 10.0.0.0/8`)
+  const privateUpstreams = hostsAndRanges(
+    raw.private_upstreams,
+    ['management', 'private_upstreams'],
+    'models.lan',
+    fail,
+  )
+  return { host: raw.host, port: raw.port ?? null, privateUpstreams }
+}
+
+function resolveAlerts(raw: ConfigFile['alerts'], fail: Fail): Config['alerts'] {
+  return {
+    checkIntervalMs: raw.check_interval_ms,
+    privateWebhooks: hostsAndRanges(raw.private_webhooks, ['alerts', 'private_webhooks'], 'hooks.lan', fail),
+    retentionDays: raw.retention_days,
   }
-  return { host: raw.host, port: raw.port ?? null, privateUpstreams: raw.private_upstreams }
+}
+
+function hostsAndRanges(entries: readonly string[], at: Path, example: string, fail: Fail): readonly string[] {
+  for (const [index, entry] of entries.entries()) {
+    if (isAddressRange(entry) || HOST_NAME.test(entry)) continue
+    const path: Path = [...at, index]
+    const says = `${pathText(path)} must be a host, an address or a CIDR range, e.g. ${example} or 10.0.0.0/8`
+    attempt(fail, () => fail(path, says), undefined)
+  }
+  return entries
 }
 
 function resolveMail({ smtp }: ConfigFile['mail'], fail: Fail): Config['mail'] {
@@ -168,30 +218,38 @@ function resolveFallbacks(fallbacks: ConfigFile['fallbacks'], fail: Fail): Confi
   for (const [model, others] of Object.entries(fallbacks)) {
     for (const [index, other] of others.entries()) {
       const path: Path = ['fallbacks', model, index]
-      if (other === model) fail(path, `a model cannot be its own fallback`)
-      if (others.indexOf(other) < index) fail(path, `a fallback is listed twice`)
+      const problem =
+        other === model
+          ? 'a model cannot be its own fallback'
+          : others.indexOf(other) < index
+            ? 'a fallback is listed twice'
+            : null
+      if (problem !== null) attempt(fail, () => fail(path, problem), undefined)
     }
   }
   return fallbacks
 }
 
-function resolveServer(raw: ConfigFile['server'], cwd: string, cores: number, fail: Fail): ServerConfig {
+function resolveServer(raw: ConfigFile['server'], options: ResolveOptions): ServerConfig {
+  const { cores, fail } = options
   for (const [index, range] of raw.trusted_proxies.entries()) {
     if (isAddressRange(range)) continue
     const path = ['server', 'trusted_proxies', index]
-    fail(path, `server.trusted_proxies[${index}] must be an address or a CIDR range, e.g. 10.0.0.0/8`)
+    const says = `server.trusted_proxies[${index}] must be an address or a CIDR range, e.g. 10.0.0.0/8`
+    attempt(fail, () => fail(path, says), undefined)
   }
   for (const [index, origin] of raw.cors_origins.entries()) {
     if (origin === '*' || (URL.canParse(origin) && new URL(origin).origin === origin)) continue
     const path = ['server', 'cors_origins', index]
-    fail(path, `server.cors_origins[${index}] must be "*" or an origin without a path, e.g. https://example.com`)
+    const says = `server.cors_origins[${index}] must be "*" or an origin without a path, e.g. https://example.com`
+    attempt(fail, () => fail(path, says), undefined)
   }
   return {
     host: raw.host,
     port: raw.port,
-    baseUrl: raw.base_url === undefined ? null : displayUrl(raw.base_url, fail),
+    baseUrl: attempt(fail, () => displayUrl(raw.base_url, fail), null),
     fronts: raw.fronts ?? Math.max(1, cores - 1),
-    tls: raw.tls === undefined ? null : resolveTls(raw.tls, cwd, fail),
+    tls: attempt(fail, () => resolveTls(raw.tls, options), null),
     trustedProxies: raw.trusted_proxies,
     vendor: raw.vendor,
     drainAnnounceMs: raw.drain_announce_ms,
@@ -201,9 +259,12 @@ function resolveServer(raw: ConfigFile['server'], cwd: string, cores: number, fa
   }
 }
 
-function resolveTls(raw: NonNullable<ConfigFile['server']['tls']>, cwd: string, fail: Fail): ServerConfig['tls'] {
-  const certFile = readableFile(raw.cert_file, ['server', 'tls', 'cert_file'], cwd, fail)
-  const keyFile = readableFile(raw.key_file, ['server', 'tls', 'key_file'], cwd, fail)
+function resolveTls(raw: ConfigFile['server']['tls'], options: ResolveOptions): ServerConfig['tls'] {
+  if (raw === undefined) return null
+  const { fail } = options
+  const certFile = attempt(fail, () => readableFile(raw.cert_file, ['server', 'tls', 'cert_file'], options), null)
+  const keyFile = attempt(fail, () => readableFile(raw.key_file, ['server', 'tls', 'key_file'], options), null)
+  if (certFile === null || keyFile === null) return null
   try {
     createSecureContext({ cert: readFileSync(certFile), key: readFileSync(keyFile) })
   } catch {
@@ -212,14 +273,16 @@ function resolveTls(raw: NonNullable<ConfigFile['server']['tls']>, cwd: string, 
   return { certFile, keyFile }
 }
 
-function displayUrl(text: string, fail: Fail): string {
+function displayUrl(text: string | undefined, fail: Fail): string | null {
+  if (text === undefined) return null
   const parsed = parseBaseUrl(text)
   return 'url' in parsed ? parsed.url : fail(['server', 'base_url'], `server.base_url ${parsed.reason}`)
 }
 
 /** The absolute path of a file, after a check that it can be read: the server would only report that it cannot start. */
-function readableFile(name: string, path: Path, cwd: string, fail: Fail): string {
+function readableFile(name: string, path: Path, { cwd, fail, onFile }: ResolveOptions): string {
   const file = resolve(cwd, name)
+  onFile(file)
   try {
     readFileSync(file)
     return file
@@ -229,7 +292,8 @@ function readableFile(name: string, path: Path, cwd: string, fail: Fail): string
 }
 
 /** Postgres also accepts an address without a host and with a socket in the query, which `URL` refuses. */
-function databaseUrl(text: string, fail: Fail): string {
+function databaseUrl(text: string | undefined, fail: Fail): string | null {
+  if (text === undefined) return null
   if (URL.canParse(text) || URL.canParse(text.replace('@/', '@socket/'))) return text
   return fail(
     ['database', 'url'],

@@ -1,4 +1,5 @@
 import { Type, type Static, type TProperties } from 'typebox'
+import { SERVER_ID } from '../core/tool-server.ts'
 import { modelEntry } from './catalogue.ts'
 import { KNOWN_PROVIDERS } from './providers/known.ts'
 import { quirksSchema } from './quirks.ts'
@@ -310,6 +311,25 @@ export const upstreamEntry = entry('A host that serves models.', {
       total_ms: Type.Optional(Type.Integer({ description: TOTAL, minimum: 1, maximum: 2_147_483_647 })),
     }),
   ),
+  health_check: Type.Optional(
+    entry('Checks each key at intervals, also without traffic. Default: no checks.', {
+      interval_ms: Type.Integer({
+        description: 'Time between two checks of a key; it varies by a tenth.',
+        minimum: 1000,
+        maximum: 86_400_000,
+        default: 30_000,
+      }),
+      timeout_ms: milliseconds('Longest time of a check.', 5_000),
+      path: Type.Optional(
+        Type.String({
+          description:
+            'Path of the check at the host, called by GET. Default: the list of models; on Bedrock and Vertex AI, whether the host answers.',
+          pattern: '^/[!-~]{0,500}$',
+          expects: 'a path that begins with "/"',
+        }),
+      ),
+    }),
+  ),
   bills_after_disconnect: Type.Boolean({
     description:
       'The upstream bills the whole answer even after a disconnect. When a client leaves, Sluice then reads on within a bound instead of disconnecting.',
@@ -332,6 +352,14 @@ const entryKey = entry('An entry API key that clients use at this gateway.', {
   max_concurrency: Type.Optional(limit('Requests at the same time.')),
   monthly_budget: Type.Optional(monthly('Money in a calendar month, in millionths of a dollar: 5000000 is $5.')),
   monthly_tokens: Type.Optional(monthly('Tokens in a calendar month.')),
+  model_budgets: Type.Array(
+    entry('A budget for some models. Requests for them also count against the other budgets.', {
+      models: Type.Array(modelId, { description: 'Model ids, or ids of model_groups.', minItems: 1 }),
+      monthly_budget: Type.Optional(monthly('Money in a calendar month, in millionths of a dollar: 5000000 is $5.')),
+      monthly_tokens: Type.Optional(monthly('Tokens in a calendar month.')),
+    }),
+    { description: 'Budgets for some models.', default: [] },
+  ),
   models: Type.Optional(Type.Array(modelId, { description: 'Model ids it may use. Default: all.', minItems: 1 })),
   ip_allow: Type.Optional(
     Type.Array(Type.String({ minLength: 1 }), {
@@ -344,6 +372,15 @@ const entryKey = entry('An entry API key that clients use at this gateway.', {
       description: 'Prefixes of the User-Agent of clients that may use it. Default: all.',
       minItems: 1,
     }),
+  ),
+  mcp_tools: Type.Optional(
+    Type.Array(
+      Type.String({ pattern: '^[A-Za-z0-9_.-]{0,128}\\*?$', minLength: 1, expects: 'the name of a tool, or "*"' }),
+      {
+        description: 'Tools that it may use at /mcp: names, or beginnings of names with a * after them. Default: none.',
+        minItems: 1,
+      },
+    ),
   ),
 })
 
@@ -410,11 +447,65 @@ const redis = section('Redis, for limits shared by several nodes; without it, li
   }),
 })
 
+const oidcClaim = entry('What a value of a claim gives to the user who has it.', {
+  claim: text('Name of the claim. Dots lead into objects: realm_access.roles.'),
+  value: text('The value, or one of the values if the claim is a list.'),
+  role: Type.Optional(
+    Type.Enum(['admin'], {
+      description:
+        'Role on the platform. As soon as one entry gives it, the claims decide about it at each log-in: users without the value lose it.',
+    }),
+  ),
+  enterprise: Type.Optional(
+    id('Id of an enterprise whose member the user becomes, and stays as long as the claim says so.'),
+  ),
+  enterprise_role: Type.Optional(
+    Type.Enum(['owner', 'admin', 'finance', 'employee'], {
+      description: 'Role in the enterprise. Default: employee. Of several matches, the first of this list counts.',
+    }),
+  ),
+})
+
+const oidc = entry('Log-in through an OpenID provider (OpenID Connect, code flow with PKCE).', {
+  issuer: httpUrl('Issuer of the provider. It must be https://, except on loopback.'),
+  client_id: text('Client id at the provider. Its redirect URI is /api/auth/oidc/callback under server.base_url.'),
+  client_secret: secret('Client secret at the provider.'),
+  label: Type.Optional(
+    text('Name of the provider on the button of the console. Default: the host name of the issuer.'),
+  ),
+  scopes: Type.Array(Type.String({ minLength: 1 }), {
+    description: 'Scopes that are asked for. "openid" must be one of them.',
+    default: ['openid', 'profile', 'email'],
+  }),
+  create_users: Type.Boolean({
+    description: 'Whether a log-in makes an account for somebody who has none. Off: only existing users are let in.',
+    default: true,
+  }),
+  claims: Type.Array(oidcClaim, { description: 'Roles and memberships by claims.', default: [] }),
+  mcp_audiences: Type.Optional(
+    Type.Array(Type.String({ minLength: 1 }), {
+      description:
+        'Audiences ("aud") of access tokens that the tool server takes. Default: the addresses of /mcp and /mcp/sse under server.base_url, which providers with RFC 8707 put there.',
+      minItems: 1,
+    }),
+  ),
+  mcp_scopes: Type.Array(Type.String({ minLength: 1 }), {
+    description: 'Scopes that clients of the tool server ask the provider for.',
+    default: ['openid'],
+  }),
+})
+
 const auth = section('Accounts of the management plane.', {
   registration: Type.Enum(['closed', 'open'], {
     description: '"open": anybody may make an account. "closed": only admins and invited users may.',
     default: 'closed',
   }),
+  oidc: Type.Optional(oidc),
+  console_url: Type.Optional(
+    httpUrl(
+      'Address of the console, to which e-mails and OpenID log-ins lead. Default: /console under server.base_url.',
+    ),
+  ),
   first_admin_phone: Type.Optional(
     Type.String({
       description: 'Phone number with which the admin of the first start logs in. Default: a made-up one.',
@@ -424,27 +515,33 @@ const auth = section('Accounts of the management plane.', {
   ),
 })
 
-const mail = section('E-mails of the management plane: invitations.', {
-  smtp: Type.Optional(
-    entry('The mail server. Default: Sluice mails nothing, and the inviting user passes the token on.', {
-      url: Type.String({
-        description: 'smtps://user:password@host:465, or smtp:// with STARTTLS.',
-        pattern: '^smtps?://[^\\s]+$',
-        expects: 'an address that begins with smtp:// or smtps://',
-        writeOnly: true,
-      }),
-      from: Type.String({
-        description: 'Address of the sender.',
-        pattern: '^[^@\\s<>,;"]{1,64}@[^@\\s<>,;"]{1,190}$',
-        expects: 'a mail address, like sluice@example.com',
-      }),
-      require_tls: Type.Boolean({
-        description: 'With smtp://: whether Sluice refuses to send to a server that offers no encryption.',
-        default: true,
-      }),
-    }),
-  ),
-})
+const mail = section(
+  'E-mails of the management plane: invitations, password resets, verification of addresses, alerts, summaries.',
+  {
+    smtp: Type.Optional(
+      entry(
+        'The mail server. Default: Sluice mails nothing: the inviting user passes the token on, and passwords cannot be reset by mail.',
+        {
+          url: Type.String({
+            description: 'smtps://user:password@host:465, or smtp:// with STARTTLS.',
+            pattern: '^smtps?://[^\\s]+$',
+            expects: 'an address that begins with smtp:// or smtps://',
+            writeOnly: true,
+          }),
+          from: Type.String({
+            description: 'Address of the sender.',
+            pattern: '^[^@\\s<>,;"]{1,64}@[^@\\s<>,;"]{1,190}$',
+            expects: 'a mail address, like sluice@example.com',
+          }),
+          require_tls: Type.Boolean({
+            description: 'With smtp://: whether Sluice refuses to send to a server that offers no encryption.',
+            default: true,
+          }),
+        },
+      ),
+    ),
+  },
+)
 
 const journal = section('Records of requests on their way to the database.', {
   durability: Type.Enum(['os', 'disk'], {
@@ -553,6 +650,50 @@ const management = section('The management plane, which is served on the public 
   }),
 })
 
+const alerts = section('Alerts by webhook and e-mail.', {
+  check_interval_ms: Type.Integer({
+    description: 'Time between two checks of what alerts watch.',
+    minimum: 100,
+    maximum: 600_000,
+    default: 10_000,
+  }),
+  private_webhooks: Type.Array(Type.String({ minLength: 1, maxLength: 253 }), {
+    description:
+      'Hosts, addresses and ranges (hooks.lan, 10.1.2.3, 10.0.0.0/8) where webhooks of admins and tenants may be, over http:// too. All others must be at https:// and on the public Internet.',
+    default: [],
+  }),
+  retention_days: Type.Integer({
+    description: 'Days after which deliveries leave the delivery log.',
+    minimum: 1,
+    maximum: 36_500,
+    default: 30,
+  }),
+})
+
+const capture = section('Bodies of requests and answers, for keys and enterprises that turn their capture on.', {
+  allowed: Type.Boolean({
+    description: 'Whether bodies may be captured. false: no setting of a key or an enterprise has an effect.',
+    default: true,
+  }),
+  max_body_bytes: Type.Integer({
+    description: 'Captured bytes of each body; the rest is cut.',
+    minimum: 1024,
+    maximum: 1_048_576,
+    default: 262_144,
+  }),
+  buffer_bytes: Type.Integer({
+    description:
+      'Memory of a front process for captured bodies on their way to the database. Captures that do not fit are dropped.',
+    minimum: 65_536,
+    maximum: 1_073_741_824,
+    default: 16_777_216,
+  }),
+  platform_admins: Type.Boolean({
+    description: 'Whether admins of the platform may read captured bodies. Each look is in the audit log.',
+    default: true,
+  }),
+})
+
 const money = section('Money of enterprises.', {
   currency: Type.String({
     description: 'The one currency of this installation, ISO 4217. The prices of the catalogue are in it.',
@@ -582,6 +723,119 @@ const wallet = section('Wallets of enterprises. The platform credits them.', {
   ),
 })
 
+const toolAccess = Type.Array(
+  entry('Who may use the server: all that is given must hold.', {
+    everyone: Type.Optional(Type.Literal(true, { description: 'Every user and key.' })),
+    role: Type.Optional(
+      Type.Enum(['owner', 'admin', 'finance', 'employee'], { description: 'A role in an enterprise.' }),
+    ),
+    enterprise_id: Type.Optional(text('Members and keys of an enterprise.')),
+    department_id: Type.Optional(text('Members and keys of a department, and of those below it.')),
+    key_id: Type.Optional(text('One entry key.')),
+  }),
+  { description: 'Who may use it besides platform admins. Default: nobody.', maxItems: 1_000, default: [] },
+)
+
+const toolServer = entry('An upstream server of tools: an address, or a program.', {
+  id: Type.String({
+    description: 'Unique. The names of its tools begin with it.',
+    pattern: SERVER_ID,
+    expects: 'lower-case letters, digits and "-", at most 32',
+  }),
+  url: Type.Optional(text('Its address.')),
+  transport: Type.Optional(
+    Type.Enum(['http', 'sse'], { description: 'http: Streamable HTTP; sse: HTTP+SSE of 2024-11-05.', default: 'http' }),
+  ),
+  headers: Type.Optional(
+    Type.Record(Type.String(), secret('Value of the header.'), { description: 'Headers of each request to it.' }),
+  ),
+  command: Type.Optional(text('A program that speaks over its standard input and output.')),
+  args: Type.Optional(Type.Array(Type.String(), { description: 'Arguments of the program.' })),
+  env: Type.Optional(
+    Type.Record(Type.String(), secret('Value of the variable.'), {
+      description: 'Variables of the program. It gets none of those of the gateway but PATH, HOME and the like.',
+    }),
+  ),
+  cwd: Type.Optional(text('Working directory of the program.')),
+  timeout_ms: Type.Integer({
+    description: 'Longest time of a call.',
+    minimum: 100,
+    maximum: 3_600_000,
+    default: 60_000,
+  }),
+  price_micro: Type.Integer({
+    description: 'Price of a call, in millionths of the currency.',
+    minimum: 0,
+    maximum: 1_000_000_000_000,
+    default: 0,
+  }),
+  enabled: Type.Boolean({ description: 'Whether its tools are offered.', default: true }),
+  access: toolAccess,
+  allow_all_tools: Type.Boolean({
+    description:
+      'Allows all tools that it has at first. Otherwise, and for tools that come later, an admin allows each.',
+    default: false,
+  }),
+  interactive: Type.Boolean({
+    description: 'Whether its calls may ask the caller for input, and for answers of models.',
+    default: false,
+  }),
+  sampling_model: Type.Optional(
+    text(
+      'The model that answers in place of callers whose client has none. The key that pays for the call pays for it.',
+    ),
+  ),
+})
+
+const mcp = section('The tool server at /mcp (Model Context Protocol).', {
+  enabled: Type.Boolean({ description: 'Whether the gateway serves tools.', default: true }),
+  max_sessions: Type.Integer({
+    description: 'Sessions of tool clients at the same time, of all users together.',
+    minimum: 1,
+    maximum: 100_000,
+    default: 1_000,
+  }),
+  chats: section('Chats that name tool servers: the gateway calls their tools, and asks the model again.', {
+    max_rounds: Type.Integer({
+      description: 'Requests to the model for one chat. In the last one it must answer without tools.',
+      minimum: 1,
+      maximum: 100,
+      default: 8,
+    }),
+    max_ms: Type.Integer({
+      description: 'Milliseconds that a chat may take, tools included.',
+      minimum: 1_000,
+      maximum: 3_600_000,
+      default: 120_000,
+    }),
+    max_tools: Type.Integer({
+      description: 'Tools of servers that one chat may offer to the model.',
+      minimum: 1,
+      maximum: 1_000,
+      default: 128,
+    }),
+    max_result_bytes: Type.Integer({
+      description: 'Bytes of one result that the model gets; the rest is cut off.',
+      minimum: 256,
+      maximum: 3_145_728,
+      default: 65_536,
+    }),
+    max_cost_micro: Type.Optional(
+      Type.Integer({
+        description:
+          'Micro-units of money.currency. Once the rounds of a chat have cost as much, by the list prices of its model, one more round has to answer without tools. Default: only the budgets of keys bound it.',
+        minimum: 0,
+        maximum: 1_000_000_000_000,
+      }),
+    ),
+  }),
+  servers: Type.Array(toolServer, {
+    description: 'Upstream servers whose tools the gateway offers. Only these may be programs that it starts.',
+    maxItems: 64,
+    default: [],
+  }),
+})
+
 const modelName = Type.String({ minLength: 1, maxLength: 256 })
 
 export const configSchema = Type.Object(
@@ -603,6 +857,13 @@ export const configSchema = Type.Object(
       description: 'Facts about models. They come before those of config/models.yaml for the same ids.',
       default: [],
     }),
+    model_groups: Type.Array(
+      entry('A named set of models, for budgets.', {
+        id: id('Unique among groups, and not the id of a model.'),
+        models: Type.Array(modelId, { description: 'Model ids of the group.', minItems: 1 }),
+      }),
+      { description: 'Groups of models. Budgets may name them in place of single models.', default: [] },
+    ),
     keys: Type.Array(entryKey, { description: 'Entry API keys given by configuration.', default: [] }),
     database,
     redis,
@@ -630,6 +891,9 @@ export const configSchema = Type.Object(
     money,
     wallet,
     management,
+    mcp,
+    alerts,
+    capture,
     overload,
     metrics,
     telemetry: section('Tracing of requests.', {
@@ -656,3 +920,4 @@ export const configSchema = Type.Object(
 export type ConfigFile = Static<typeof configSchema>
 export type UpstreamEntry = Static<typeof upstreamEntry>
 export type EntryKeyEntry = Static<typeof entryKey>
+export type ToolServerEntry = Static<typeof toolServer>

@@ -1,7 +1,9 @@
 import type { DegradedMode } from '../core/allowance.ts'
-import type { MonthlyBudget } from '../core/budget.ts'
+import type { ModelBudget, MonthlyBudget } from '../core/budget.ts'
 import type { ModelFacts } from '../core/model-facts.ts'
+import type { ModelGroup } from '../core/model-names.ts'
 import type { AuthStyle, KeyLimits, Provider, UpstreamTimeouts } from '../core/snapshot.ts'
+import type { ToolServer } from '../core/tool-server.ts'
 
 /** The whole configuration: checked, with defaults, frozen. `JSON.stringify` and `inspect` show it without secrets. */
 export interface Config {
@@ -15,6 +17,7 @@ export interface Config {
   readonly fallbacks: Readonly<Record<string, readonly string[]>>
   /** Facts about models: those of the file before those that come with the gateway. */
   readonly models: readonly ModelFacts[]
+  readonly modelGroups: readonly ModelGroup[]
   readonly keys: readonly DeclaredKey[]
   readonly database: DatabaseConfig
   readonly redis: RedisConfig
@@ -22,9 +25,13 @@ export interface Config {
   readonly registrationOpen: boolean
   /** E.164; null: the first start makes one up. */
   readonly firstAdminPhone: string | null
+  readonly signIn: SignInConfig
   readonly mail: MailConfig
   readonly money: MoneyConfig
   readonly management: ManagementConfig
+  readonly mcp: McpConfig
+  readonly alerts: AlertsConfig
+  readonly capture: CaptureConfig
   readonly journal: JournalConfig
   /** Absolute path. */
   readonly dataDir: string
@@ -122,9 +129,12 @@ export interface DeclaredKey {
   readonly expiresAtMs: number | null
   readonly limits: KeyLimits
   readonly budget: MonthlyBudget
+  readonly modelBudgets: readonly ModelBudget[]
   readonly models: readonly string[] | null
   readonly addresses: readonly string[] | null
   readonly clients: readonly string[] | null
+  /** Tools at /mcp. */
+  readonly tools: readonly string[] | null
 }
 
 export interface DatabaseConfig {
@@ -132,6 +142,58 @@ export interface DatabaseConfig {
   readonly url: string | null
   readonly maxConnections: number
   readonly statementTimeoutMs: number
+}
+
+export interface McpConfig {
+  readonly enabled: boolean
+  /** Sessions of all users together. */
+  readonly maxSessions: number
+  readonly chats: ToolChatsConfig
+  /** Upstream servers of tools. */
+  readonly servers: readonly ToolServer[]
+}
+
+/** Bounds of chats that name tool servers. */
+export interface ToolChatsConfig {
+  readonly maxRounds: number
+  readonly maxMs: number
+  readonly maxTools: number
+  readonly maxResultBytes: number
+  /** Micro-units; null: budgets of keys alone. */
+  readonly maxCostMicro: number | null
+}
+
+export interface SignInConfig {
+  /** The console, to which e-mails and OpenID log-ins lead; null: neither its address nor server.base_url is configured. */
+  readonly consoleUrl: string | null
+  /** Null: there is no log-in through an OpenID provider. */
+  readonly oidc: OidcConfig | null
+}
+
+export interface OidcConfig {
+  readonly issuer: string
+  readonly clientId: string
+  readonly clientSecret: string
+  /** For people. */
+  readonly label: string
+  readonly scopes: readonly string[]
+  readonly createUsers: boolean
+  readonly claims: readonly OidcClaimRule[]
+  /** Audiences of access tokens that the tool server takes. */
+  readonly mcpAudiences: readonly string[]
+  /** Scopes that clients of the tool server ask for. */
+  readonly mcpScopes: readonly string[]
+  readonly redirectUrl: string
+  /** The path at which browsers begin, on the host of `redirectUrl`. */
+  readonly startPath: string
+}
+
+/** A user whose claim has the value gets the role on the platform, or the membership. */
+export interface OidcClaimRule {
+  readonly claim: string
+  readonly value: string
+  readonly role: 'admin' | null
+  readonly enterprise: { readonly id: string; readonly role: 'owner' | 'admin' | 'finance' | 'employee' } | null
 }
 
 export interface MailConfig {
@@ -193,6 +255,24 @@ export interface ManagementConfig {
   readonly port: number | null
   /** Hosts, addresses and CIDR ranges outside the public Internet where upstreams made by admins may be. */
   readonly privateUpstreams: readonly string[]
+}
+
+export interface AlertsConfig {
+  readonly checkIntervalMs: number
+  /** Hosts, addresses and CIDR ranges outside the public Internet where webhooks may be. */
+  readonly privateWebhooks: readonly string[]
+  /** Days that the delivery log keeps. */
+  readonly retentionDays: number
+}
+
+export interface CaptureConfig {
+  readonly allowed: boolean
+  /** Of one body. */
+  readonly maxBodyBytes: number
+  /** Per front process. */
+  readonly bufferBytes: number
+  /** Whether platform admins may read bodies. */
+  readonly platformAdmins: boolean
 }
 
 export interface JournalConfig {

@@ -2,6 +2,7 @@ import { Type, type Static } from 'typebox'
 import { Value } from 'typebox/value'
 import type { JsonObject } from '../core/json-object.ts'
 import type { ModelFacts } from '../core/model-facts.ts'
+import type { ModelGroup } from '../core/model-names.ts'
 import { isServiceAccount } from '../core/service-account.ts'
 import type { ServiceAccount } from '../core/service-account.ts'
 import type { ModelTarget, UpstreamTimeouts } from '../core/snapshot.ts'
@@ -48,6 +49,12 @@ export interface StoredModel {
   readonly id: string
   /** Members as in the file, without id and provider, and with `deployments`. */
   readonly entry: JsonObject
+  readonly createdAt: Date
+  readonly updatedAt: Date
+}
+
+/** A group of models that management has made. */
+export interface StoredModelGroup extends ModelGroup {
   readonly createdAt: Date
   readonly updatedAt: Date
 }

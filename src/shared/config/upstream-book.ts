@@ -1,4 +1,5 @@
 import type { ModelFacts } from '../core/model-facts.ts'
+import type { CatalogueNames, ModelGroup } from '../core/model-names.ts'
 import type { UpstreamTimeouts } from '../core/snapshot.ts'
 import type { UpstreamReach } from '../core/upstream-reach.ts'
 import { ConfigError } from './config-error.ts'
@@ -6,12 +7,14 @@ import type { UpstreamConfig } from './shape.ts'
 import { toSnapshotParts } from './snapshot-parts.ts'
 import type { SnapshotParts } from './snapshot-parts.ts'
 import { resolveStoredModel, resolveStoredUpstream } from './stored.ts'
-import type { SetModel, StoredModel, StoredUpstream, StoredUpstreamKey } from './stored.ts'
+import type { SetModel, StoredModel, StoredModelGroup, StoredUpstream, StoredUpstreamKey } from './stored.ts'
 
-/** The upstreams and models of the database. */
+/** The upstreams, models and groups of models of the database. */
 export interface Stored {
   readonly upstreams: readonly StoredUpstream[]
   readonly models: readonly StoredModel[]
+  /** Absent: none. */
+  readonly groups?: readonly StoredModelGroup[]
 }
 
 /** `unreadable`: its credential was sealed with another secret; `shadowed`: the configuration has a key of this id. */
@@ -40,6 +43,7 @@ export interface Book {
   readonly upstreams: readonly BookedUpstream[]
   readonly models: readonly BookedModel[]
   readonly parts: SnapshotParts
+  readonly names: CatalogueNames
   /** The entries of the database that are left out, each with the reason. */
   readonly problems: readonly string[]
 }
@@ -49,24 +53,53 @@ export interface BookOptions {
   readonly upstreams: readonly UpstreamConfig[]
   readonly simulated: readonly UpstreamConfig[]
   readonly facts: readonly ModelFacts[]
+  /** Groups of models of the file. */
+  readonly groups: readonly ModelGroup[]
   readonly timeouts: UpstreamTimeouts
   readonly reach: UpstreamReach
 }
 
 /** Merges stored upstreams and models with the configuration, which wins where both have an id. */
 export class UpstreamBook {
-  readonly configured: readonly UpstreamConfig[]
   readonly simulated: readonly UpstreamConfig[]
-  readonly timeouts: UpstreamTimeouts
   readonly reach: UpstreamReach
-  readonly #facts: readonly ModelFacts[]
+  #configured: readonly UpstreamConfig[]
+  #timeouts: UpstreamTimeouts
+  #facts: readonly ModelFacts[]
+  #groups: readonly ModelGroup[]
 
-  constructor({ upstreams, simulated, facts, timeouts, reach }: BookOptions) {
-    this.configured = upstreams
+  constructor({ upstreams, simulated, facts, groups, timeouts, reach }: BookOptions) {
+    this.#configured = upstreams
     this.simulated = simulated
-    this.timeouts = timeouts
+    this.#groups = groups
+    this.#timeouts = timeouts
     this.reach = reach
     this.#facts = facts
+  }
+
+  get configured(): readonly UpstreamConfig[] {
+    return this.#configured
+  }
+
+  /** Groups of models of the configuration. */
+  get groups(): readonly ModelGroup[] {
+    return this.#groups
+  }
+
+  get timeouts(): UpstreamTimeouts {
+    return this.#timeouts
+  }
+
+  /** Takes another configuration, which `merge` then uses. Returns what goes back to the one before. */
+  configure({ upstreams, facts, groups, timeouts }: Omit<BookOptions, 'simulated' | 'reach'>): () => void {
+    const before = { upstreams: this.#configured, facts: this.#facts, groups: this.#groups, timeouts: this.#timeouts }
+    this.#configured = upstreams
+    this.#facts = facts
+    this.#groups = groups
+    this.#timeouts = timeouts
+    return () => {
+      this.configure(before)
+    }
   }
 
   /** Never throws because of a stored entry: leaves out one that cannot be used, and reports it in `problems`. */
@@ -80,15 +113,25 @@ export class UpstreamBook {
       if (config === null || state === 'shadowed') return []
       return [state === 'active' ? config : withoutNewRequests(config)]
     })
+    const parts = toSnapshotParts({
+      upstreams: [...fixed, ...used],
+      models: this.#facts,
+      set: models.flatMap(({ set }) => (set === null ? [] : [set])),
+    })
+    const ofFile = new Set(this.groups.map(({ id }) => id))
+    const [shadowed, groups] = partition(stored.groups ?? [], ({ id }) => ofFile.has(id))
     return {
       upstreams,
       models,
-      parts: toSnapshotParts({
-        upstreams: [...fixed, ...used],
-        models: this.#facts,
-        set: models.flatMap(({ set }) => (set === null ? [] : [set])),
-      }),
+      parts,
+      names: {
+        aliases: [...parts.aliases],
+        groups: [...this.groups, ...groups.map((group) => ({ id: group.id, models: group.models }))],
+      },
       problems: [
+        ...shadowed.map(
+          ({ id }) => `group of models ${id}: the configuration has a group of this id, which is used instead`,
+        ),
         ...upstreams.flatMap(problemsOf),
         ...models.flatMap((model) => (model.problem === null ? [] : [`model ${model.stored.id}: ${model.problem}`])),
       ],
@@ -115,6 +158,10 @@ export class UpstreamBook {
       return { stored, state: 'invalid', problem: reasonOf(cause), config: null, keyStates }
     }
   }
+}
+
+function partition<T>(all: readonly T[], isFirst: (one: T) => boolean): [T[], T[]] {
+  return [all.filter(isFirst), all.filter((one) => !isFirst(one))]
 }
 
 /** @param inUse ids of the keys that are in use; null: not known, because the upstream is invalid */

@@ -4,7 +4,7 @@ import { SERVICE_NAMES } from '../core/service.ts'
 import type { Services } from '../core/service.ts'
 import type { AuthStyle, Provider, UpstreamKey, UpstreamTimeouts } from '../core/snapshot.ts'
 import { parseBaseUrl } from './address.ts'
-import { pathText, type Path } from './config-error.ts'
+import { attempt, pathText, type Fail, type Path } from './config-error.ts'
 import { googleCredential } from './google-credential.ts'
 import { knownProvider } from './providers/known.ts'
 import type { KnownProvider, ProviderModel } from './providers/provider.ts'
@@ -13,9 +13,6 @@ import { redacting } from './redact.ts'
 import { DEFAULT_TIMEOUTS, DIALECTS, type UpstreamEntry } from './schema.ts'
 import { asTheUpstream, defaultServices, plainly, servicesOf } from './services.ts'
 import type { UpstreamConfig, UpstreamModel } from './shape.ts'
-
-/** Reports a problem at a place of the file; never returns. */
-export type Fail = (path: Path, message: string) => never
 
 const DEFAULT_CONCURRENCY = 1000
 const DEFAULT_AUTH: Readonly<Record<UpstreamDialectName, AuthStyle>> = {
@@ -41,20 +38,34 @@ const OWN_HEADERS = new Set([
   'upgrade',
 ])
 
-/** The upstreams of the file, after the checks that the schema cannot make. */
+/**
+ * The upstreams of the file, after the checks that the schema cannot make.
+ * @param isSound whether the schema accepts the entry at a path
+ */
 export function resolveUpstreams(
   entries: readonly UpstreamEntry[],
   defaults: UpstreamTimeouts,
   fail: Fail,
+  isSound: (path: Path) => boolean = () => true,
 ): UpstreamConfig[] {
   const upstreamIds = new Set<string>()
   const keyIds = new Set<string>()
-  return entries.map((entry, index) => {
+  return entries.flatMap((entry, index) => {
     const path: Path = ['upstreams', index]
-    if (upstreamIds.has(entry.id)) fail([...path, 'id'], `upstreams[${index}].id is taken by another upstream`)
+    return isSound(path) ? attempt(fail, () => [resolveOne(entry, path, index)], []) : []
+  })
+
+  function resolveOne(entry: UpstreamEntry, path: Path, index: number): UpstreamConfig {
+    attempt(
+      fail,
+      () => {
+        if (upstreamIds.has(entry.id)) fail([...path, 'id'], `upstreams[${index}].id is taken by another upstream`)
+      },
+      undefined,
+    )
     upstreamIds.add(entry.id)
     const upstream = resolveUpstream(entry, path, defaults, fail)
-    if (upstream.keys.length === 0) {
+    if (upstream.keys.length === 0 && entry.keys.length === 0) {
       fail([...path, 'keys'], `upstream ${entry.id} needs a key with a credential (or auth: none)`)
     }
     for (const [position, { id }] of upstream.keys.entries()) {
@@ -68,7 +79,7 @@ export function resolveUpstreams(
       keyIds.add(id)
     }
     return upstream
-  })
+  }
 }
 
 /** One upstream, after the checks that the schema cannot make. It may have no key yet. */
@@ -79,7 +90,10 @@ export function resolveUpstream(
   fail: Fail,
 ): UpstreamConfig {
   const known = entry.provider === undefined ? undefined : knownProvider(entry.provider)
-  const dialect = entry.dialect ?? known?.dialect ?? missing('dialect', DIALECTS.join(' or '), path, fail)
+  const dialect =
+    entry.dialect ??
+    known?.dialect ??
+    attempt(fail, () => missing('dialect', DIALECTS.join(' or '), path, fail), DIALECTS[0])
   const isKnownDialect = dialect === known?.dialect
   const auth = entry.auth ?? (isKnownDialect ? authOf(known, entry) : defaultAuth(dialect, entry.base_url))
   const timeouts = {
@@ -88,7 +102,7 @@ export function resolveUpstream(
     idleMs: entry.timeouts?.idle_ms ?? defaults.idleMs,
     totalMs: entry.timeouts?.total_ms ?? defaults.totalMs,
   }
-  const baseUrl = upstreamBaseUrl({ entry, known, dialect }, path, fail)
+  const baseUrl = attempt(fail, () => upstreamBaseUrl({ entry, known, dialect }, path, fail), '')
   const services = isKnownDialect ? knownServices(known, baseUrl) : defaultServices(dialect, baseUrl)
   return {
     id: entry.id,
@@ -97,15 +111,23 @@ export function resolveUpstream(
     baseUrl,
     auth,
     headers: resolveHeaders(entry.headers, auth, path, fail),
-    ...apiVersionOf(entry, dialect, path, fail),
+    ...attempt(fail, () => apiVersionOf(entry, dialect, path, fail), {}),
     keys: resolveKeys(entry, auth, path, fail),
     timeouts,
     billsAfterDisconnect: entry.bills_after_disconnect,
+    ...healthCheckOf(entry),
     ...(known === undefined ? {} : { profile: known.id }),
     services: servicesOf(entry.services, entry.auth === undefined ? services : asTheUpstream(services)),
     ...conversationsOf(isKnownDialect ? known : undefined),
     ...targetOf({ ...(isKnownDialect ? known.quirks : {}), ...quirksOf(entry.quirks) }),
-    models: resolveModels(entry, known, path, fail),
+    models: attempt(fail, () => resolveModels(entry, known, path, fail), []),
+  }
+}
+
+function healthCheckOf({ health_check: check }: UpstreamEntry): Pick<Provider, 'healthCheck'> {
+  if (check === undefined) return {}
+  return {
+    healthCheck: { intervalMs: check.interval_ms, timeoutMs: check.timeout_ms, path: check.path ?? null },
   }
 }
 
@@ -179,7 +201,8 @@ export function lackOfAddress(dialect: UpstreamDialectName, url: string): string
   return 'must name project and location: https://LOCATION-aiplatform.googleapis.com/v1/projects/PROJECT/locations/LOCATION'
 }
 
-function resolveHeaders(
+/** Headers of each request, with lower-case names. */
+export function resolveHeaders(
   headers: Readonly<Record<string, string>>,
   auth: AuthStyle,
   path: Path,
@@ -187,6 +210,11 @@ function resolveHeaders(
 ): Readonly<Record<string, string>> {
   const resolved: Record<string, string> = {}
   for (const [name, value] of Object.entries(headers)) {
+    attempt(fail, () => resolveHeader(name, value), undefined)
+  }
+  return redacting(resolved, Object.keys(resolved))
+
+  function resolveHeader(name: string, value: string): void {
     const lower = name.toLowerCase()
     const at = [...path, 'headers', name]
     if (!HEADER_NAME.test(name) || lower === '__proto__')
@@ -200,12 +228,13 @@ function resolveHeaders(
     if (lower in resolved) fail(at, `the header ${lower} is given twice`)
     resolved[lower] = value
   }
-  return redacting(resolved, Object.keys(resolved))
 }
 
 function resolveKeys(entry: UpstreamEntry, auth: AuthStyle, path: Path, fail: Fail): UpstreamKey[] {
   if (auth === 'none' && entry.keys.length === 0) return [upstreamKey(`${entry.id}-1`, '')]
-  return entry.keys.map((key, index) => {
+  return entry.keys.flatMap((key, index) => attempt(fail, () => [resolveKey(key, index)], []))
+
+  function resolveKey(key: UpstreamEntry['keys'][number], index: number): UpstreamKey {
     const credential = auth === 'google' ? googleCredential(key.credential) : key.credential
     if (auth !== 'google' && key.credential.trimStart().startsWith('{')) {
       fail([...path, 'keys', index, 'credential'], 'the JSON of a service account needs auth: google')
@@ -224,13 +253,15 @@ function resolveKeys(entry: UpstreamEntry, auth: AuthStyle, path: Path, fail: Fa
       priority: entry.priority + key.priority,
       maxConcurrency: key.max_concurrency,
     })
-  })
+  }
 }
 
 export function upstreamKey(id: string, credential: string, rest: Partial<UpstreamKey> = {}): UpstreamKey {
   const defaults = { name: id, enabled: true, weight: 1, priority: 0, maxConcurrency: DEFAULT_CONCURRENCY }
   return redacting({ ...defaults, ...rest, id, credential }, ['credential'])
 }
+
+type ModelEntry = NonNullable<UpstreamEntry['models']>[number]
 
 function resolveModels(
   entry: UpstreamEntry,
@@ -243,7 +274,9 @@ function resolveModels(
     if (known === undefined) return missing('models', 'a list of one item or more', path, fail)
     return known.models.map((model) => providerModel(model, entry.id))
   }
-  return entry.models.map((model, index) => {
+  return entry.models.flatMap((model, index) => attempt(fail, () => [resolveModel(model, index)], []))
+
+  function resolveModel(model: ModelEntry, index: number): UpstreamModel {
     const at = [...path, 'models', index]
     const { id, upstream_model, weight, priority, owned_by } =
       typeof model === 'string'
@@ -259,7 +292,7 @@ function resolveModels(
     if (seen.has(pair)) fail(at, `upstream ${entry.id} lists this model twice`)
     seen.add(pair)
     return resolved
-  })
+  }
 }
 
 export function providerModel(model: ProviderModel, ownedBy: string): UpstreamModel {

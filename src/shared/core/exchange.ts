@@ -1,3 +1,5 @@
+import type { ToolCallReport } from './tool-call.ts'
+
 /** A request copied out of the server's buffers: safe to keep. */
 export interface IncomingRequest {
   /** Upper case. */
@@ -7,10 +9,14 @@ export interface IncomingRequest {
   readonly query: string
   /** Names in lower case; repeated fields are joined by ", " (a repeated Content-Length or Host never gets here). */
   readonly headers: Readonly<Record<string, string | undefined>>
+  /** Some of the headers are tags (`TAG_HEADER`). */
+  readonly hasTags: boolean
   /** The address of the client, resolved through trusted proxies. */
   readonly address: string
   /** Values of the route's `:parameters`, decoded. */
   readonly params: readonly string[]
+  /** The digest of the entry key, in requests that the control process makes for a caller. Absent: the headers have the key. */
+  readonly keyDigest?: string
 }
 
 /** A value that is a number needs no check before it is sent. */
@@ -46,4 +52,6 @@ export interface Exchange {
   readonly response: Responder
   /** The whole body, bounded in size and time; rejects with BODY_TOO_LARGE, BODY_TIMEOUT, CLIENT_CLOSED. */
   readBody(): Promise<Buffer>
+  /** Resolves to the end of a tool call, which the control process makes. Absent: the request came from a client. */
+  readonly reported?: Promise<ToolCallReport>
 }

@@ -25,8 +25,14 @@ export function fieldName(pointer: string): string {
 /** JSON pointer of the bad field; of a missing one, its place. */
 function pointerOf(error: ErrorObject): string {
   if (error.keyword === 'required') return `${error.instancePath}/${String(error.params['missingProperty'])}`
+  if (error.keyword === 'additionalProperties') return `${error.instancePath}/${unknownName(error)}`
   if (error.keyword === 'discriminator') return `${error.instancePath}/${String(error.params['tag'])}`
   return error.instancePath
+}
+
+/** As a step of a JSON pointer. */
+function unknownName({ params }: ErrorObject): string {
+  return String(params['additionalProperty']).replaceAll('~', '~0').replaceAll('/', '~1')
 }
 
 function remedy(error: ErrorObject): string {
@@ -34,6 +40,8 @@ function remedy(error: ErrorObject): string {
   switch (error.keyword) {
     case 'required':
       return 'is required'
+    case 'additionalProperties':
+      return `is not a known field; there are ${Object.keys(isRecord(schema['properties']) ? schema['properties'] : {}).join(', ')}`
     case 'type':
       return `must be ${typeNames(error.params['type'])}`
     case 'minimum':
@@ -66,8 +74,8 @@ function atLeast(limit: unknown, units: string): string {
 
 function exampleOf(schema: Record<string, unknown>): string {
   const examples: unknown[] = Array.isArray(schema['examples']) ? schema['examples'] : []
-  const [example] = examples
-  return typeof example === 'string' ? example : 'what the documentation says'
+  const texts = examples.filter((example) => typeof example === 'string')
+  return texts.length === 0 ? 'what the documentation says' : texts.join(' or ')
 }
 
 /** Leaves out an upper limit that only keeps arithmetic exact, unless it is the broken one. */

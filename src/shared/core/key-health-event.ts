@@ -5,4 +5,6 @@ export interface KeyHealthEvent {
   /** Unix milliseconds until which the event holds. */
   readonly untilMs: number
   readonly reason: string
+  /** A health check has reached the provider: its breaker closes too. */
+  readonly checked?: true
 }

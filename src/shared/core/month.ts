@@ -48,7 +48,7 @@ function findMonth(format: Intl.DateTimeFormat, atMs: number): Month {
 }
 
 /** The first millisecond for which `holds` is true. It must stay true from there to the end of the range. */
-function firstInstant(holds: (ms: number) => boolean, fromMs: number, toMs: number): number {
+export function firstInstant(holds: (ms: number) => boolean, fromMs: number, toMs: number): number {
   let low = Math.floor(fromMs)
   let high = Math.ceil(toMs)
   while (low < high) {

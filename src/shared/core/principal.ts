@@ -1,3 +1,4 @@
+import type { CaptureRule } from './capture.ts'
 import type { EntryKey, KeyLimits } from './snapshot.ts'
 
 /** The authenticated caller. */
@@ -14,4 +15,6 @@ export interface Principal {
   readonly enterpriseLimits: KeyLimits | null
   /** Null: all models. */
   readonly models: ReadonlySet<string> | null
+  /** Null: no body is captured. */
+  readonly capture: CaptureRule | null
 }

@@ -1,3 +1,5 @@
+import type { Tags } from './tags.ts'
+
 /** The position of one member of the body's top-level object, as byte offsets into the body. */
 export interface MemberSpan {
   readonly name: string
@@ -21,18 +23,22 @@ export interface RequestBody {
   readonly maxOutputTokens: number | null
   /** The number of answers asked for (`n`), 1 by default. */
   readonly choices: number
+  /** Tools of servers of the gateway are asked for: the control process runs the chat. */
+  readonly namesServers: boolean
   /** A fast estimate of the prompt, made from the text of the body. */
   readonly estimatedPromptTokens: number
   /** A value of the body that all requests of one conversation share; null: the body has none. */
   readonly affinity: string | null
   /** Null: the upstream's answer passes unchanged. */
   readonly expected: ExpectedAnswer | null
+  /** Null: none. Headers may add more. */
+  readonly tags: Tags | null
 }
 
 /** The part of a RequestBody that comes from its fields; the rest comes from the bytes. */
 export type RequestFields = Pick<
   RequestBody,
-  'model' | 'stream' | 'wantsUsage' | 'maxOutputTokens' | 'choices' | 'expected'
+  'model' | 'stream' | 'wantsUsage' | 'maxOutputTokens' | 'choices' | 'namesServers' | 'expected' | 'tags'
 > & { readonly hasTools: boolean }
 
 /** The form that an answer is checked against and converted to. Plain data: it goes to worker threads. */

@@ -6,6 +6,7 @@ import type { Principal } from './principal.ts'
 import type { RequestBody } from './request-body.ts'
 import type { AttemptRecord } from './request-record.ts'
 import type { EntryKey } from './snapshot.ts'
+import type { ToolCallUse } from './tool-call.ts'
 import type { TraceContext } from './trace-context.ts'
 import type { Settlement, Usage } from './usage.ts'
 import { emptyUsage } from './usage.ts'
@@ -16,11 +17,13 @@ export interface Reservation {
   readonly countsMoney: boolean
   /**
    * Reserves the most that the request can use, until settlement: all of it, or nothing. Throws, or rejects with, TPM_EXCEEDED,
-   * BUDGET_EXHAUSTED or BUDGET_UNKNOWN.
+   * BUDGET_EXHAUSTED or BUDGET_UNKNOWN. @param model the model asked for: its own budgets have to cover the request as well
    */
-  reserve(tokens: number, nowMs: number, costMicro?: number): Promise<void> | undefined
+  reserve(tokens: number, nowMs: number, costMicro?: number, model?: string): Promise<void> | undefined
   /** Replaces the reservation by the actual use, and releases the concurrency limit. Later calls do nothing. */
   settle(actualTokens: number, nowMs: number, costMicro?: number): void
+  /** Gives everything back, as if the request had never been admitted. Later calls do nothing. */
+  withdraw(): void
 }
 
 /** The rest of the key's rate limits, for the `X-RateLimit-*` headers. */
@@ -107,7 +110,8 @@ export class RequestContext {
   readonly atMs: number
   readonly startUs: number
   readonly endpoint: Endpoint
-  readonly exchange: Exchange
+  /** Another one stands in for it where the request is captured. */
+  exchange: Exchange
   /** Null when traces are off. */
   readonly trace: TraceContext | null
   principal: Principal | null = null
@@ -119,6 +123,8 @@ export class RequestContext {
   reservation: Reservation | null = null
   /** The journal has its `begin` record. */
   hasBegun = false
+  /** The control process runs it, as rounds that are requests of their own: it has no record itself. */
+  isDelegated = false
   rateLimits: (() => RateLimitState) | null = null
   readonly attempts: AttemptRecord[] = []
   readonly outcome = new Outcome()
@@ -134,6 +140,8 @@ export class RequestContext {
   readonly times: PhaseTimes = { authUs: 0, limitUs: 0, validateUs: 0, queueUs: 0, translateUs: 0, upstreamUs: 0 }
   /** Sends the last bytes of the answer; called by accounting once the record is safe. */
   finish: (() => void) | null = null
+  /** The cost and the sizes of a call of a tool; null: the request is none. */
+  toolCall: ToolCallUse | null = null
   /** Names of what the other side's dialect could not carry of the request or its answer. */
   dropped: readonly string[] = []
   /** Headers that phases add to the answer. */

@@ -2,6 +2,7 @@ import type { LogFieldName, LogFieldsWith, LogValue } from '../records/log-field
 import type { Choice } from './deployment.ts'
 import type { ErrorCode, ErrorType } from './errors.ts'
 import type { DialectName } from './endpoint.ts'
+import type { Tags } from './tags.ts'
 import type { Settlement, Usage } from './usage.ts'
 
 /** A record of the journal. A row of the request log has at most two: a begin, and an end that is complete by itself. */
@@ -40,6 +41,7 @@ export interface LogValueTypes {
   readonly count: number
   readonly money: number
   readonly attempts: readonly AttemptRecord[]
+  readonly tags: Tags
 }
 
 export interface AttemptRecord {

@@ -1,20 +1,16 @@
+import type { HealthCheckSettings } from './health-check.ts'
 import type { AuthStyle } from './auth-style.ts'
-import type { BudgetLimit, MonthlyBudget } from './budget.ts'
+import type { BudgetLimit, ModelBudget, ModelBudgetLimit, MonthlyBudget } from './budget.ts'
+import type { CaptureRule } from './capture.ts'
 import type { TargetQuirks } from './codec.ts'
 import type { UpstreamDialectName } from './endpoint.ts'
+import type { HolderLimits, KeyLimits } from './key-limits.ts'
 import type { ModelFacts } from './model-facts.ts'
+import type { CatalogueNames } from './model-names.ts'
 import type { Services } from './service.ts'
 
-export type { AuthStyle }
-
-/** Per-minute and at-a-time limits; null means the configured default, or none where there is no default. */
-export interface KeyLimits {
-  readonly requestsPerMinute: number | null
-  readonly tokensPerMinute: number | null
-  readonly concurrency: number | null
-}
-
-export const NO_LIMITS: KeyLimits = { requestsPerMinute: null, tokensPerMinute: null, concurrency: null }
+export { NO_LIMITS } from './key-limits.ts'
+export type { AuthStyle, KeyLimits }
 
 /** An entry API key as the data plane sees it. The secret itself is nowhere; `digest` is its HMAC-SHA-256 in hex. */
 export interface EntryKey {
@@ -33,18 +29,28 @@ export interface EntryKey {
   /** Limits over all keys of its user, and of its enterprise. */
   readonly userLimits: KeyLimits
   readonly enterpriseLimits: KeyLimits
+  /** Limits of its member, its department and all departments above; absent: none. */
+  readonly holderLimits?: readonly HolderLimits[]
   /** Model ids this key may use; null: all. */
   readonly models: readonly string[] | null
   /** Addresses and CIDR ranges it may be used from; null: all. */
   readonly addresses: readonly string[] | null
   /** Prefixes of the User-Agent it may be used by; null: all. */
   readonly clients: readonly string[] | null
+  /** Tools that it may use at /mcp: names, or prefixes that end in `*`; absent: none. */
+  readonly tools?: readonly string[] | null
   /** Budget of the key itself; absent: none. */
   readonly budget?: MonthlyBudget
+  /** Its own budgets for some models; only for its creation. */
+  readonly ownModelBudgets?: readonly ModelBudget[]
   /** All budgets that apply to it, its own included; absent: none. */
   readonly budgets?: readonly BudgetLimit[]
+  /** All budgets for some models that apply to it; absent: none. */
+  readonly modelBudgets?: readonly ModelBudgetLimit[]
   /** IANA name of the calendar that its budgets follow; absent: UTC. */
   readonly timeZone?: string
+  /** Bodies of its requests are kept; absent: none are. */
+  readonly capture?: CaptureRule
 }
 
 /** A host that speaks one dialect, as data. */
@@ -71,6 +77,8 @@ export interface Provider {
   readonly converses?: boolean
   /** The operator did not give its address, so that `UpstreamReach` limits it; absent: the operator did. */
   readonly publicOnly?: boolean
+  /** Absent: its keys are not checked. */
+  readonly healthCheck?: HealthCheckSettings
   /** The provider bills the whole answer after a disconnect: read on within a bound instead of aborting. */
   readonly billsAfterDisconnect: boolean
 }
@@ -119,4 +127,6 @@ export interface Snapshot {
   readonly models: readonly Model[]
   /** Facts about models, by their names at providers. */
   readonly facts?: readonly ModelFacts[]
+  /** Aliases and groups of models; absent: none. */
+  readonly names?: CatalogueNames
 }

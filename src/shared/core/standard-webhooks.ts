@@ -1,4 +1,4 @@
-import { createHmac, timingSafeEqual } from 'node:crypto'
+import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto'
 
 /**
  * Signatures of Standard Webhooks, version 1: an HMAC-SHA-256 of `id.timestamp.body` under a secret that is written as `whsec_` and
@@ -6,9 +6,31 @@ import { createHmac, timingSafeEqual } from 'node:crypto'
  */
 
 const SECRET_PREFIX = 'whsec_'
+const SECRET_BYTES = 32
 const VERSION = 'v1'
 /** A message whose time is further from now may be one that is sent again by somebody else. */
 const TOLERANCE_S = 300
+
+/** Makes a new secret. */
+export function generateWebhookSecret(): string {
+  return SECRET_PREFIX + randomBytes(SECRET_BYTES).toString('base64')
+}
+
+/**
+ * Returns the headers that sign a message.
+ *
+ * @param secrets each gives a signature: during a rotation, receivers may know the old or the new one
+ */
+export function signedWebhookHeaders(
+  secrets: readonly string[],
+  id: string,
+  body: string,
+  nowMs: number,
+): Record<'webhook-id' | 'webhook-timestamp' | 'webhook-signature', string> {
+  const timestamp = String(Math.floor(nowMs / 1000))
+  const signatures = secrets.map((secret) => `${VERSION},${digest(secret, id, timestamp, body).toString('base64')}`)
+  return { 'webhook-id': id, 'webhook-timestamp': timestamp, 'webhook-signature': signatures.join(' ') }
+}
 
 /** Whether one of the signatures is that of the body, and its time is about now. */
 export function isSignedWebhook(

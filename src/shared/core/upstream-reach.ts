@@ -34,18 +34,23 @@ const NOT_PUBLIC_6 = new AddressList(['2001::/23', '2001:db8::/32', '2002::/16',
 /** Names that have a meaning only inside a network. */
 const INNER_NAME = /(?:^|\.)(?:local|localhost|localdomain|internal|intranet|lan|home|corp|private|arpa)$/
 
-/** The key that allows further addresses. Refusals name it. */
+/** The key of the configuration that allows further addresses of upstreams. Refusals name it. */
 export const REACH_KEY = 'management.private_upstreams'
+/** The same for webhooks. */
+export const WEBHOOK_REACH_KEY = 'alerts.private_webhooks'
 
 /**
- * Limits the addresses of upstreams that the operator did not give: to the public Internet over TLS, and to hosts and ranges of
- * addresses that the operator has listed.
+ * Limits the addresses of upstreams and webhooks that the operator did not give: to the public Internet over TLS, and to hosts and
+ * ranges of addresses that the operator has listed.
  */
 export class UpstreamReach {
   readonly #hosts: ReadonlySet<string>
   readonly #ranges: AddressList
+  readonly #key: string
 
-  constructor(listed: readonly string[] = []) {
+  /** @param key the key of the configuration that has the list */
+  constructor(listed: readonly string[] = [], key: string = REACH_KEY) {
+    this.#key = key
     const isRange = (entry: string): boolean => isIP(entry.split('/', 1)[0] ?? '') !== 0
     this.#hosts = new Set(listed.filter((entry) => !isRange(entry)).map(plainHost))
     this.#ranges = new AddressList(listed.filter(isRange))
@@ -55,9 +60,9 @@ export class UpstreamReach {
   refusalOf({ protocol, hostname }: URL): string | null {
     const host = plainHost(hostname)
     if (this.isListed(hostname)) return null
-    if (protocol !== 'https:') return `must begin with https:// (${REACH_KEY} can make an exception)`
+    if (protocol !== 'https:') return `must begin with https:// (${this.#key} can make an exception)`
     const isInner = isIP(host) === 0 ? INNER_NAME.test(host) : !isPublicAddress(host)
-    return isInner ? `must be on the public Internet (${REACH_KEY} can make an exception)` : null
+    return isInner ? `must be on the public Internet (${this.#key} can make an exception)` : null
   }
 
   /** Whether the operator has listed the host, a name or an address. */

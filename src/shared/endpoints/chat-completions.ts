@@ -1,8 +1,11 @@
 import { Type } from 'typebox'
 import type { Static, TProperties } from 'typebox'
 import { nullable, stringOrArray } from '../api/nullable.ts'
+import { GatewayError } from '../core/errors.ts'
 import type { RequestFields } from '../core/request-body.ts'
+import { tagsOfBody } from '../core/tags.ts'
 import { conversationEndpoint } from './declare.ts'
+import { MCP_TOOL_MEMBERS, namesServers } from './named-servers.ts'
 
 /** A larger integer is surely a mistake, and arithmetic with it would not be exact. */
 const LARGEST_INTEGER = 2_147_483_647
@@ -85,7 +88,15 @@ export const ChatMessage = Type.Unsafe<ChatMessage>({
 
 export const ChatTool = Type.Object(
   {
-    type: Type.Optional(nullable(Type.String({ description: 'function, custom, or a kind that the upstream knows.' }))),
+    type: Type.Optional(
+      nullable(
+        Type.String({
+          description:
+            'function, custom, mcp (tools of a server of the gateway, which the gateway calls), or a kind that the upstream knows.',
+        }),
+      ),
+    ),
+    ...MCP_TOOL_MEMBERS,
     function: Type.Optional(
       nullable(
         Type.Object({
@@ -248,7 +259,16 @@ function fieldsOf(request: ChatCompletionRequest): RequestFields {
     // Upstreams differ in which of the two they obey: reserve for the larger.
     maxOutputTokens: older !== null && newer !== null ? Math.max(older, newer) : (newer ?? older),
     choices: request.n ?? 1,
+    namesServers: asksServers(request),
     hasTools: (request.tools?.length ?? 0) > 0,
     expected: null,
+    tags: tagsOfBody(request.user, request.metadata),
   }
+}
+
+/** Throws INVALID_FIELD or UNSUPPORTED_FIELD. */
+function asksServers({ tools, n }: ChatCompletionRequest): boolean {
+  if (!namesServers(tools)) return false
+  if ((n ?? 1) === 1) return true
+  throw new GatewayError('UNSUPPORTED_FIELD', { param: '/n', message: 'n must be 1 where tools are of type mcp.' })
 }

@@ -11,7 +11,9 @@ export const PLAIN_FIELDS = {
   wantsUsage: false,
   maxOutputTokens: 0,
   choices: 1,
+  namesServers: false,
   hasTools: false,
+  tags: null,
 } as const
 
 /** POST with a JSON body: an upstream serves it. */

@@ -2,6 +2,7 @@ import { Type } from 'typebox'
 import type { Static } from 'typebox'
 import { nullable, stringOrArray } from '../api/nullable.ts'
 import type { RequestFields } from '../core/request-body.ts'
+import { tagsOfMessages } from '../core/tags.ts'
 import { conversationEndpoint } from './declare.ts'
 
 const LARGEST_INTEGER = 2_147_483_647
@@ -149,7 +150,7 @@ export const messages = conversationEndpoint('/v1/messages', {
 })
 
 export function promptFieldsOf(
-  request: Pick<MessagesRequest, 'model' | 'tools'>,
+  request: Pick<MessagesRequest, 'model' | 'tools' | 'metadata'>,
   stream: boolean,
   maxOutputTokens: number | null,
 ): RequestFields {
@@ -159,7 +160,9 @@ export function promptFieldsOf(
     wantsUsage: true,
     maxOutputTokens,
     choices: 1,
+    namesServers: false,
     hasTools: (request.tools?.length ?? 0) > 0,
     expected: null,
+    tags: tagsOfMessages(request.metadata),
   }
 }

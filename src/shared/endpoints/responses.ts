@@ -4,7 +4,9 @@ import { nullable, stringOrArray } from '../api/nullable.ts'
 import { GatewayError } from '../core/errors.ts'
 import { fieldName } from '../core/field-error.ts'
 import type { RequestFields } from '../core/request-body.ts'
+import { tagsOfBody } from '../core/tags.ts'
 import { conversationEndpoint } from './declare.ts'
+import { MCP_TOOL_MEMBERS, namesServers } from './named-servers.ts'
 
 const LARGEST_INTEGER = 2_147_483_647
 
@@ -42,12 +44,13 @@ export const ResponsesTool = Type.Object(
   {
     type: Type.String({
       description:
-        'function, custom, or namespace (a group of both). Any other type is a tool of the provider (web_search, …). If the upstream does not have it, Sluice leaves it out and names it in X-Sluice-Dropped.',
+        'function, custom, namespace (a group of both), or mcp (tools of a server of the gateway, which the gateway calls). Any other type is a tool of the provider (web_search, …). If the upstream does not have it, Sluice leaves it out and names it in X-Sluice-Dropped.',
     }),
     name: Type.Optional(Type.String({ description: 'Letters, digits, _ and -.' })),
     description: Type.Optional(nullable(Type.String())),
     parameters: Type.Optional(nullable(Anything('JSON Schema of the arguments.'))),
     strict: Type.Optional(nullable(Type.Boolean())),
+    ...MCP_TOOL_MEMBERS,
     tools: Type.Optional(Type.Array(Type.Object({ type: Type.String() }), { description: 'Tools of a namespace.' })),
   },
   { description: 'A tool that the model may call.' },
@@ -169,8 +172,10 @@ function fieldsOf(request: ResponsesRequest): RequestFields {
     wantsUsage: true,
     maxOutputTokens: request.max_output_tokens ?? null,
     choices: 1,
+    namesServers: namesServers(request.tools),
     hasTools: (request.tools?.length ?? 0) > 0,
     expected: null,
+    tags: tagsOfBody(request.user, request.metadata),
   }
 }
 

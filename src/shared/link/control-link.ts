@@ -1,13 +1,17 @@
 import { chmodSync, rmSync } from 'node:fs'
 import { createServer } from 'node:net'
 import type { Server, Socket } from 'node:net'
+import type { AiAnswer, AiRequest } from '../core/ai-request.ts'
 import type { LeaseFarewell, LeaseRequest, LeaseResume } from '../core/allowance.ts'
 import { GrowingBody } from '../runtime/growing-body.ts'
 import type { CacheShare } from '../core/health.ts'
+import type { CaptureBatch, CaptureReply } from '../core/capture.ts'
 import type { ClaimMessage, ClaimReply, JobOver } from '../core/job-claim.ts'
 import type { KeyHealthEvent } from '../core/key-health-event.ts'
+import { GatewayError } from '../core/errors.ts'
 import type { MetricReport } from '../telemetry/metrics.ts'
 import { FrameDecoder, createFrameEncoder } from '../wire/link-frames.ts'
+import { AiCaller } from './ai-caller.ts'
 import type { ControlToFront, FrontToControl, TunnelRequest } from './messages.ts'
 import { CREDIT_BYTES } from './messages.ts'
 
@@ -52,6 +56,8 @@ export interface ControlLinkReceiver {
     receive(message: ClaimMessage, reply: (reply: ClaimReply) => void): void
     over(message: JobOver): void
   }
+  /** Takes captured bodies; `reply` answers a batch. */
+  readonly captures?: { receive(batch: CaptureBatch, reply: (reply: CaptureReply) => void): void }
   /** `front` is the name that the process gives itself; `connection` names its connection, here and in `onGone`. */
   readonly onMetrics?: (front: string, connection: string, report: MetricReport) => void
   /** The connection is gone. */
@@ -122,6 +128,18 @@ export class ControlLink {
     this.#fronts.get(front)?.send(message)
   }
 
+  /** Has the front with the fewest of these requests serve an AI request. Rejects with CONTROL_UNAVAILABLE without a front. */
+  requestAi(request: AiRequest, signal: AbortSignal): Promise<AiAnswer> {
+    const callers = [...this.#fronts.values()].map(({ aiCaller }) => aiCaller)
+    const [first, ...others] = callers
+    if (first === undefined) {
+      const message = 'No front process is there to serve the request.'
+      return Promise.reject(new GatewayError('CONTROL_UNAVAILABLE', { message, retryAfterSeconds: 1 }))
+    }
+    const idlest = others.reduce((best, one) => (one.inFlight < best.inFlight ? one : best), first)
+    return idlest.request(request, signal)
+  }
+
   /** Sends nothing more. Fronts read what was sent before, and close the channel. */
   close(): void {
     this.#server?.close()
@@ -137,6 +155,9 @@ interface Passage {
 }
 
 class FrontConnection {
+  readonly aiCaller = new AiCaller((message) => {
+    this.send(message)
+  })
   readonly #name: string
   readonly #onKeyHealthEvent: (news: KeyHealthEvent) => void
   /** The name that the process gives itself; null before its `hello`. */
@@ -172,6 +193,7 @@ class FrontConnection {
     socket.on('close', () => {
       for (const passage of this.#passages.values()) abandon(passage)
       this.#passages.clear()
+      this.aiCaller.lost()
     })
   }
 
@@ -215,11 +237,21 @@ class FrontConnection {
       case 'job-over':
         this.#options.jobs?.over(message)
         return
+      case 'captures':
+        this.#options.captures?.receive(message, (reply) => {
+          this.send(reply)
+        })
+        return
       case 'snapshot-inquiry':
         void this.#refresh(message.id)
         return
       case 'usage':
         this.#options.onUsage(message)
+        return
+      case 'ai-response':
+      case 'ai-body':
+      case 'ai-broken':
+        this.aiCaller.receive(message)
         return
       case 'metrics':
         if (this.#front !== null) this.#options.onMetrics?.(this.#front, this.#name, message.report)

@@ -1,6 +1,7 @@
 import { connect } from 'node:net'
 import type { Socket } from 'node:net'
 import type { LeaseEpoch, LeaseFarewell, LeaseReply, LeaseRequest, LeaseResume } from '../core/allowance.ts'
+import type { CaptureBatch, CaptureReply } from '../core/capture.ts'
 import type { ClaimMessage, ClaimReply, JobOver } from '../core/job-claim.ts'
 import type { DeadlineClock } from '../runtime/deadlines.ts'
 import type { Snapshot } from '../core/snapshot.ts'
@@ -8,6 +9,7 @@ import type { KeyHealthEvent } from '../core/key-health-event.ts'
 import type { CacheShare, StoreHealth } from '../core/health.ts'
 import type { MetricReport } from '../telemetry/metrics.ts'
 import { FrameDecoder, createFrameEncoder } from '../wire/link-frames.ts'
+import { AiRequests } from './ai-requests.ts'
 import type { ControlToFront, FrontToControl } from './messages.ts'
 import { SnapshotInquiries } from './snapshot-inquiries.ts'
 import { Tunnel } from './tunnel.ts'
@@ -41,6 +43,12 @@ export interface FrontLinkReceiver {
     receive(reply: ClaimReply): void
     lost(): void
   }
+  /** The front's side of the conversation about captured bodies. */
+  readonly captures?: {
+    linked(): void
+    receive(reply: CaptureReply): void
+    lost(): void
+  }
 }
 
 const FIRST_RETRY_MS = 20
@@ -51,6 +59,7 @@ const CLOSE_MS = 2_000
 /** A front's end of the channel to the control process. It reconnects by itself, for ever; the front works without it. */
 export class FrontLink {
   readonly tunnel: Tunnel
+  readonly aiRequests: AiRequests
   readonly inquiries: SnapshotInquiries
   readonly #options: FrontLinkOptions
   readonly #encode = createFrameEncoder()
@@ -63,6 +72,7 @@ export class FrontLink {
   constructor(options: FrontLinkOptions) {
     this.#options = options
     this.tunnel = new Tunnel((message) => this.#send(message), options.deadlines)
+    this.aiRequests = new AiRequests((reply) => this.#send(reply))
     this.inquiries = new SnapshotInquiries((message) => this.#send(message), options.deadlines)
   }
 
@@ -83,6 +93,7 @@ export class FrontLink {
       this.#wasConnected = true
       this.#retryMs = FIRST_RETRY_MS
       this.#send({ type: 'hello', front: this.#options.front, pid: process.pid })
+      receiver.captures?.linked()
     })
     socket.on('data', (chunk) => {
       try {
@@ -98,9 +109,11 @@ export class FrontLink {
     socket.on('close', () => {
       this.#socket = null
       this.tunnel.lost()
+      this.aiRequests.lost()
       this.inquiries.lost()
       receiver.leases.unlinked()
       receiver.jobs?.lost()
+      receiver.captures?.lost()
       if (this.#stopped) return
       this.#retry = setTimeout(() => {
         this.#connect(receiver)
@@ -118,6 +131,11 @@ export class FrontLink {
   /** False when there is no connection: the message is lost. */
   sendJob(message: ClaimMessage | JobOver): boolean {
     return this.#send(message)
+  }
+
+  /** False when there is no connection: the batch is not sent. */
+  sendCaptures(batch: CaptureBatch): boolean {
+    return this.#send(batch)
   }
 
   /** Sends the event to the other fronts. */
@@ -188,8 +206,17 @@ export class FrontLink {
       case 'job-claim-reply':
         receiver.jobs?.receive(message)
         return
+      case 'captures-reply':
+        receiver.captures?.receive(message)
+        return
       case 'key-news':
         receiver.onKeyHealthEvent(message.news)
+        return
+      case 'ai-request':
+      case 'ai-credit':
+      case 'ai-report':
+      case 'ai-cancel':
+        this.aiRequests.receive(message)
         return
       default:
         this.tunnel.receive(message)

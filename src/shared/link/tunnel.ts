@@ -7,9 +7,19 @@ import { CREDIT_BYTES, MAX_MANAGEMENT_BODY_BYTES } from './messages.ts'
 
 /** Management requests that one front may have under way; a further one gets 429. */
 const MAX_IN_FLIGHT = 256
+/** Streams of events that one front may have open besides; a further one gets 429. */
+const MAX_STREAMS = 2_048
 /** Logins and registrations among them, so that a storm of logins leaves room for logged-in users; a further one gets 429. */
 const MAX_LOGINS = 128
-const LOGIN_PATHS: ReadonlySet<string> = new Set(['/api/auth/login', '/api/auth/register'])
+const LOGIN_PATHS: ReadonlySet<string> = new Set([
+  '/api/auth/login',
+  '/api/auth/register',
+  '/api/auth/password/forgot',
+  '/api/auth/password/reset',
+  '/api/auth/oidc/start',
+  '/api/auth/oidc/callback',
+  '/api/auth/oidc/token',
+])
 /** A request fails when the control process sends nothing for it for this long. */
 const SILENCE_MS = 60_000
 const FRAME_BYTES = 65_536
@@ -21,7 +31,12 @@ interface Passage {
   readonly id: number
   readonly exchange: Exchange
   readonly isLogin: boolean
+  /** An answer that is a stream of events ends by itself. */
+  readonly ends: boolean
+  readonly silenceMs: number
   readonly deadline: Deadline
+  /** The answer is a stream of events, which has no end of its own. */
+  isEndless: boolean
   readonly refuse: (error: GatewayError) => void
   /** The part of the request's body that is not sent yet. */
   rest: Buffer
@@ -37,6 +52,8 @@ export class Tunnel {
   readonly #deadlines: DeadlineClock
   readonly #passages = new Map<number, Passage>()
   #lastId = 0
+  #endsStreams = false
+  #streams = 0
   #logins = 0
 
   constructor(send: (message: FrontToControl) => boolean, deadlines: DeadlineClock) {
@@ -48,9 +65,17 @@ export class Tunnel {
     return this.#passages.size
   }
 
-  /** Sends a request to the control process. Calls `refuse` when that is not possible. */
-  async forward(exchange: Exchange, requestId: string, refuse: (error: GatewayError) => void): Promise<void> {
-    if (this.#passages.size >= MAX_IN_FLIGHT) {
+  /**
+   * Sends a request to the control process. Calls `refuse` when that is not possible.
+   * @param lastsMs the request may take this long without a sign of life, and its answer ends by itself, also where it is a stream
+   */
+  async forward(
+    exchange: Exchange,
+    requestId: string,
+    refuse: (error: GatewayError) => void,
+    lastsMs: number | null = null,
+  ): Promise<void> {
+    if (this.#passages.size - this.#streams >= MAX_IN_FLIGHT) {
       refuse(
         new GatewayError('CONCURRENCY_EXCEEDED', {
           message: 'Too many management requests at the same time.',
@@ -71,6 +96,9 @@ export class Tunnel {
       id,
       exchange,
       isLogin,
+      ends: lastsMs !== null,
+      silenceMs: lastsMs ?? SILENCE_MS,
+      isEndless: false,
       refuse,
       deadline: new Deadline(() => {
         this.#giveUp(passage)
@@ -98,7 +126,7 @@ export class Tunnel {
     }
     // `readBody` has a deadline of its own. The client may have left meanwhile.
     if (!this.#passages.has(id)) return
-    passage.deadline.atMs = this.#deadlines.nowMs + SILENCE_MS
+    passage.deadline.atMs = this.#deadlines.nowMs + passage.silenceMs
     this.#deadlines.watch(passage.deadline)
     const { method, path, query, headers, address } = request
     if (!this.#send({ type: 'request', id, requestId, method, path, query, headers: { ...headers }, address })) {
@@ -111,14 +139,16 @@ export class Tunnel {
   receive(message: PassageReply): void {
     const passage = this.#passages.get(message.id)
     if (passage === undefined) return
-    passage.deadline.atMs = this.#deadlines.nowMs + SILENCE_MS
+    passage.deadline.atMs = this.#deadlines.nowMs + passage.silenceMs
     const { response } = passage.exchange
     switch (message.type) {
       case 'response':
+        if (this.#isEndless(passage, message) && !this.#takeStream(passage)) return
         response.onDrain(() => {
           this.#grant(passage)
         })
         response.start(message.status, message.headers)
+        if (this.#endsStreams && passage.isEndless) this.#end(passage)
         return
       case 'body': {
         const bytes = Buffer.from(message.bytes.buffer, message.bytes.byteOffset, message.bytes.byteLength)
@@ -138,6 +168,12 @@ export class Tunnel {
       case 'cancel':
         this.#giveUp(passage)
     }
+  }
+
+  /** Ends all streams of events, also those that begin from now on: they would hold the end of the process up. */
+  endStreams(): void {
+    this.#endsStreams = true
+    for (const passage of [...this.#passages.values()]) if (passage.isEndless) this.#end(passage)
   }
 
   /** The connection is lost, and with it every request. */
@@ -161,6 +197,29 @@ export class Tunnel {
     passage.owed = 0
   }
 
+  #isEndless({ ends }: Passage, { headers }: Extract<PassageReply, { type: 'response' }>): boolean {
+    return !ends && headers.some(([name, value]) => isEventStream(name, value))
+  }
+
+  /** @returns false: there are too many streams, and this one is refused */
+  #takeStream(passage: Passage): boolean {
+    if (this.#streams >= MAX_STREAMS) {
+      if (this.#close(passage)) this.#send({ type: 'cancel', id: passage.id })
+      const message = 'Too many streams at the same time.'
+      passage.refuse(new GatewayError('CONCURRENCY_EXCEEDED', { message, retryAfterSeconds: 5 }))
+      return false
+    }
+    passage.isEndless = true
+    this.#streams += 1
+    return true
+  }
+
+  #end(passage: Passage): void {
+    if (!this.#close(passage)) return
+    this.#send({ type: 'cancel', id: passage.id })
+    passage.exchange.response.end()
+  }
+
   #giveUp(passage: Passage): void {
     if (!this.#close(passage)) return
     this.#send({ type: 'cancel', id: passage.id })
@@ -173,6 +232,11 @@ export class Tunnel {
     this.#deadlines.forget(passage.deadline)
     const wasOpen = this.#passages.delete(passage.id)
     if (wasOpen && passage.isLogin) this.#logins -= 1
+    if (wasOpen && passage.isEndless) this.#streams -= 1
     return wasOpen
   }
+}
+
+function isEventStream(name: string, value: string): boolean {
+  return name.toLowerCase() === 'content-type' && value.startsWith('text/event-stream')
 }

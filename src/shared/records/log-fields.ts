@@ -24,7 +24,7 @@ export const LOG_FIELDS = {
     end: 11,
     column: 'model',
     api: 'model',
-    about: 'The model that the client asked for.',
+    about: 'The model that the client asked for, or the tool that it called.',
   },
   /** The upstream's name of the model that served. */
   servedModel: { type: 'text', nullable: true, end: 21, column: 'served_model', api: 'served_model' },
@@ -74,6 +74,33 @@ export const LOG_FIELDS = {
   },
   /** The id of the request's W3C trace; null when traces are off. */
   traceId: { type: 'text', nullable: true, begin: 16, end: 34, column: 'trace_id', api: 'trace_id' },
+  tags: {
+    type: 'tags',
+    nullable: true,
+    begin: 17,
+    end: 35,
+    column: 'tags',
+    api: 'tags',
+    about: 'Names and values that the client gave the request; null: none.',
+  },
+  /** Micro-units; null: the request has tokens, whose cost the settler computes. */
+  callCostMicro: { type: 'money', nullable: true, end: 36, column: 'call_cost_micro' },
+  argumentBytes: {
+    type: 'count',
+    nullable: true,
+    end: 37,
+    column: 'argument_bytes',
+    api: 'argument_bytes',
+    about: 'Size of the arguments of a tool call; null: the request is none.',
+  },
+  resultBytes: {
+    type: 'count',
+    nullable: true,
+    end: 38,
+    column: 'result_bytes',
+    api: 'result_bytes',
+    about: 'Size of the result of a tool call; null: there was none.',
+  },
   providerId: { type: 'text', nullable: true, end: 19, column: 'provider_id', api: 'provider_id', adminsOnly: true },
   upstreamKeyId: {
     type: 'text',
@@ -87,7 +114,7 @@ export const LOG_FIELDS = {
 
 interface LogField {
   /** `count` and `money` are whole numbers; `status` is null in the row of a request whose process ended before it did. */
-  readonly type: 'id' | 'time' | 'text' | 'flag' | 'status' | 'count' | 'money' | 'attempts'
+  readonly type: 'id' | 'time' | 'text' | 'flag' | 'status' | 'count' | 'money' | 'attempts' | 'tags'
   readonly nullable?: true
   /**
    * Its place in the end records of the journal; `begin` is its place in the begin records. A place belongs to its field for good.

@@ -97,6 +97,16 @@ export const METRIC_FAMILIES = {
   journalDiskFree: gauge('sluice_journal_disk_free_bytes', 'Free space on the disk of the journal.', []),
   settledRows: counter('sluice_settled_rows_total', 'Rows written to the request log.', []),
   deadLetters: counter('sluice_dead_letters_total', 'Journal entries that could not become rows.', []),
+  captureBytes: gauge('sluice_capture_buffer_bytes', 'Bytes of captured bodies that are not in the database yet.', [
+    'process',
+  ]),
+  capturesTaken: counter('sluice_captures_taken_total', 'Captures that the control process took from fronts.', []),
+  capturesStored: counter('sluice_captures_stored_total', 'Captures written to the database.', []),
+  capturesDropped: counter(
+    'sluice_captures_dropped_total',
+    'Captures that were dropped: full (capture.buffer_bytes), unanswered, off (turned off meanwhile), failed.',
+    ['reason'],
+  ),
   snapshotVersion: gauge('sluice_snapshot_version', 'Version of the configuration in use.', ['process']),
   snapshotAge: gauge('sluice_snapshot_age_seconds', 'Time since the process received the configuration in use.', [
     'process',

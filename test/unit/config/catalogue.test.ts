@@ -101,9 +101,9 @@ models:
 })
 
 it.each([
-  ['{id: "a*b"}', 'sluice.yaml:1:15: a "*" may only be the last character of a model id'],
-  ['{id: "a*", aliases: [b]}', 'sluice.yaml:1:30: a pattern cannot have aliases'],
-  ['{id: a, aliases: ["b*"]}', 'sluice.yaml:1:27: an alias cannot be a pattern'],
+  ['{id: "a*b"}', 'sluice.yaml:1:15: models[0].id: a "*" may only be the last character of a model id'],
+  ['{id: "a*", aliases: [b]}', 'sluice.yaml:1:30: models[0].aliases: a pattern cannot have aliases'],
+  ['{id: a, aliases: ["b*"]}', 'sluice.yaml:1:27: models[0].aliases: an alias cannot be a pattern'],
   [
     '{id: a, prices: {input: 1.5, output: 1}}',
     'sluice.yaml:1:34: models[0].prices.input must be a whole number from 0 to 1000000000000, not 1.5',

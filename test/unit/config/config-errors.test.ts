@@ -108,17 +108,17 @@ const cases: ReadonlyArray<readonly [what: string, setting: Setting, message: st
   [
     'an address of an upstream with a password',
     { yaml: 'upstreams:\n  - {id: a, dialect: openai-chat, base_url: "http://u:p@a", models: [m]}' },
-    'sluice.yaml:2:45: base_url of upstream a must not hold a user or password',
+    'sluice.yaml:2:45: upstreams[0].base_url: base_url of upstream a must not hold a user or password',
   ],
   [
     'an address of an upstream that names the endpoint',
     { yaml: 'upstreams:\n  - {id: a, dialect: openai-chat, base_url: "http://a/v1/chat/completions", models: [m]}' },
-    'sluice.yaml:2:45: base_url of upstream a must not end in /chat/completions; it is appended',
+    'sluice.yaml:2:45: upstreams[0].base_url: base_url of upstream a must not end in /chat/completions; it is appended',
   ],
   [
     'an upstream without a credential',
     { yaml: 'upstreams:\n  - {id: a, dialect: openai-chat, base_url: "http://a", models: [m]}' },
-    'sluice.yaml:2:5: upstream a needs a key with a credential (or auth: none)',
+    'sluice.yaml:2:5: upstreams[0].keys: upstream a needs a key with a credential (or auth: none)',
   ],
   [
     'an upstream without models',
@@ -128,17 +128,17 @@ const cases: ReadonlyArray<readonly [what: string, setting: Setting, message: st
   [
     'a header the gateway sets',
     { yaml: upstream('headers: {Host: x}') },
-    'sluice.yaml:2:111: the header host is set by the gateway and cannot be configured',
+    'sluice.yaml:2:111: upstreams[0].headers.Host: the header host is set by the gateway and cannot be configured',
   ],
   [
     'a header with a line break',
     { yaml: upstream('headers: {x-a: "b\\nc"}') },
-    'sluice.yaml:2:110: the value of header x-a must not hold line breaks or control characters',
+    'sluice.yaml:2:110: upstreams[0].headers.x-a: the value of header x-a must not hold line breaks or control characters',
   ],
   [
     'a pattern in the middle of a model id',
     { yaml: upstream('name: x').replace('[m]', '[a*b]') },
-    'sluice.yaml:2:66: a "*" may only be the last character of a model id',
+    'sluice.yaml:2:66: upstreams[0].models[0]: a "*" may only be the last character of a model id',
   ],
   [
     'an upstream id taken twice',
@@ -243,7 +243,7 @@ it('ends in a configuration or a ConfigError of one line, whatever the file hold
           read({ yaml })
         } catch (cause) {
           expect(cause).toBeInstanceOf(ConfigError)
-          expect((cause as ConfigError).message.split('\n')).toHaveLength(1)
+          for (const { message } of (cause as ConfigError).problems) expect(message.split('\n')).toHaveLength(1)
         }
       },
     ),

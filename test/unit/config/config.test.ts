@@ -169,7 +169,7 @@ const SERVICE_ACCOUNT = {
 it('accepts every example of the example file', () => {
   const yaml = readFileSync(new URL('../../../config/sluice.example.yaml', import.meta.url), 'utf8')
   const uncommented = yaml
-    .replace(/^(upstreams|fallbacks|models|keys): (\[\]|\{\}).*\n/gm, '')
+    .replace(/^(upstreams|fallbacks|models|model_groups|keys| {2}servers): (\[\]|\{\}).*\n/gm, '')
     .replace(/^(simulator|mail|  degraded_limits): \{\}/gm, '$1:')
     .replace(/^( *)# (?=( *)(- |[a-z_]+:))/gm, '$1')
     .replace('/run/secrets/demo-key', 'demo-key')
@@ -184,7 +184,7 @@ it('accepts every example of the example file', () => {
     'key.pem': readFileSync('test/fixtures/tls/localhost.key', 'utf8'),
     'service-account.json': JSON.stringify(SERVICE_ACCOUNT),
   }
-  const cloud = { MY_AZURE_KEY: 'a', MY_AWS_KEY_ID: 'b', MY_AWS_SECRET: 'c' }
+  const cloud = { MY_AZURE_KEY: 'a', MY_AWS_KEY_ID: 'b', MY_AWS_SECRET: 'c', SEARCH_TOKEN: 'd' }
   const config = read({ yaml: uncommented, env: { MY_OPENAI_KEY: 'x', MY_GROQ_KEY: 'y', ...cloud }, files })
   expect(config.upstreams[0]?.models.map((model) => model.upstreamModel)).toEqual(['gpt-4o', 'gpt-*', 'gpt-4o-mini'])
   expect(config.models[0]).toMatchObject({ id: 'gpt-4o', aliases: ['smart'], prices: { cachedInput: 1_250_000 } })

@@ -33,7 +33,7 @@ export function readError(setting: Setting): ConfigError {
   try {
     read(setting)
   } catch (cause) {
-    if (cause instanceof ConfigError) return cause
+    if (cause instanceof ConfigError) return cause.problems[0] ?? cause
     throw cause
   }
   throw new Error('the configuration was accepted')

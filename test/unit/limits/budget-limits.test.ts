@@ -17,6 +17,7 @@ function principal(budgets: readonly BudgetLimit[]): Principal {
     userLimits: null,
     enterpriseLimits: null,
     models: null,
+    capture: null,
   }
 }
 
@@ -79,6 +80,26 @@ it('holds nothing of the budgets that would do when another one refuses', async 
 
   expect(await outcomeOf(leases, admissions, tight, [1, 60])).toMatchObject({ code: 'BUDGET_EXHAUSTED' })
   expect(await outcomeOf(leases, admissions, other, [1, 100])).not.toBeInstanceOf(GatewayError)
+})
+
+it('gives back at once what it holds of the budgets that would do when another one refuses', async () => {
+  const leases = world()
+  const admissions = admissionsOf(leases)
+  const enterprise = { owner: 'enterprise', id: 'acme', measure: 'money', limit: 100 } as const
+  const tight = principal([enterprise, { owner: 'key', id: 'k', measure: 'money', limit: 50 }])
+  const first = await outcomeOf(leases, admissions, tight, [1, 50])
+  if (first instanceof GatewayError) throw first
+  first.settle(1, leases.nowMs, 0)
+  await leases.run(1_000)
+
+  const nextIsReserved = (async () => {
+    const refused = await admissions.admit(tight, leases.nowMs)
+    await expect((async () => refused.reserve(1, leases.nowMs, 51))()).rejects.toThrow(GatewayError)
+    const next = await admissions.admit(principal([enterprise]), leases.nowMs)
+    await next.reserve(1, leases.nowMs, 51)
+  })()
+  await leases.run(1_000)
+  await nextIsReserved
 })
 
 it('counts what a request did cost in place of what it might have', async () => {

@@ -107,6 +107,20 @@ export const CatalogueModel = Type.Object({
   updated_at: nullable(Time),
 })
 
+const GroupModels = Type.Array(Name, {
+  description: 'Ids of models, or ids that end in *.',
+  minItems: 1,
+  maxItems: 1_000,
+})
+
+export const ModelGroup = Type.Object({
+  id: Type.String(),
+  models: Type.Array(Type.String()),
+  source: Type.Enum(['file', 'stored'], { description: 'Groups of the file can be changed only in the file.' }),
+  created_at: nullable(Time),
+  updated_at: nullable(Time),
+})
+
 export const CATALOGUE = {
   adminListModels: operation({
     method: 'GET',
@@ -117,6 +131,9 @@ export const CATALOGUE = {
     query: Type.Object({
       ...PageQuery,
       search: Type.Optional(Type.String({ description: 'A part of the id.', minLength: 1, maxLength: 256 })),
+      prices: Type.Optional(
+        Type.Enum(['known', 'unknown'], { description: 'Only models whose prices are known, or are not.' }),
+      ),
     }),
     answer: ok(listOf(CatalogueModel)),
   }),
@@ -172,5 +189,49 @@ export const CATALOGUE = {
     summary: 'Remove all settings of a model',
     access: 'platform-admin',
     answer: NOTHING,
+  }),
+  adminListModelGroups: operation({
+    method: 'GET',
+    path: '/v1/admin/model-groups',
+    tag: 'Catalogue',
+    summary: 'The groups of models',
+    access: 'platform-admin',
+    query: Type.Object(PageQuery),
+    answer: ok(listOf(ModelGroup)),
+  }),
+  adminGetModelGroup: operation({
+    method: 'GET',
+    path: '/v1/admin/model-groups/{id}',
+    tag: 'Catalogue',
+    summary: 'One group of models',
+    access: 'platform-admin',
+    answer: ok(ModelGroup),
+  }),
+  adminPutModelGroup: operation({
+    method: 'PUT',
+    path: '/v1/admin/model-groups/{id}',
+    tag: 'Catalogue',
+    summary: 'Make or change a group of models; budgets may name it in place of single models',
+    access: 'platform-admin',
+    body: Type.Object({ models: GroupModels }),
+    answer: ok(ModelGroup),
+  }),
+  adminDeleteModelGroup: operation({
+    method: 'DELETE',
+    path: '/v1/admin/model-groups/{id}',
+    tag: 'Catalogue',
+    summary: 'Delete a group of models that no budget names',
+    access: 'platform-admin',
+    answer: NOTHING,
+  }),
+  listModelGroups: operation({
+    method: 'GET',
+    path: '/v1/enterprise/{id}/model-groups',
+    tag: 'Enterprises',
+    summary: 'The groups of models, which budgets may name',
+    access: 'enterprise.read',
+    answer: ok(
+      Type.Object({ data: Type.Array(Type.Object({ id: Type.String(), models: Type.Array(Type.String()) })) }),
+    ),
   }),
 } as const

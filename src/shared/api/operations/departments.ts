@@ -2,7 +2,7 @@ import { Type } from 'typebox'
 import { nullable } from '../nullable.ts'
 import { ShownSpend } from '../spend.ts'
 import { created, Id, Name, NOTHING, ok, operation, Time } from '../operation.ts'
-import { Budgets } from './enterprises.ts'
+import { Budgets, Limits, ModelBudgets, ShownModelBudgets } from './enterprises.ts'
 
 export const Department = Type.Object({
   id: Id,
@@ -10,6 +10,10 @@ export const Department = Type.Object({
   parent_id: nullable(Type.String()),
   monthly_budget: nullable(Type.Integer()),
   monthly_tokens: nullable(Type.Integer()),
+  ...ShownModelBudgets,
+  rpm: nullable(Type.Integer({ description: 'Over all keys of the department and of those below it.' })),
+  tpm: nullable(Type.Integer()),
+  max_concurrency: nullable(Type.Integer()),
   spend: ShownSpend,
   members: Type.Integer({ description: 'Members of the department itself.', minimum: 0 }),
   created_at: Time,
@@ -34,7 +38,7 @@ export const DEPARTMENTS = {
     tag: 'Departments',
     summary: 'Make a department; its spend counts against the departments above it too',
     access: 'departments.manage',
-    body: Type.Object({ name: Name, parent_id: Parent, ...Budgets }),
+    body: Type.Object({ name: Name, parent_id: Parent, ...Limits, ...Budgets, ...ModelBudgets }),
     answer: created(Department),
   }),
   getDepartment: operation({
@@ -51,7 +55,7 @@ export const DEPARTMENTS = {
     tag: 'Departments',
     summary: 'Change a department, or move it',
     access: 'departments.manage',
-    body: Type.Object({ name: Type.Optional(Name), parent_id: Parent, ...Budgets }),
+    body: Type.Object({ name: Type.Optional(Name), parent_id: Parent, ...Limits, ...Budgets, ...ModelBudgets }),
     answer: ok(Department),
   }),
   deleteDepartment: operation({

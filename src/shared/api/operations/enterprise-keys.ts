@@ -1,8 +1,8 @@
 import { Type } from 'typebox'
 import { nullable } from '../nullable.ts'
-import { created, Id, listOf, NOTHING, ok, operation, PageQuery } from '../operation.ts'
-import { Budgets } from './enterprises.ts'
-import { Key, KEYS, NewKey } from './keys.ts'
+import { created, Id, listOf, NOTHING, ok, operation } from '../operation.ts'
+import { Budgets, ModelBudgets, ShownModelBudgets } from './enterprises.ts'
+import { Key, KeyListQuery, KEYS, NewKey } from './keys.ts'
 
 const Owner = {
   department_id: Type.Optional(nullable(Id)),
@@ -13,6 +13,7 @@ export const EnterpriseKey = Type.Object({
   ...Key.properties,
   monthly_budget: nullable(Type.Integer()),
   monthly_tokens: nullable(Type.Integer()),
+  ...ShownModelBudgets,
   department_id: nullable(Type.String()),
   member_id: nullable(Type.String()),
 })
@@ -28,7 +29,7 @@ export const ENTERPRISE_KEYS = {
     tag: 'Enterprise keys',
     summary: 'The keys of the enterprise',
     access: 'keys.read',
-    query: Type.Object(PageQuery),
+    query: Type.Object({ ...KeyListQuery, department_id: Type.Optional(Id), member_id: Type.Optional(Id) }),
     answer: ok(listOf(EnterpriseKey)),
   }),
   createEnterpriseKey: operation({
@@ -37,7 +38,7 @@ export const ENTERPRISE_KEYS = {
     tag: 'Enterprise keys',
     summary: 'Make a key of the enterprise',
     access: 'keys.manage',
-    body: Type.Object({ ...createKey.body.properties, ...Budgets, ...Owner }),
+    body: Type.Object({ ...createKey.body.properties, ...Budgets, ...ModelBudgets, ...Owner }),
     answer: created(NewEnterpriseKey),
   }),
   getEnterpriseKey: operation({
@@ -54,7 +55,7 @@ export const ENTERPRISE_KEYS = {
     tag: 'Enterprise keys',
     summary: 'Change a key of the enterprise',
     access: 'keys.manage',
-    body: Type.Object({ ...updateKey.body.properties, ...Budgets, ...Owner }),
+    body: Type.Object({ ...updateKey.body.properties, ...Budgets, ...ModelBudgets, ...Owner }),
     answer: ok(EnterpriseKey),
   }),
   deleteEnterpriseKey: operation({

@@ -1,12 +1,15 @@
 import { Type } from 'typebox'
-import { nullable } from '../nullable.ts'
+import { CaptureField, ShownCapture } from '../capture.ts'
+import { nounOrNull, nullable } from '../nullable.ts'
 import { ShownSpend } from '../spend.ts'
 import { created, Id, listOf, Name, NOTHING, ok, operation, PageQuery, Time } from '../operation.ts'
 
 const MAX_COUNT = 2 ** 31 - 1
 
+export const Role = Type.Enum(['owner', 'admin', 'finance', 'employee'])
+
 /** Limits over all keys together, and budgets of a month. */
-const Limits = {
+export const Limits = {
   rpm: Type.Optional(nullable(Type.Integer({ description: 'Requests per minute.', minimum: 0, maximum: MAX_COUNT }))),
   tpm: Type.Optional(
     nullable(Type.Integer({ description: 'Tokens per minute.', minimum: 0, maximum: Number.MAX_SAFE_INTEGER })),
@@ -21,6 +24,33 @@ export const Budgets = {
   ),
   monthly_tokens: Type.Optional(
     nullable(Type.Integer({ description: 'Tokens per month.', minimum: 0, maximum: Number.MAX_SAFE_INTEGER })),
+  ),
+}
+
+const ModelNames = Type.Array(Type.String({ minLength: 1, maxLength: 256 }), {
+  description: 'Ids of models, ids that end in *, or ids of groups of models.',
+  minItems: 1,
+  maxItems: 100,
+})
+export const ModelBudgets = {
+  model_budgets: Type.Optional(
+    nullable(
+      Type.Array(Type.Object({ models: ModelNames, ...Budgets }, { additionalProperties: false }), {
+        description:
+          'Budgets of a month for some models, beside the budget for all. They replace those that are set; null or an empty list: none.',
+        maxItems: 50,
+      }),
+    ),
+  ),
+}
+export const ShownModelBudgets = {
+  model_budgets: Type.Array(
+    Type.Object({
+      models: Type.Array(Type.String()),
+      monthly_budget: nullable(Type.Integer()),
+      monthly_tokens: nullable(Type.Integer()),
+    }),
+    { description: 'Budgets for some models.' },
   ),
 }
 
@@ -39,7 +69,7 @@ const PlatformBudget = {
 export const Enterprise = Type.Object({
   id: Id,
   name: Type.String(),
-  status: Type.Enum(['active', 'disabled']),
+  status: Type.Enum(['active', 'disabled', 'deleted'], { description: 'deleted: only platform admins see it.' }),
   currency: Type.String({ description: 'ISO 4217.' }),
   time_zone: Type.String({ description: 'IANA name of the time zone in which its months begin.' }),
   is_prepaid: Type.Boolean({ description: 'Requests are refused when the wallet has no money.' }),
@@ -49,15 +79,29 @@ export const Enterprise = Type.Object({
   monthly_budget: nullable(Type.Integer()),
   monthly_tokens: nullable(Type.Integer()),
   platform_monthly_budget: nullable(Type.Integer({ description: 'Set by the platform, beside monthly_budget.' })),
+  ...ShownModelBudgets,
+  capture: nounOrNull(ShownCapture),
   spend: ShownSpend,
   created_at: Time,
+  deleted_at: nullable(Time),
 })
 
 export const JoinRequest = Type.Object({
   id: Id,
-  user: Type.Object({ id: Id, name: Type.String(), phone: Type.String() }),
+  user: Type.Object({ id: Id, name: Type.String(), phone: nullable(Type.String()) }),
   message: nullable(Type.String()),
   status: Type.Enum(['pending', 'approved', 'rejected', 'cancelled']),
+  reason: nullable(Type.String({ description: 'Why it was rejected, for the user.' })),
+  created_at: Time,
+})
+
+/** The same for the user who asked. */
+export const OwnJoinRequest = Type.Object({
+  id: Id,
+  enterprise: Type.Object({ id: Id, name: Type.String() }),
+  message: JoinRequest.properties.message,
+  status: JoinRequest.properties.status,
+  reason: JoinRequest.properties.reason,
   created_at: Time,
 })
 
@@ -72,6 +116,15 @@ export const ENTERPRISES = {
     query: Type.Object({ phone: Type.String({ minLength: 5, maxLength: 32 }) }),
     answer: ok(Type.Object({ data: Type.Array(Type.Object({ id: Id, name: Type.String() })) })),
   }),
+  listOwnJoinRequests: operation({
+    method: 'GET',
+    path: '/v1/enterprise/join-requests',
+    tag: 'Enterprises',
+    summary: 'Your requests to become a member, newest first',
+    access: 'user',
+    query: Type.Object(PageQuery),
+    answer: ok(listOf(OwnJoinRequest)),
+  }),
   adminListEnterprises: operation({
     method: 'GET',
     path: '/v1/admin/enterprises',
@@ -81,6 +134,9 @@ export const ENTERPRISES = {
     query: Type.Object({
       ...PageQuery,
       search: Type.Optional(Type.String({ description: 'A part of the name.', minLength: 2, maxLength: 100 })),
+      status: Type.Optional(
+        Type.Enum(['active', 'disabled', 'deleted'], { description: 'Default: all but the deleted ones.' }),
+      ),
     }),
     answer: ok(listOf(Enterprise)),
   }),
@@ -106,7 +162,9 @@ export const ENTERPRISES = {
       is_prepaid: Type.Optional(Type.Boolean({ default: false })),
       ...Limits,
       ...Budgets,
+      ...ModelBudgets,
       ...PlatformBudget,
+      ...CaptureField,
     }),
     answer: created(Enterprise),
   }),
@@ -131,9 +189,20 @@ export const ENTERPRISES = {
       is_prepaid: Type.Optional(Type.Boolean()),
       ...Limits,
       ...Budgets,
+      ...ModelBudgets,
       ...PlatformBudget,
+      ...CaptureField,
     }),
     answer: ok(Enterprise),
+  }),
+  adminDeleteEnterprise: operation({
+    method: 'DELETE',
+    path: '/v1/admin/enterprises/{id}',
+    tag: 'Platform',
+    summary:
+      'Delete an enterprise, for good: its keys and its invitations end at once; its books and its log stay. For platform admins',
+    access: 'platform-admin',
+    answer: NOTHING,
   }),
   getEnterprise: operation({
     method: 'GET',
@@ -147,14 +216,33 @@ export const ENTERPRISES = {
     method: 'PUT',
     path: '/v1/enterprise/{id}',
     tag: 'Enterprises',
-    summary: 'Change its name, its time zone or its own budget',
+    summary: 'Change its name, its time zone, its own budget or its capture of bodies',
     access: 'enterprise.update',
     body: Type.Object({
       name: Type.Optional(Name),
       time_zone: Type.Optional(Type.String({ minLength: 1, maxLength: 64 })),
       ...Budgets,
+      ...ModelBudgets,
+      ...CaptureField,
     }),
     answer: ok(Enterprise),
+  }),
+  deleteEnterprise: operation({
+    method: 'DELETE',
+    path: '/v1/enterprise/{id}',
+    tag: 'Enterprises',
+    summary:
+      'Delete the enterprise, for good: its keys and its invitations end at once; platform admins still see its books and its log. For owners',
+    access: 'enterprise.delete',
+    answer: NOTHING,
+  }),
+  leaveEnterprise: operation({
+    method: 'DELETE',
+    path: '/v1/enterprise/{id}/membership',
+    tag: 'Enterprises',
+    summary: 'Leave the enterprise: your keys in it are off until somebody turns them on. The last owner cannot leave',
+    access: 'enterprise.read',
+    answer: NOTHING,
   }),
   askToJoin: operation({
     method: 'POST',
@@ -169,17 +257,21 @@ export const ENTERPRISES = {
     method: 'GET',
     path: '/v1/enterprise/{id}/join-requests',
     tag: 'Enterprises',
-    summary: 'Requests to become a member',
+    summary: 'Requests to become a member, newest first',
     access: 'members.manage',
-    query: Type.Object(PageQuery),
+    query: Type.Object({ ...PageQuery, status: Type.Optional(JoinRequest.properties.status) }),
     answer: ok(listOf(JoinRequest)),
   }),
   approveJoinRequest: operation({
     method: 'POST',
     path: '/v1/enterprise/{id}/join-requests/{requestId}/approve',
     tag: 'Enterprises',
-    summary: 'Approve a request: the user becomes a member with the role employee',
+    summary: 'Approve a request: the user becomes a member',
     access: 'members.manage',
+    body: Type.Object({
+      role: Type.Optional({ ...Role, default: 'employee' }),
+      department_id: Type.Optional(nullable(Id)),
+    }),
     answer: ok(JoinRequest),
   }),
   rejectJoinRequest: operation({
@@ -188,6 +280,9 @@ export const ENTERPRISES = {
     tag: 'Enterprises',
     summary: 'Reject a request',
     access: 'members.manage',
+    body: Type.Object({
+      reason: Type.Optional(nullable(Type.String({ description: 'Shown to the user.', maxLength: 500 }))),
+    }),
     answer: ok(JoinRequest),
   }),
   withdrawJoinRequest: operation({

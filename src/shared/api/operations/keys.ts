@@ -1,5 +1,6 @@
 import { Type } from 'typebox'
-import { nullable } from '../nullable.ts'
+import { CaptureField, ShownCapture } from '../capture.ts'
+import { nounOrNull, nullable } from '../nullable.ts'
 import { ShownSpend } from '../spend.ts'
 import { created, Id, listOf, Name, NOTHING, ok, operation, PageQuery, Time } from '../operation.ts'
 
@@ -32,7 +33,20 @@ const Limits = {
       }),
     ),
   ),
+  mcp_tools: Type.Optional(
+    nullable(
+      Type.Array(
+        Type.String({ pattern: '^[A-Za-z0-9_.-]{0,128}\\*?$', minLength: 1, examples: ['chat_completion', '*'] }),
+        {
+          description:
+            'Tools that the key may use at /mcp: names, or beginnings of names with a * after them; null: none.',
+          maxItems: 1_000,
+        },
+      ),
+    ),
+  ),
   expires_at: Type.Optional(nullable(Time)),
+  ...CaptureField,
 }
 
 export const Key = Type.Object({
@@ -46,11 +60,34 @@ export const Key = Type.Object({
   models: nullable(Type.Array(Type.String())),
   ip_allow: nullable(Type.Array(Type.String())),
   client_allow: nullable(Type.Array(Type.String())),
+  capture: nounOrNull(ShownCapture),
+  mcp_tools: nullable(Type.Array(Type.String())),
   spend: ShownSpend,
   expires_at: nullable(Time),
   created_at: Time,
   updated_at: Time,
+  last_used_at: nullable({ ...Time, description: 'Time of its newest settled request. Null: it was not used yet.' }),
+  old_key_until: nullable({
+    ...Time,
+    description:
+      'End of the grace period of the key from before the last rotation. Null: only the key itself is valid.',
+  }),
 })
+
+/** Query of lists of keys. */
+export const KeyListQuery = {
+  ...PageQuery,
+  search: Type.Optional(
+    Type.String({ description: 'A part of the name or of the masked key.', minLength: 1, maxLength: 100 }),
+  ),
+  enabled: Type.Optional(Type.Boolean()),
+  sort: Type.Optional(
+    Type.Enum(['created', 'name', 'last_used'], {
+      description: 'created and last_used: the newest first.',
+      default: 'created',
+    }),
+  ),
+}
 
 export const NewKey = Type.Object({
   ...Key.properties,
@@ -64,7 +101,7 @@ export const KEYS = {
     tag: 'Keys',
     summary: 'Your keys',
     access: 'user',
-    query: Type.Object(PageQuery),
+    query: Type.Object(KeyListQuery),
     answer: ok(listOf(Key)),
   }),
   createKey: operation({

@@ -1,7 +1,7 @@
 import { Type } from 'typebox'
 import { nullable } from '../nullable.ts'
 import { Id, listOf, ok, operation, PageQuery, Time } from '../operation.ts'
-import { Period, Sums } from './stats.ts'
+import { Percentiles, Period, Sums, TimeZone } from './stats.ts'
 
 const Count = Type.Integer({ minimum: 0 })
 const Share = nullable(
@@ -43,11 +43,6 @@ export const KeyUsage = Type.Object({
   cost: Type.Integer({ description: 'Micro-units.' }),
   last_used_at: nullable(Time),
 })
-
-const Percentiles = Type.Object(
-  { p50: nullable(Type.Number()), p95: nullable(Type.Number()), p99: nullable(Type.Number()) },
-  { description: 'Milliseconds, with an error of at most 10 %; null when there were no requests.' },
-)
 
 const UpstreamKey = Type.Object({
   provider_id: Id,
@@ -110,7 +105,7 @@ export const PLATFORM_STATS = {
     tag: 'Platform',
     summary: 'The platform at a glance',
     access: 'platform-admin',
-    query: Type.Object({ period: Type.Optional(Period) }),
+    query: Type.Object({ period: Type.Optional(Period), time_zone: Type.Optional(TimeZone) }),
     answer: ok(Dashboard),
   }),
   adminKeyStats: operation({

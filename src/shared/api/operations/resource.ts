@@ -14,6 +14,12 @@ export function resourceOf(spec: OperationSpec): OperationName | null {
   return spec.method !== 'GET' || shown?.[1] === spec ? (shown?.[0] ?? null) : null
 }
 
+/** The operation that shows what `spec` changes: as `resourceOf`, and of a POST that changes the resource before its verb. */
+export function changedResourceOf(spec: OperationSpec): OperationName | null {
+  const isVerb = spec.method === 'POST' && spec.answer.status === 200
+  return isVerb ? (shownAt(spec.path.replace(/\/[a-z-]+$/, ''))?.[0] ?? null) : resourceOf(spec)
+}
+
 function shownAt(path: string): (typeof ALL)[number] | undefined {
   return ALL.find(([, spec]) => spec.method === 'GET' && spec.path === path && isOneThing(spec))
 }

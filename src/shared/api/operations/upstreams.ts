@@ -46,6 +46,14 @@ const Settings = {
   quirks: anything('Deviations from its dialect.'),
   services: anything('Services besides conversations.'),
   bills_after_disconnect: Type.Boolean({ description: 'The upstream bills the whole answer even after a disconnect.' }),
+  health_check: Type.Object(
+    {
+      interval_ms: Type.Optional(integer('Time between two checks of a key; it varies by a tenth. Default: 30000.')),
+      timeout_ms: Type.Optional(integer('Longest time of a check. Default: 5000.')),
+      path: Type.Optional(text('Path of the check at the host. Default: the list of models.')),
+    },
+    { description: 'Checks each key at intervals, also without traffic.', additionalProperties: false },
+  ),
 }
 
 const KeySettings = {
@@ -136,6 +144,9 @@ export const Upstream = Type.Object({
     }),
   ),
   bills_after_disconnect: nullable(Type.Boolean()),
+  health_check: nullable(
+    Type.Object({ interval_ms: Type.Integer(), timeout_ms: Type.Integer(), path: nullable(Type.String()) }),
+  ),
   services: Type.Array(Type.String({ description: 'A service besides conversations.' })),
   models: Type.Array(ServedModel),
   keys: Type.Array(UpstreamKey),
@@ -198,6 +209,7 @@ export const UPSTREAMS = {
       quirks: Type.Optional(nullable(Settings.quirks)),
       services: Type.Optional(nullable(Settings.services)),
       bills_after_disconnect: Type.Optional(nullable(Settings.bills_after_disconnect)),
+      health_check: Type.Optional(nullable(Settings.health_check)),
       headers: Type.Optional(nullable(Headers)),
       enabled: Type.Optional(Type.Boolean({ description: 'False: it gets no new requests.' })),
     }),

@@ -1,13 +1,17 @@
 import { Type } from 'typebox'
-import { created, Id, listOf, Name, ok, operation, PageQuery, Time } from '../operation.ts'
+import { nullable } from '../nullable.ts'
+import { created, Email, Id, listOf, Name, NOTHING, ok, operation, PageQuery, Time } from '../operation.ts'
 
 export const User = Type.Object({
   id: Id,
-  phone: Type.String({ description: 'E.164.' }),
+  phone: nullable(Type.String({ description: 'E.164; null for users whom an OpenID provider brought.' })),
   name: Type.String(),
+  email: nullable(Type.String({ description: 'Invitations to this address are for this user.' })),
+  email_verified: Type.Boolean({ description: 'Whether the address is proven to belong to the user.' }),
   role: Type.Enum(['admin', 'user']),
-  status: Type.Enum(['active', 'disabled']),
+  status: Type.Enum(['active', 'disabled', 'deleted']),
   created_at: Time,
+  deleted_at: nullable(Time),
 })
 
 const Password = Type.String({ description: 'At least ten characters.', minLength: 10, maxLength: 200 })
@@ -22,7 +26,9 @@ export const USERS = {
     query: Type.Object({
       ...PageQuery,
       search: Type.Optional(Type.String({ description: 'A part of the name or phone.', minLength: 2, maxLength: 100 })),
-      status: Type.Optional(Type.Enum(['active', 'disabled'])),
+      status: Type.Optional(
+        Type.Enum(['active', 'disabled', 'deleted'], { description: 'Default: all but the deleted ones.' }),
+      ),
     }),
     answer: ok(listOf(User)),
   }),
@@ -36,6 +42,7 @@ export const USERS = {
       phone: Type.String({ minLength: 5, maxLength: 32, examples: ['+12025550100'] }),
       name: Name,
       password: Password,
+      email: Type.Optional(Email),
       role: Type.Optional(Type.Enum(['admin', 'user'], { default: 'user' })),
     }),
     answer: created(User),
@@ -56,10 +63,20 @@ export const USERS = {
     access: 'platform-admin',
     body: Type.Object({
       name: Type.Optional(Name),
+      email: Type.Optional(nullable(Email)),
       role: Type.Optional(Type.Enum(['admin', 'user'])),
       status: Type.Optional(Type.Enum(['active', 'disabled'])),
       password: Type.Optional(Password),
     }),
     answer: ok(User),
+  }),
+  adminDeleteUser: operation({
+    method: 'DELETE',
+    path: '/v1/admin/users/{id}',
+    tag: 'Platform',
+    summary:
+      'Delete a user, for good: sessions, keys and memberships end at once, and the phone number and e-mail address are free again; the log stays. For platform admins',
+    access: 'platform-admin',
+    answer: NOTHING,
   }),
 } as const

@@ -20,6 +20,38 @@ const Payment = {
   reference: Type.String({ description: 'Of the payment. The same one credits once.', minLength: 1, maxLength: 200 }),
 }
 
+/** Single movements of a statement; its days of usage are at most 31. */
+export const MAX_STATEMENT_MOVEMENTS = 1_000
+
+const StatementLine = Type.Object({
+  id: nullable(Type.String({ description: 'Of the movement; null: the requests of a day.' })),
+  kind: Type.Enum(['topup', 'refund', 'adjustment', 'usage']),
+  amount: Type.Integer({ description: 'Micro-units into the wallet; below 0 out of it.' }),
+  balance: Type.Integer({ description: 'Of the wallet after this line; micro-units.' }),
+  reference: nullable(Type.String()),
+  actor: nullable(Type.String({ description: 'The user who did it.' })),
+  time: { ...Time, description: 'ISO 8601, UTC. Of a day of usage, its last charge.' },
+  day: nullable({ ...Time, description: 'When the day of usage began, in the time zone of the statement; else null.' }),
+})
+
+export const Statement = Type.Object({
+  from: Time,
+  to: Time,
+  time_zone: Type.String({ description: 'IANA name: that of the enterprise.' }),
+  currency: Type.String({ description: 'ISO 4217.' }),
+  opening: Micro,
+  closing: Micro,
+  credited: Type.Integer({ description: 'Top-ups; micro-units.' }),
+  refunded: Type.Integer({ description: 'Paid back; micro-units, not above 0.' }),
+  adjusted: Type.Integer({ description: 'Corrections; micro-units.' }),
+  charged: Type.Integer({ description: 'The cost of requests; micro-units, not above 0.' }),
+  lines: Type.Array(StatementLine, { description: 'The newest first. Usage is one line a day.' }),
+  omitted: Type.Integer({
+    description: `Older movements that are not among the lines, which show the newest ${MAX_STATEMENT_MOVEMENTS}.`,
+    minimum: 0,
+  }),
+})
+
 export const WALLET = {
   getWallet: operation({
     method: 'GET',
@@ -67,6 +99,23 @@ export const WALLET = {
         }),
       ),
     ),
+  }),
+  walletStatement: operation({
+    method: 'GET',
+    path: '/v1/enterprise/{id}/wallet/statement',
+    tag: 'Wallet',
+    summary: 'The movements of a month with the balance after each, in the time zone of the enterprise',
+    access: 'wallet.read',
+    query: Type.Object({
+      month: Type.Optional(
+        Type.String({
+          description: 'The present one by default.',
+          pattern: '^20[0-9]{2}-(0[1-9]|1[0-2])$',
+          examples: ['2026-11'],
+        }),
+      ),
+    }),
+    answer: ok(Statement),
   }),
   adminAdjustWallet: operation({
     method: 'POST',

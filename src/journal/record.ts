@@ -1,9 +1,11 @@
 import { Packr } from 'msgpackr'
 import type { AttemptRecord, JournalRecord } from '../shared/core/request-record.ts'
 import { fieldsInRecord, LOG_FIELDS } from '../shared/records/log-fields.ts'
+import type { Tags } from '../shared/core/tags.ts'
 import type { NamedLogField } from '../shared/records/log-fields.ts'
 import { decodeAttempts, writeAttempts } from './attempts.ts'
 import type { MsgpackWriter } from './msgpack-writer.ts'
+import { decodeTags, writeTags } from './tags.ts'
 import { boolean, number, text, textOrNull } from './values.ts'
 
 /**
@@ -58,6 +60,9 @@ export function writeRecord(writer: MsgpackWriter, record: JournalRecord): void 
         break
       case 'attempts':
         writeAttempts(writer, value as AttemptRecord[], values['servedModel'] as string | null)
+        break
+      case 'tags':
+        writeTags(writer, value as Tags | null)
         break
       default:
         writer.number(value as number | null)
@@ -132,6 +137,9 @@ function check(values: unknown[], place: number, { type, isNullable }: NamedLogF
       break
     case 'attempts':
       values[place] = decodeAttempts(value, textOrNull(values[SERVED_MODEL]))
+      break
+    case 'tags':
+      values[place] = decodeTags(value)
       break
     default:
       number(value)

@@ -6,6 +6,7 @@ import { afterEach, beforeEach, describe, expect, inject, it, vi } from 'vitest'
 import { BinaryRows } from '../../../src/control/store/binary-copy.ts'
 import type { Database } from '../../../src/control/store/database.ts'
 import { openPglite } from '../../../src/control/store/pglite-database.ts'
+import { itLater } from '../../support/dose.ts'
 
 const MIB = 1024 * 1024
 
@@ -35,41 +36,51 @@ describe('PGlite in a directory', () => {
     // The first start computes for four seconds on an idle machine.
   }, 120_000)
 
-  it('keeps no write-ahead log of rows that are long in their tables', async () => {
-    const directory = madeDatabase(root)
-    const database = await openPglite(directory, { checkpointBytes: 8 * MIB })
-    await database.script('CREATE TABLE copied (value text)')
-    for (let i = 0; i < 160; i++) await copyMebibyte(database)
-    const log = join(directory, 'pg_wal')
-    const bytes = readdirSync(log).reduce((sum, name) => sum + statSync(join(log, name)).size, 0)
-    expect(bytes).toBeLessThan(100 * MIB)
-    expect(await database.query('SELECT count(*) AS rows FROM copied')).toEqual([{ rows: 160 * 1_024 }])
-    await database.close()
-  }, 120_000)
+  itLater(
+    'keeps no write-ahead log of rows that are long in their tables',
+    async () => {
+      const directory = madeDatabase(root)
+      const database = await openPglite(directory, { checkpointBytes: 8 * MIB })
+      await database.script('CREATE TABLE copied (value text)')
+      for (let i = 0; i < 160; i++) await copyMebibyte(database)
+      const log = join(directory, 'pg_wal')
+      const bytes = readdirSync(log).reduce((sum, name) => sum + statSync(join(log, name)).size, 0)
+      expect(bytes).toBeLessThan(100 * MIB)
+      expect(await database.query('SELECT count(*) AS rows FROM copied')).toEqual([{ rows: 160 * 1_024 }])
+      await database.close()
+    },
+    120_000,
+  )
 
-  it('tells of checkpoints that fail, takes no more than four times the rows, and goes on once one succeeds', async () => {
-    const faults: Error[] = []
-    const onFault = (fault: Error): void => void faults.push(fault)
-    const database = await openPglite(madeDatabase(root), { checkpointBytes: 2 * MIB, onFault })
-    await database.script('CREATE TABLE copied (value text)')
-    const { exec } = PGlite.prototype
-    const spy = vi.spyOn(PGlite.prototype, 'exec').mockImplementation(function (this: PGlite, sql, options) {
-      return sql === 'CHECKPOINT' ? Promise.reject(new Error('No space left on device')) : exec.call(this, sql, options)
-    })
-    try {
+  itLater(
+    'tells of checkpoints that fail, takes no more than four times the rows, and goes on once one succeeds',
+    async () => {
+      const faults: Error[] = []
+      const onFault = (fault: Error): void => void faults.push(fault)
+      const database = await openPglite(madeDatabase(root), { checkpointBytes: 2 * MIB, onFault })
+      await database.script('CREATE TABLE copied (value text)')
+      const { exec } = PGlite.prototype
+      const spy = vi.spyOn(PGlite.prototype, 'exec').mockImplementation(function (this: PGlite, sql, options) {
+        return sql === 'CHECKPOINT'
+          ? Promise.reject(new Error('No space left on device'))
+          : exec.call(this, sql, options)
+      })
+      try {
+        for (let i = 0; i < 8; i++) await copyMebibyte(database)
+        expect(faults.length).toBeGreaterThan(0)
+        await expect(copyMebibyte(database)).rejects.toMatchObject({ sqlState: '53100' })
+        await database.transaction((tx) => tx.query('SELECT 1'))
+      } finally {
+        spy.mockRestore()
+      }
+      faults.length = 0
       for (let i = 0; i < 8; i++) await copyMebibyte(database)
-      expect(faults.length).toBeGreaterThan(0)
-      await expect(copyMebibyte(database)).rejects.toMatchObject({ sqlState: '53100' })
-      await database.transaction((tx) => tx.query('SELECT 1'))
-    } finally {
-      spy.mockRestore()
-    }
-    faults.length = 0
-    for (let i = 0; i < 8; i++) await copyMebibyte(database)
-    expect(faults).toEqual([])
-    expect(await database.query('SELECT count(*) AS rows FROM copied')).toEqual([{ rows: 16 * 1_024 }])
-    await database.close()
-  }, 120_000)
+      expect(faults).toEqual([])
+      expect(await database.query('SELECT count(*) AS rows FROM copied')).toEqual([{ rows: 16 * 1_024 }])
+      await database.close()
+    },
+    120_000,
+  )
 })
 
 function madeDatabase(root: string): string {

@@ -27,7 +27,8 @@ describe('when Postgres goes away', () => {
     const database = openPostgres({ url, onConnectionError: (error) => broken.push(error) })
     await Promise.all([database.ping(), database.ping(), database.ping()])
     await postgres.kill('SIGKILL')
-    await expect.poll(() => broken.length).toBeGreaterThan(0)
+    // Each of the idle connections says so in its own time: some servers still send "unexpected postmaster exit" first.
+    await expect.poll(() => broken.length).toBe(3)
     await expect(database.query('SELECT 1')).rejects.toBeInstanceOf(DatabaseError)
     await expect(database.transaction((tx) => tx.query('SELECT 1'))).rejects.toMatchObject({ sqlState: null })
     await postgres.restart()

@@ -137,7 +137,7 @@ describe('journal frames', () => {
   })
 
   it('stay small: an end record with one attempt is below 350 bytes', () => {
-    expect(framesOf(anEnd('req_m3abcdefgh1234567890abcdef000001')).length).toBeLessThan(350)
+    expect(framesOf(anEnd('req_m3abcdefgh1234567890abcdef000001', { tags: null })).length).toBeLessThan(350)
   })
 })
 
@@ -190,10 +190,10 @@ describe('a segment header', () => {
 })
 
 const { id, atMs, endpoint, dialect, keyId, keyMasked, userId, enterpriseId, departmentId, memberId } = aBegin('a')
-const { model, stream, userAgent, clientAddress, clientRequestId, traceId } = aBegin('a')
+const { model, stream, userAgent, clientAddress, clientRequestId, traceId, tags } = aBegin('a')
 const beginFields: unknown[] = [
   ...[1, id, atMs, endpoint, dialect, keyId, keyMasked, userId, enterpriseId, departmentId, memberId],
-  ...[model, stream, userAgent, clientAddress, clientRequestId, traceId],
+  ...[model, stream, userAgent, clientAddress, clientRequestId, traceId, tags?.flat()],
 ]
 
 /** What the first versions did not write. */

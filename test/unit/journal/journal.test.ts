@@ -68,6 +68,7 @@ function begin(id: string): BeginRecord {
     clientAddress: '127.0.0.1',
     clientRequestId: null,
     traceId: null,
+    tags: null,
   }
 }
 

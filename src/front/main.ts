@@ -1,7 +1,8 @@
-import { drainOnRequest, receiveSetup, reportFatal, tellSupervisor } from '../supervisor/child.ts'
+import { drainOnRequest, receiveSetup, reconfigureOnRequest, reportFatal, tellSupervisor } from '../supervisor/child.ts'
 import { checkPort } from '../supervisor/listen-port.ts'
-import type { EndReason, FrontSetup } from '../supervisor/messages.ts'
+import type { ConfigChange, EndReason, FrontSetup } from '../supervisor/messages.ts'
 import { buildBase } from './builders/base.ts'
+import { buildCaptures } from './builders/captures.ts'
 import { CurrentSnapshot } from './builders/current-snapshot.ts'
 import { buildJournal } from './builders/journal.ts'
 import { buildLimits, buildScheduler } from './builders/limits.ts'
@@ -17,6 +18,8 @@ import { loadUws } from './server/uws.ts'
 
 /** How long the records of requests may take that the end of a drain cut off. */
 const LAST_RECORDS_MS = 2_000
+/** The captures of the last requests may take this long to reach the database. */
+const LAST_CAPTURES_MS = 2_000
 /** A client that has just connected may be about to send its first request. */
 const FIRST_REQUEST_MS = 1_000
 
@@ -38,6 +41,7 @@ async function runFront(setup: FrontSetup): Promise<void> {
     },
     leases: front.limits.leases,
     jobs: front.videos.book,
+    captures: front.captures.queue,
   })
   if (setup.isRestart) void snapshot.fallBack(setup.socketPath)
   await first
@@ -54,9 +58,26 @@ async function runFront(setup: FrontSetup): Promise<void> {
     ...front.limits,
     ...front.overload,
     journal: front.journal.journal,
+    captures: front.captures.queue,
+  })
+  const prepare = async ({ config: { server: next }, isNewCertificate }: ConfigChange): Promise<void> => {
+    if (isNewCertificate && next.tls !== null) await server.prepareCertificate(next.tls)
+  }
+  reconfigureOnRequest({
+    prepare,
+    apply: async (change) => {
+      // This process may have begun after the others prepared.
+      if (!server.hasPrepared) await prepare(change)
+      front.pipeline.useFallbacks(change.config.fallbacks)
+      await server.useCertificate()
+    },
+    discard: () => {
+      server.discardCertificate()
+    },
   })
   const announceEnd = (): void => {
     front.health.drain()
+    front.base.link.tunnel.endStreams()
     server.closeConnectionsAfterAnswer()
   }
   drainOnRequest(async (reason) => {
@@ -79,12 +100,13 @@ function buildFront(setup: FrontSetup, build: ReturnType<typeof loadUws>) {
   const scheduler = buildScheduler(base, limits.leases)
   const videos = buildVideos(base, upstreams)
   const overload = buildOverload(base, journal)
+  const captures = buildCaptures(base)
   const models = new ModelDirectory(clock, config.server.vendor)
   const isReady = (): boolean => snapshot.isThere
-  const needs = { journal, limits, upstreams, scheduler, videos, overload: overload.overload, isReady }
+  const needs = { journal, limits, upstreams, scheduler, videos, captures, overload: overload.overload, isReady }
   const pipeline = buildPipeline(base, needs)
   const { prices } = pipeline
-  const users = [base.requestMetrics, limits.authenticator, prices, scheduler, models, videos.reader]
+  const users = [base.requestMetrics, limits.authenticator, limits.admissions, prices, scheduler, models, videos.reader]
   const snapshot = new CurrentSnapshot(base, users)
   const health = new Health({
     clock,
@@ -102,9 +124,11 @@ function buildFront(setup: FrontSetup, build: ReturnType<typeof loadUws>) {
     videos,
     health,
     overload: overload.overload,
+    captures: captures.captures,
     maxConnections,
   })
-  return { base, journal, upstreams, limits, scheduler, videos, overload, pipeline, snapshot, health, server }
+  const steps = { journal, upstreams, limits, scheduler, videos, overload, captures, pipeline }
+  return { base, ...steps, snapshot, health, server }
 }
 
 /** Takes no more connections, and waits for the answers under way, up to the time of a drain. */
@@ -114,15 +138,17 @@ async function finishRequests({ base, server }: Front, reason: EndReason): Promi
   const isQuiet = (): boolean =>
     server.connections === 0 || (reason !== 'hand-over' && server.sinceLastConnectionMs >= FIRST_REQUEST_MS)
   await until(
-    () => server.openExchanges === 0 && server.openHandlers === 0 && isQuiet(),
+    () => server.openExchanges === 0 && server.openHandlers === 0 && base.link.aiRequests.open === 0 && isQuiet(),
     base.config.server.drainTimeoutMs,
   )
 }
 
-async function close({ base, journal, upstreams, limits, videos, overload, pipeline, server }: Front): Promise<void> {
+async function close(front: Front): Promise<void> {
+  const { base, journal, upstreams, limits, videos, overload, captures, pipeline, server } = front
   overload.resources.stop()
   videos.watch.stop()
   limits.leases.farewell()
+  await captures.queue.drained(LAST_CAPTURES_MS)
   await base.link.stop()
   server.close()
   await upstreams.client.close()

@@ -3,6 +3,8 @@ import type { PriceBook } from '../../shared/core/price-book.ts'
 import { GatewayError } from '../../shared/core/errors.ts'
 import type { RequestContext } from '../../shared/core/request-context.ts'
 import type { BeginRecord, EndRecord } from '../../shared/core/request-record.ts'
+import { tagsOfRequest } from '../../shared/core/tags.ts'
+import type { Tags } from '../../shared/core/tags.ts'
 import type { Usage } from '../../shared/core/usage.ts'
 import type { Journal } from '../../journal/journal.ts'
 
@@ -57,10 +59,11 @@ export class Accountant {
     })
   }
 
-  #settle({ reservation, tokens: { usage }, served: { providerId, model } }: RequestContext): void {
+  #settle({ reservation, toolCall, tokens: { usage }, served: { providerId, model } }: RequestContext): void {
     if (reservation === null) return
     // The settler computes the same cost later: it uses the same usage and prices.
-    const costMicro = reservation.countsMoney ? this.#prices.costOf(providerId, model, usage) : 0
+    const costOf = (): number => toolCall?.costMicro ?? this.#prices.costOf(providerId, model, usage)
+    const costMicro = reservation.countsMoney ? costOf() : 0
     reservation.settle(usage.promptTokens + usage.completionTokens, this.#clock.now(), costMicro)
   }
 }
@@ -87,6 +90,7 @@ function beginRecord(ctx: RequestContext): BeginRecord {
     clientAddress: ctx.exchange.request.address,
     clientRequestId: cut(ctx.exchange.request.headers['x-client-request-id'], MAX_CLIENT_REQUEST_ID),
     traceId: ctx.trace?.traceId ?? null,
+    tags: tagsOf(ctx),
   }
 }
 
@@ -110,6 +114,7 @@ function endRecord(ctx: RequestContext, nowUs: number): EndRecord {
     clientAddress: ctx.exchange.request.address,
     clientRequestId: cut(ctx.exchange.request.headers['x-client-request-id'], MAX_CLIENT_REQUEST_ID),
     traceId: ctx.trace?.traceId ?? null,
+    tags: tagsOf(ctx),
     status: ctx.outcome.status,
     errorType: ctx.outcome.error?.type ?? null,
     errorCode: ctx.outcome.error?.code ?? null,
@@ -124,7 +129,16 @@ function endRecord(ctx: RequestContext, nowUs: number): EndRecord {
     ttftUs: ctx.ttftUs,
     totalUs: nowUs - ctx.startUs,
     overheadUs: ctx.overheadUs(nowUs),
+    callCostMicro: ctx.toolCall?.costMicro ?? null,
+    argumentBytes: ctx.toolCall?.argumentBytes ?? null,
+    resultBytes: ctx.toolCall?.resultBytes ?? null,
   }
+}
+
+/** Most requests have no tags, and then no header is looked at. */
+function tagsOf({ exchange: { request }, body }: RequestContext): Tags | null {
+  const ofBody = body?.tags ?? null
+  return request.hasTags ? tagsOfRequest(request.headers, ofBody) : ofBody
 }
 
 function cut(text: string | null | undefined, length: number): string | null {

@@ -42,9 +42,8 @@ export class Authenticator {
    * KEY_EXPIRED, ADDRESS_DENIED or CLIENT_DENIED.
    */
   authenticate(request: IncomingRequest, nowMs: number): Principal {
-    const presented = presentedKey(request)
-    if (presented === null) throw new GatewayError('KEY_MISSING')
-    const known = this.#find(presented)
+    const known = this.#knownOf(request)
+    if (known === null) throw new GatewayError('KEY_MISSING')
     if (known === undefined) throw new GatewayError('KEY_UNKNOWN')
     const { key } = known.principal
     if (!key.enabled) throw new GatewayError('KEY_DISABLED')
@@ -59,8 +58,14 @@ export class Authenticator {
 
   /** The key of a request, usable or not; null when the request has no key or an unknown one. */
   keyOf(request: IncomingRequest): EntryKey | null {
+    return this.#knownOf(request)?.principal.key ?? null
+  }
+
+  /** Null: the request has no key. */
+  #knownOf(request: IncomingRequest): KnownKey | null | undefined {
+    if (request.keyDigest !== undefined) return this.#known.get(request.keyDigest)
     const presented = presentedKey(request)
-    return (presented === null ? undefined : this.#find(presented))?.principal.key ?? null
+    return presented === null ? null : this.#find(presented)
   }
 
   #find(presented: string): KnownKey | undefined {
@@ -87,6 +92,7 @@ export class Authenticator {
         userLimits: key.userId === null ? null : withDefaults(key.userLimits, user),
         enterpriseLimits: key.enterpriseId === null ? null : withDefaults(key.enterpriseLimits, enterprise),
         models: key.models === null ? null : new Set(key.models),
+        capture: key.capture ?? null,
       },
       addresses: key.addresses === null ? null : new AddressList(key.addresses),
     }

@@ -29,8 +29,8 @@ export class Newcomers {
 
   /** Whether the store may know this request's key: the key is well-formed, and the store did not lack it a moment ago. */
   mayBeOne(request: IncomingRequest): boolean {
-    const key = presentedKey(request)
-    if (key === null || !isApiKey(key)) return false
+    const key = nameOf(request)
+    if (key === null) return false
     return (this.#unknownUntilMs.get(key) ?? 0) <= this.#options.clock.now()
   }
 
@@ -42,7 +42,7 @@ export class Newcomers {
       return authenticator.authenticate(request, clock.now())
     } catch (cause) {
       const refusal = GatewayError.from(cause)
-      const key = presentedKey(request)
+      const key = nameOf(request)
       if (refusal.code !== 'KEY_UNKNOWN' || key === null) throw refusal
       if (isCurrent) {
         this.#unknownUntilMs.set(key, clock.now() + UNKNOWN_MS)
@@ -54,4 +54,11 @@ export class Newcomers {
       })
     }
   }
+}
+
+/** The well-formed key of a request, or its digest; null: it has none. */
+function nameOf(request: IncomingRequest): string | null {
+  if (request.keyDigest !== undefined) return request.keyDigest
+  const key = presentedKey(request)
+  return key === null || !isApiKey(key) ? null : key
 }

@@ -1,5 +1,7 @@
 import { dialectOf } from '../../dialects/codecs.ts'
+import type { Config } from '../../shared/config/shape.ts'
 import type { CacheShare } from '../../shared/core/health.ts'
+import { GatewayError } from '../../shared/core/errors.ts'
 import { PriceBook } from '../../shared/core/price-book.ts'
 import { Accountant } from '../accounting/account.ts'
 import { createPhases } from '../gateway/phases.ts'
@@ -13,10 +15,14 @@ import type { Scheduler } from '../scheduling/scheduler.ts'
 import { createValidator } from '../validation/validate.ts'
 import { WorkerPool } from '../workers/pool.ts'
 import type { FrontBase } from './base.ts'
+import type { FrontCaptures } from './captures.ts'
 import type { FrontJournal } from './journal.ts'
 import type { FrontLimits } from './limits.ts'
 import type { FrontUpstreams } from './upstreams.ts'
 import type { FrontVideos } from './videos.ts'
+
+/** The control process ends a chat itself before the front gives it up. */
+const CHAT_MARGIN_MS = 15_000
 
 export interface PipelineNeeds {
   readonly journal: FrontJournal
@@ -24,6 +30,7 @@ export interface PipelineNeeds {
   readonly upstreams: FrontUpstreams
   readonly scheduler: Scheduler
   readonly videos: FrontVideos
+  readonly captures: FrontCaptures
   readonly overload: Overload
   readonly isReady: () => boolean
 }
@@ -34,15 +41,19 @@ export interface FrontPipeline {
   readonly prices: PriceBook
   /** Prompt tokens since the last call, and how many of them providers had cached. */
   takeCacheShare(): CacheShare
+  /** Takes the fallbacks of another configuration. */
+  useFallbacks(fallbacks: Config['fallbacks']): void
 }
 
 export function buildPipeline(base: FrontBase, needs: PipelineNeeds): FrontPipeline {
-  const { config, logger, clock, deadlines, requestMetrics } = base
+  const { config, logger, clock, deadlines, requestMetrics, link } = base
   const { limits, upstream, workers } = config
   const { journal, scheduler, isReady } = needs
+  const chatMs = config.mcp.chats.maxMs + CHAT_MARGIN_MS
   const bodyLimits = { maxDepth: limits.maxJsonDepth, maxElements: limits.maxJsonElements }
   const pool = new WorkerPool({ threads: workers.threads, maxQueue: workers.maxQueue, bodyLimits })
   const prices = new PriceBook()
+  const fallbacks = new Map(Object.entries(config.fallbacks))
   let cacheShare = { promptTokens: 0, cachedTokens: 0 }
   const onFault = (cause: unknown): void => {
     logger.warn({ err: cause }, 'tokens were estimated, not counted')
@@ -63,7 +74,7 @@ export function buildPipeline(base: FrontBase, needs: PipelineNeeds): FrontPipel
       cacheShare.cachedTokens += cachedTokens
     }),
     upstream: needs.upstreams.client,
-    tokens: needs.upstreams.tokens,
+    credentials: needs.upstreams.credentials,
     dialectOf,
     isReady,
     vendor: config.server.vendor,
@@ -71,12 +82,18 @@ export function buildPipeline(base: FrontBase, needs: PipelineNeeds): FrontPipel
     maxAttempts: upstream.maxAttempts,
     maxQueueWaitMs: upstream.queueWaitMs,
     mayQueue: () => needs.overload.mayQueue,
-    fallbacks: new Map(Object.entries(config.fallbacks)),
+    fallbacks,
     maxAnswerBytes: limits.maxAnswerBytes,
     defaultOutputTokens: limits.defaultOutputTokens,
     allowUnpriced: config.money.allowUnpriced,
     videos: needs.videos.videos,
+    captures: needs.captures.captures,
     tokenCounts: new TokenCounts({ pool, clock, routes: scheduler, onFault }),
+    converse: async (exchange, requestId, refuse) => {
+      if (config.mcp.enabled) await link.tunnel.forward(exchange, requestId, refuse, chatMs)
+      else
+        refuse(new GatewayError('UNSUPPORTED_FIELD', { param: '/tools', message: 'This gateway has no tool servers.' }))
+    },
     metrics: requestMetrics,
     logger: logger.child('gateway'),
   })
@@ -85,7 +102,11 @@ export function buildPipeline(base: FrontBase, needs: PipelineNeeds): FrontPipel
     cacheShare = { promptTokens: 0, cachedTokens: 0 }
     return share
   }
-  return { phases, pool, prices, takeCacheShare }
+  const useFallbacks = (next: Config['fallbacks']): void => {
+    fallbacks.clear()
+    for (const [model, others] of Object.entries(next)) fallbacks.set(model, others)
+  }
+  return { phases, pool, prices, takeCacheShare, useFallbacks }
 }
 
 type BodyHandling = Pick<PhaseParts, 'checkBody' | 'translator' | 'services' | 'readAnswer'>

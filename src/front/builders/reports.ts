@@ -1,3 +1,4 @@
+import type { CaptureQueue } from '../capture/capture-queue.ts'
 import type { Journal } from '../../journal/journal.ts'
 import { repeat } from '../../shared/runtime/repeat.ts'
 import { ProcessSamples } from '../../shared/telemetry/process-samples.ts'
@@ -19,6 +20,7 @@ export interface ReportNeeds {
   readonly server: HttpServer
   readonly pipeline: FrontPipeline
   readonly journal: Journal
+  readonly captures: CaptureQueue
   readonly scheduler: Scheduler
   readonly leases: LeaseBook
   readonly overload: Overload
@@ -28,7 +30,7 @@ export interface ReportNeeds {
 /** Begins what a front does by the clock: use of leases, metrics, samples of the event loop. Returns what ends all of it. */
 export function startReports(base: FrontBase, needs: ReportNeeds): () => void {
   const { name, clock, metrics, link, onTimerFault } = base
-  const { server, pipeline, journal, scheduler, leases, overload, snapshot } = needs
+  const { server, pipeline, journal, captures, scheduler, leases, overload, snapshot } = needs
   const processSamples = new ProcessSamples(name, onTimerFault)
   const reportLeases = (): void => {
     leases.tick()
@@ -46,6 +48,7 @@ export function startReports(base: FrontBase, needs: ReportNeeds): () => void {
       poolTasks: pipeline.pool.tasks,
       tunnelled: link.tunnel.inFlight,
       journal,
+      captureBytes: captures.bytes,
       scheduler: scheduler.stats(clock.now()),
       snapshotVersion: snapshot.version,
       snapshotAgeSeconds: snapshot.ageSeconds,
@@ -53,6 +56,8 @@ export function startReports(base: FrontBase, needs: ReportNeeds): () => void {
     link.reportMetrics(metrics.drain([...processSamples.take(), ...state]))
     link.reportUsage(pipeline.takeCacheShare())
   }
+  // Metrics are complete as soon as the gateway is ready.
+  reportState()
   const timers = [
     repeat(LEASE_REPORT_MS, reportLeases, onTimerFault),
     repeat(REPORT_EVERY_MS, reportState, onTimerFault),

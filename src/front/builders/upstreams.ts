@@ -1,6 +1,6 @@
 import { UpstreamReach } from '../../shared/core/upstream-reach.ts'
 import { descriptorLimit, maxConnections } from '../../shared/runtime/descriptors.ts'
-import { GoogleTokens } from '../upstream/google-tokens.ts'
+import { Credentials } from '../upstream/credentials.ts'
 import { Http1Client } from '../upstream/http1/http1-client.ts'
 import type { FrontBase } from './base.ts'
 
@@ -12,7 +12,7 @@ export interface FrontUpstreams {
   readonly maxConnections: number
   readonly reach: UpstreamReach
   readonly client: Http1Client
-  readonly tokens: GoogleTokens
+  readonly credentials: Credentials
 }
 
 export function buildUpstreams({ config, logger, clock, deadlines }: FrontBase): FrontUpstreams {
@@ -26,5 +26,5 @@ export function buildUpstreams({ config, logger, clock, deadlines }: FrontBase):
   }
   const reach = new UpstreamReach(config.management.privateUpstreams)
   const client = new Http1Client({ deadlines, reach, maxConnections: connections })
-  return { maxConnections: connections, reach, client, tokens: new GoogleTokens(client, clock) }
+  return { maxConnections: connections, reach, client, credentials: new Credentials(client, clock) }
 }

@@ -21,11 +21,11 @@ export interface FrontVideos {
   readonly watch: JobWatch
 }
 
-export function buildVideos(base: FrontBase, { client, tokens, reach }: FrontUpstreams): FrontVideos {
+export function buildVideos(base: FrontBase, { client, credentials, reach }: FrontUpstreams): FrontVideos {
   const { config, secrets, clock, deadlines, link } = base
   const { server, video } = config
   const seal = new JobSeal(secrets.keyHash)
-  const reader = new JobReader(client, tokens, reach)
+  const reader = new JobReader(client, credentials, reach)
   const watch = new JobWatch({
     reader,
     deadlines,

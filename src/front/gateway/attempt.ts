@@ -6,11 +6,11 @@ import type { Dialect } from '../../shared/core/dialect.ts'
 import { GatewayError } from '../../shared/core/errors.ts'
 import type { RequestBody } from '../../shared/core/request-body.ts'
 import type { RequestContext } from '../../shared/core/request-context.ts'
-import type { Provider } from '../../shared/core/snapshot.ts'
-import { redactUpstreamText } from '../../dialects/redact.ts'
+import { redactUpstreamText } from '../../dialects/common/redact.ts'
 import type { ServiceAnswerRules } from '../../dialects/services/codec.ts'
 import type { AnswerTranslation } from '../../dialects/translate.ts'
-import type { GoogleTokens } from '../upstream/google-tokens.ts'
+import { secretsOf } from '../upstream/credentials.ts'
+import type { CallCredential, Credentials } from '../upstream/credentials.ts'
 import type { UpstreamCall, UpstreamClient, UpstreamHeaders, UpstreamListener } from '../upstream/upstream-client.ts'
 import type { Answer, AnswerReceiver, AttemptControl } from './answer-receiver.ts'
 import { BufferedRelay, FailureReader, isEncoded } from './buffered-relay.ts'
@@ -32,8 +32,7 @@ export interface AttemptOptions extends CallTranslators {
   readonly clock: Clock
   readonly deadlines: DeadlineClock
   readonly readAnswer: AnswerReader
-  /** Access tokens for keys that are Google service accounts. */
-  readonly tokens: GoogleTokens
+  readonly credentials: Credentials
   readonly maxAnswerBytes: number
   /** The most attempts for one model. */
   readonly maxAttempts: number
@@ -133,14 +132,13 @@ export class Attempt implements UpstreamListener, AttemptControl {
   #dispatch(bodies: readonly Buffer[]): void {
     this.#ctx.times.translateUs = this.#options.clock.monotonicUs() - this.#startUs
     const { provider, key, service } = this.#slot.deployment
-    const isAccount = (service?.auth ?? provider.auth) === 'google'
-    const credential = isAccount ? this.#options.tokens.tokenFor(key.credential, provider) : key.credential
+    const credential = this.#options.credentials.of(key, service?.auth ?? provider.auth, provider)
     this.#sendWhenReady(credential, (resolved) => {
       this.#call = this.#sendAll(bodies, resolved)
     })
   }
 
-  #sendAll(bodies: readonly Buffer[], credential: string): UpstreamCall {
+  #sendAll(bodies: readonly Buffer[], credential: CallCredential): UpstreamCall {
     const { deployment } = this.#slot
     const { request } = this.#ctx.exchange
     const { clock, upstream, maxAnswerBytes } = this.#options
@@ -243,7 +241,7 @@ export class Attempt implements UpstreamListener, AttemptControl {
 
   failed(error: GatewayError): void {
     this.#outcome = outcomeOf(error)
-    if (error.code === 'UPSTREAM_AUTH') this.#options.tokens.forget(this.#slot.deployment.key.credential)
+    if (error.code === 'UPSTREAM_AUTH') this.#options.credentials.refused(this.#slot.deployment.key)
     if (this.#ctx.outcome.aborted) this.#settle({ kind: 'served' }, error)
     else this.#settle({ kind: 'failed', error }, error)
     this.#abort()
@@ -337,11 +335,6 @@ export class Attempt implements UpstreamListener, AttemptControl {
     this.#options.deadlines.forget(this.#deadline)
     this.#slot.release(this.#outcome)
   }
-}
-
-/** The host and the credentials of all keys: an answer for one key may name another key of the account. */
-function secretsOf({ baseUrl, keys }: Provider): string[] {
-  return [new URL(baseUrl).host, ...keys.map(({ credential }) => credential)]
 }
 
 function isEventStream(headers: UpstreamHeaders): boolean {

@@ -13,6 +13,8 @@ export interface FrontState {
     readonly writable: boolean
     readonly totals: { readonly records: number; readonly bytes: number }
   }
+  /** Bytes of captured bodies that wait for the control process. */
+  readonly captureBytes: number
   readonly scheduler: SchedulerStats
   readonly snapshotVersion: number
   readonly snapshotAgeSeconds: number
@@ -34,6 +36,7 @@ export function frontSamples(name: string, state: FrontState): Sample[] {
     ['journalWritable', [name], journal.writable ? 1 : 0],
     ['journalRecords', [name], journal.totals.records],
     ['journalBytes', [name], journal.totals.bytes],
+    ['captureBytes', [name], state.captureBytes],
     ['snapshotVersion', [name], state.snapshotVersion],
     ['snapshotAge', [name], state.snapshotAgeSeconds],
   ]

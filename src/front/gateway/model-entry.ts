@@ -1,5 +1,5 @@
 import type { MessagesModel, ModelEntry } from '../../shared/endpoints/models.ts'
-import type { ListedModel } from './model-list.ts'
+import type { ListedModel } from '../../shared/core/model-index.ts'
 
 /** The entry of a model in the form of the chat protocol. Unknown facts are null. */
 export function modelEntry(model: ListedModel): ModelEntry {

@@ -7,8 +7,8 @@ import { createUnknownPath } from '../../shared/core/unknown-path.ts'
 import type { Snapshot } from '../../shared/core/snapshot.ts'
 import { answerHeaders } from './answer-headers.ts'
 import { messagesModel, modelEntry } from './model-entry.ts'
-import { ModelIndex } from './model-list.ts'
-import type { ListedModel } from './model-list.ts'
+import { ModelIndex } from '../../shared/core/model-index.ts'
+import type { ListedModel } from '../../shared/core/model-index.ts'
 
 /** The path of a single model; the rest of the path is its id. */
 const MODEL_PATH = '/v1/models/'

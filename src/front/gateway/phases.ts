@@ -1,8 +1,10 @@
 import type { Accountant } from '../accounting/account.ts'
 import type { Journal } from '../../journal/journal.ts'
+import type { Captures } from '../capture/captures.ts'
 import type { Authenticator } from '../auth/authenticator.ts'
 import type { Newcomers } from '../auth/newcomers.ts'
 import { GatewayError } from '../../shared/core/errors.ts'
+import type { Exchange } from '../../shared/core/exchange.ts'
 import type { PriceBook } from '../../shared/core/price-book.ts'
 import type { Principal } from '../../shared/core/principal.ts'
 import type { RequestBody } from '../../shared/core/request-body.ts'
@@ -26,6 +28,8 @@ export interface Phases {
   authenticate(ctx: RequestContext): Promise<void> | undefined
   admit(ctx: RequestContext): Promise<void> | undefined
   validate(ctx: RequestContext): Promise<void>
+  /** Hands the request to the control process: it ends there, and is not accounted here. */
+  delegate(ctx: RequestContext): void
   reserve(ctx: RequestContext): Promise<void> | undefined
   begin(ctx: RequestContext): Promise<void>
   attempt(ctx: RequestContext): Promise<void>
@@ -52,6 +56,9 @@ export interface PhaseParts extends ServeParts {
   readonly prices: PriceBook
   readonly videos: Videos
   readonly tokenCounts: TokenCounts
+  /** Hands a chat with tools of servers to the control process. Calls `refuse` when that is not possible. */
+  readonly converse: (exchange: Exchange, requestId: string, refuse: (error: GatewayError) => void) => Promise<void>
+  readonly captures: Captures
   readonly metrics: RequestMetrics
   readonly logger: Logger
 }
@@ -80,6 +87,27 @@ export function createPhases(parts: PhaseParts): Phases {
         throw refused(ctx, refusal)
       })
     }
+  }
+
+  const fail = (ctx: RequestContext, error: GatewayError): void => {
+    const { response } = ctx.exchange
+    if (error.code === 'INTERNAL')
+      parts.logger.error({ err: error, requestId: ctx.id }, 'a request failed with an internal error')
+    if (response.aborted || error.code === 'CLIENT_CLOSED') {
+      ctx.outcome.abandoned(error)
+      return
+    }
+    ctx.outcome.refused(error)
+    const body = parts.dialectOf(ctx.endpoint.dialect).renderError(error, ctx.id)
+    ctx.finishWith(() => {
+      response.send(error.status, errorHeaders(ctx, error, clock.monotonicUs()), body)
+    })
+  }
+
+  const record = (ctx: RequestContext): void => {
+    const nowUs = clock.monotonicUs()
+    accountant.end(ctx, nowUs)
+    parts.metrics.ended(ctx, nowUs)
   }
 
   return {
@@ -118,6 +146,8 @@ export function createPhases(parts: PhaseParts): Phases {
       if (ctx.endpoint.dialect === 'anthropic-messages') {
         validateVersionHeader(request.headers[`${parts.vendor}-version`])
       }
+      const capture = ctx.principal?.capture ?? null
+      if (capture !== null) parts.captures.begin(ctx, capture)
       const askedUs = ctx.startUs + ctx.times.authUs + ctx.times.limitUs
       const bytes = await ctx.exchange.readBody()
       const startUs = clock.monotonicUs()
@@ -133,13 +163,29 @@ export function createPhases(parts: PhaseParts): Phases {
       }
     },
 
+    delegate(ctx) {
+      const { request, response } = parts.captures.abandoned(ctx.exchange)
+      const bytes = ctx.body?.bytes ?? Buffer.alloc(0)
+      ctx.isDelegated = true
+      ctx.reservation?.withdraw()
+      const refuse = (error: GatewayError): void => {
+        fail(ctx, error)
+        record(ctx)
+      }
+      parts
+        .converse({ request, response, readBody: () => Promise.resolve(bytes) }, ctx.id, refuse)
+        .catch((cause: unknown) => {
+          refuse(GatewayError.from(cause))
+        })
+    },
+
     reserve(ctx) {
       const { body, reservation } = ctx
       if (body === null || ctx.endpoint.countsTokens) return undefined
       const output = (body.maxOutputTokens ?? parts.defaultOutputTokens) * body.choices
       const worst = reservation?.countsMoney === true ? worstCost(ctx, body, parts) : null
       if (worst !== null) refuseUnpriced(ctx, worst, parts)
-      return reservation?.reserve(body.estimatedPromptTokens + output, clock.now(), worst?.micro ?? 0)
+      return reservation?.reserve(body.estimatedPromptTokens + output, clock.now(), worst?.micro ?? 0, body.model)
     },
 
     begin: (ctx) => accountant.begin(ctx),
@@ -152,25 +198,10 @@ export function createPhases(parts: PhaseParts): Phases {
 
     count: (ctx) => parts.tokenCounts.countUnreported(ctx),
 
-    fail(ctx, error) {
-      const { response } = ctx.exchange
-      if (error.code === 'INTERNAL')
-        parts.logger.error({ err: error, requestId: ctx.id }, 'a request failed with an internal error')
-      if (response.aborted || error.code === 'CLIENT_CLOSED') {
-        ctx.outcome.abandoned(error)
-        return
-      }
-      ctx.outcome.refused(error)
-      const body = parts.dialectOf(ctx.endpoint.dialect).renderError(error, ctx.id)
-      ctx.finishWith(() => {
-        response.send(error.status, errorHeaders(ctx, error, clock.monotonicUs()), body)
-      })
-    },
+    fail,
 
     account(ctx) {
-      const nowUs = clock.monotonicUs()
-      accountant.end(ctx, nowUs)
-      parts.metrics.ended(ctx, nowUs)
+      if (!ctx.isDelegated) record(ctx)
     },
   }
 }

@@ -10,6 +10,10 @@ export async function handle(ctx: RequestContext, phases: Phases): Promise<void>
     const admitted = phases.admit(ctx)
     if (admitted !== undefined) await admitted
     await phases.validate(ctx)
+    if (ctx.body?.namesServers === true) {
+      phases.delegate(ctx) // from here on the control process runs it, in rounds of its own
+      return
+    }
     const reserved = phases.reserve(ctx)
     if (reserved !== undefined) await reserved
     await phases.begin(ctx)

@@ -3,13 +3,15 @@ import type { Dialect } from '../../shared/core/dialect.ts'
 import type { DialectName, Endpoint } from '../../shared/core/endpoint.ts'
 import { errorFields } from '../../shared/core/errors.ts'
 import type { GatewayError } from '../../shared/core/errors.ts'
-import type { Exchange } from '../../shared/core/exchange.ts'
+import type { Exchange, HeaderList } from '../../shared/core/exchange.ts'
 import { RequestContext } from '../../shared/core/request-context.ts'
 import { traceOf } from '../../shared/core/trace-context.ts'
 import { newRequestId } from '../../shared/core/request-id.ts'
 import { createUnknownPath, segmentsOf } from '../../shared/core/unknown-path.ts'
 import { ALL_ENDPOINTS } from '../../shared/endpoints/index.ts'
 import type { DeclaredEndpoint } from '../../shared/endpoints/index.ts'
+import type { Captures } from '../capture/captures.ts'
+import { TOOL_CALL_PATH } from '../../shared/core/tool-call.ts'
 import { requestIdFields } from './answer-headers.ts'
 import type { Health } from './health.ts'
 import type { ModelDirectory } from './models.ts'
@@ -19,6 +21,7 @@ import type { VideoContent } from '../videos/video-content.ts'
 import type { Videos } from '../videos/videos.ts'
 import { handle, handleLocally } from './pipeline.ts'
 import type { Shedding } from './shedding.ts'
+import { handleToolCall, TOOL_CALL } from './tool-calls.ts'
 
 /** A route in the form of the server; see `front/server/http-server.ts`. */
 export interface GatewayRoute {
@@ -35,6 +38,7 @@ export interface RouteParts {
   readonly videoContent: VideoContent
   readonly health: Health
   readonly shedding: Shedding
+  readonly captures: Captures
   readonly clock: Clock
   readonly metrics: RequestMetrics
   /** Whether requests belong to W3C traces. */
@@ -51,10 +55,27 @@ const MANAGEMENT = [
   '/openapi.json',
   '/docs',
   '/docs/*',
+  '/console',
+  '/console/*',
   '/api/*',
   '/v1/admin/*',
   '/v1/enterprise/*',
+  '/mcp',
+  '/mcp/*',
+  '/.well-known/oauth-protected-resource',
+  '/.well-known/oauth-protected-resource/*',
 ] as const
+
+const TO_CONSOLE: HeaderList = [
+  ['Location', '/console'],
+  ['Cache-Control', 'no-store'],
+  ['Vary', 'Accept'],
+]
+
+/** Browsers ask for HTML by name; programs accept anything. */
+function wantsPage({ request }: Exchange): boolean {
+  return request.headers['accept']?.includes('text/html') === true
+}
 
 type OperationOf<Kind extends DeclaredEndpoint['kind']> = Extract<DeclaredEndpoint, { kind: Kind }>['operation']
 
@@ -70,10 +91,9 @@ function patternOf(endpoint: DeclaredEndpoint): string {
   return last.replace(/\{(\w+)\}/g, ':$1')
 }
 
-/** Every public route of a front. */
-export function createRoutes(parts: RouteParts): readonly GatewayRoute[] {
-  const { phases, models, health, shedding, clock, vendor } = parts
-
+/** Makes the context of a request, and records requests that the pipeline does not see. */
+function createRecords(parts: Pick<RouteParts, 'phases' | 'clock' | 'traces' | 'metrics'>) {
+  const { phases, clock } = parts
   const context = (endpoint: Endpoint, exchange: Exchange, startUs = clock.monotonicUs()): RequestContext => {
     const atMs = clock.now()
     const { traceparent, tracestate } = exchange.request.headers
@@ -89,6 +109,34 @@ export function createRoutes(parts: RouteParts): readonly GatewayRoute[] {
     parts.metrics.refused(error)
     record(context(endpoint, exchange), error)
   }
+  return { context, record, refuseAs }
+}
+
+/** The routes for requests of the control process alone. */
+export function createInnerRoutes(parts: RouteParts): readonly GatewayRoute[] {
+  const { phases, shedding } = parts
+  const { context, record, refuseAs } = createRecords(parts)
+  const toolCall: GatewayRoute = {
+    method: 'POST',
+    path: TOOL_CALL_PATH,
+    handle: (exchange) =>
+      shedding.run(
+        TOOL_CALL,
+        exchange,
+        (startUs) => handleToolCall(context(TOOL_CALL, exchange, startUs), phases, parts),
+        (error) => {
+          record(context(TOOL_CALL, exchange), error)
+        },
+      ),
+    refuse: refuseAs(TOOL_CALL),
+  }
+  return [toolCall]
+}
+
+/** Every public route of a front. */
+export function createRoutes(parts: RouteParts): readonly GatewayRoute[] {
+  const { phases, models, health, shedding, clock, vendor } = parts
+  const { context, record, refuseAs } = createRecords(parts)
   const ai = (path: string, endpoint: Endpoint): GatewayRoute => ({
     method: 'POST',
     path,
@@ -152,8 +200,11 @@ export function createRoutes(parts: RouteParts): readonly GatewayRoute[] {
 
   return [
     ...ALL_ENDPOINTS.flatMap(declared),
-    // Coding agents check these paths to see whether the gateway is up.
-    probe('/', health.live),
+    // Coding agents check these paths to see whether the gateway is up; people open the first one in a browser.
+    probe('/', (exchange) => {
+      if (wantsPage(exchange)) exchange.response.send(303, TO_CONSOLE, '')
+      else health.live(exchange)
+    }),
     probe('/api/hello', health.live),
     ...MANAGEMENT.map(managed),
   ]

@@ -1,6 +1,6 @@
 import type { StreamInspector } from '../../shared/core/dialect.ts'
 import { GatewayError } from '../../shared/core/errors.ts'
-import { INVALID_EVENT } from '../../dialects/event.ts'
+import { INVALID_EVENT } from '../../dialects/common/event.ts'
 import { SseSplitter } from '../../shared/wire/sse.ts'
 import type { Answer, AnswerReceiver, AttemptControl } from './answer-receiver.ts'
 import { classifyFailure } from './classify.ts'

@@ -1,12 +1,8 @@
 import type { Endpoint } from '../../shared/core/endpoint.ts'
 import type { Deployment } from '../../shared/core/deployment.ts'
-import { isServiceAccount } from '../../shared/core/service-account.ts'
 import type { Service } from '../../shared/core/service.ts'
-import type { AuthStyle } from '../../shared/core/snapshot.ts'
 import { azureApi, azurePath } from '../../dialects/azure-openai/address.ts'
 import { upstreamCodec } from '../../dialects/codecs.ts'
-import { bearer } from '../../dialects/credential-header.ts'
-import type { CredentialHeader } from '../../dialects/credential-header.ts'
 import { CHAT_PATH } from '../../dialects/openai-chat/codec.ts'
 import { serviceCodec } from '../../dialects/services/codecs.ts'
 
@@ -36,30 +32,6 @@ export function addressOf(
 export function serviceBase(service: Service | undefined, pathname: string): string {
   const base = service?.base
   return base === undefined ? pathname : base.replace(/\/+$/, '')
-}
-
-/**
- * The header with the credential; null when the call is signed instead or needs none.
- * @param credential the credential to send: for a service account, its access token
- */
-export function credentialHeader(auth: AuthStyle, credential: string): CredentialHeader | null {
-  return isSigned(auth, credential) ? null : HEADERS[auth](credential)
-}
-
-/** Whether calls are signed: an `aws` credential with a colon is an access key and its secret, one without is an API key. */
-export function isSigned(auth: AuthStyle, credential: string): boolean {
-  return auth === 'aws' && credential.includes(':')
-}
-
-const HEADERS: Readonly<Record<AuthStyle, (credential: string) => CredentialHeader | null>> = {
-  bearer,
-  aws: bearer,
-  // The key of a service account is never sent, only access tokens for it.
-  google: (credential) => (isServiceAccount(credential) ? null : bearer(credential)),
-  'x-api-key': (credential) => ['x-api-key', credential],
-  'api-key': (credential) => ['api-key', credential],
-  'x-goog-api-key': (credential) => ['x-goog-api-key', credential],
-  none: () => null,
 }
 
 const bases = new Map<string, { origin: string; pathname: string }>()

@@ -11,9 +11,9 @@ import type { UpstreamProbe } from '../../shared/core/upstream-probe.ts'
 import { REACH_KEY } from '../../shared/core/upstream-reach.ts'
 import { ENDPOINTS } from '../../shared/endpoints/index.ts'
 import { dialectOf } from '../../dialects/codecs.ts'
-import { redactUpstreamText } from '../../dialects/redact.ts'
+import { redactUpstreamText } from '../../dialects/common/redact.ts'
 import { AddressRefused } from '../upstream/connector.ts'
-import { GoogleTokens } from '../upstream/google-tokens.ts'
+import { Credentials, secretsOf } from '../upstream/credentials.ts'
 import { Http1Client } from '../upstream/http1/http1-client.ts'
 import type { Http1ClientOptions } from '../upstream/http1/http1-client.ts'
 import { createValidator } from '../validation/validate.ts'
@@ -121,7 +121,7 @@ export class UpstreamProbes {
       upstream,
       clock: this.#clock,
       deadlines: this.#deadlines,
-      tokens: new GoogleTokens(upstream, this.#clock),
+      credentials: new Credentials(upstream, this.#clock),
       translator,
       services,
       vendor: this.#vendor,
@@ -205,7 +205,15 @@ function exchangeOf(signal: AbortSignal): Exchange {
     end: () => undefined,
     destroy: () => undefined,
   }
-  const request = { method: 'POST', path: '', query: '', headers: { 'user-agent': 'sluice' }, address: '', params: [] }
+  const request = {
+    method: 'POST',
+    path: '',
+    query: '',
+    headers: { 'user-agent': 'sluice' },
+    hasTags: false,
+    address: '',
+    params: [],
+  }
   return { request, response, readBody: () => Promise.resolve(Buffer.alloc(0)) }
 }
 
@@ -222,11 +230,7 @@ function isRefusedAddress({ cause }: Error): boolean {
 
 /** The provider's own text, which helps the operator; redacted like the text that clients see. */
 function providerText({ detail, message }: GatewayError, { provider }: Deployment): string {
-  const secrets = [
-    new URL(provider.baseUrl).host,
-    ...provider.keys.map(({ credential }) => credential),
-    ...Object.values(provider.headers),
-  ]
+  const secrets = [...secretsOf(provider), ...Object.values(provider.headers)]
   const text = detail === null || detail === '' ? message : `${message} (${detail})`
   return redactUpstreamText(text.slice(0, MAX_MESSAGE_LENGTH), secrets)
 }

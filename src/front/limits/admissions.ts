@@ -1,8 +1,11 @@
-import { budgetAllowance, budgetName } from '../../shared/core/budget.ts'
+import { budgetAllowance, budgetName, modelBudgetName } from '../../shared/core/budget.ts'
+import type { BudgetLimit } from '../../shared/core/budget.ts'
 import type { GatewayError } from '../../shared/core/errors.ts'
 import { monthAt } from '../../shared/core/month.ts'
+import { ModelNames, NO_MODEL_NAMES } from '../../shared/core/model-names.ts'
 import type { Principal } from '../../shared/core/principal.ts'
 import type { RateLimitState, Reservation } from '../../shared/core/request-context.ts'
+import type { Snapshot } from '../../shared/core/snapshot.ts'
 import { bucketOf } from '../../shared/core/allowance.ts'
 import type { AllowanceKind } from '../../shared/core/allowance.ts'
 import type { Refusal, Taken } from './leased-limit.ts'
@@ -20,11 +23,19 @@ interface Chain {
   readonly tokens: ReadonlyArray<Limit<'rate'>>
   /** Of one month. */
   readonly budgets: ReadonlyArray<Limit<'budget'>>
+  /** Likewise; a request is under those that are for its model. */
+  readonly modelBudgets: ReadonlyArray<Limit<'budget'>>
   /** When another month begins, Unix milliseconds; Infinity where there are no budgets. */
   readonly untilMs: number
   /** How long its requests take, smoothed: tells when a slot will be free. */
   meanDurationMs: number
   lastUsedMs: number
+}
+
+/** Beside the limits of the caller: the parts that all admissions share. */
+interface AdmissionTerms {
+  readonly book: LeaseBook
+  readonly names: ModelNames
 }
 
 type AmountLimit = Limit<'rate'> | Limit<'budget'>
@@ -34,16 +45,22 @@ const IDLE_MS = 120_000
 const DURATION_SMOOTHING = 0.1
 
 /**
- * Limits of keys, their users and their enterprises: requests and tokens per minute, requests at the same time, and the budgets
+ * Limits of keys, their members, departments, users and enterprises: requests and tokens per minute, requests at the same time, and the budgets
  * that a key is under. Taken from what this front has leased, in memory; only when that is used up is the authority asked.
  */
 export class Admissions {
   readonly #book: LeaseBook
   readonly #chains = new Map<string, Chain>()
   #sweptMs = 0
+  #terms: AdmissionTerms
 
   constructor(book: LeaseBook) {
     this.#book = book
+    this.#terms = { book, names: NO_MODEL_NAMES }
+  }
+
+  update({ names }: Pick<Snapshot, 'names'>): void {
+    this.#terms = { book: this.#book, names: names === undefined ? NO_MODEL_NAMES : new ModelNames(names) }
   }
 
   /**
@@ -61,7 +78,7 @@ export class Admissions {
       for (const { lease } of limits.slice(0, at)) lease.undo(1, bucketOf(nowMs))
       throw limitRefusal(limit, chain.meanDurationMs, taken, nowMs)
     }
-    return new Admission(chain, nowMs, this.#book)
+    return new Admission(chain, nowMs, this.#terms)
   }
 
   /** The tightest of the caller's windows, for the headers of every answer. */
@@ -82,7 +99,7 @@ export class Admissions {
       for (const [at, { bucket }] of taken.entries()) limits[at]?.lease.undo(1, bucket)
       throw limitRefusal(limit, chain.meanDurationMs, result, this.#book.clock.now())
     }
-    return new Admission(chain, nowMs, this.#book)
+    return new Admission(chain, nowMs, this.#terms, taken)
   }
 
   #chainOf(principal: Principal, nowMs: number): Chain {
@@ -100,6 +117,7 @@ export class Admissions {
     const { key, limits, userLimits, enterpriseLimits } = principal
     const groups = [
       { owner: 'API key', id: key.id, limits },
+      ...(key.holderLimits ?? []),
       { owner: 'user', id: key.userId, limits: userLimits },
       { owner: 'enterprise', id: key.enterpriseId, limits: enterpriseLimits },
     ] as const
@@ -112,7 +130,7 @@ export class Admissions {
         const limit = of?.[field] ?? null
         if (id === null || limit === null) return []
         const allowance = `${owner === 'API key' ? 'key' : owner}:${id}:${field}`
-        return [new Limit(this.#book, { owner, measure, allowance, kind, limit })]
+        return [new Limit(this.#book, { owner, ...holderOf(owner, id), measure, allowance, kind, limit })]
       })
     return {
       principal,
@@ -125,15 +143,17 @@ export class Admissions {
     }
   }
 
-  #budgetsOf({ key }: Principal, nowMs: number): Pick<Chain, 'budgets' | 'untilMs'> {
-    const { budgets = [], timeZone = 'UTC' } = key
-    if (budgets.length === 0) return { budgets: [], untilMs: Infinity }
+  #budgetsOf({ key }: Principal, nowMs: number): Pick<Chain, 'budgets' | 'modelBudgets' | 'untilMs'> {
+    const { budgets = [], modelBudgets = [], timeZone = 'UTC' } = key
+    if (budgets.length + modelBudgets.length === 0) return { budgets: [], modelBudgets: [], untilMs: Infinity }
     const month = monthAt(timeZone, nowMs)
+    const limitOf = (terms: BudgetLimit, name: string): Limit<'budget'> => {
+      const allowance = budgetAllowance(terms.measure, name)
+      return new Limit(this.#book, { ...terms, ...holderOf(terms.owner, terms.id), allowance, kind: 'budget' })
+    }
     return {
-      budgets: budgets.map(({ owner, id, measure, limit }) => {
-        const allowance = budgetAllowance(measure, budgetName(owner, id, month.name))
-        return new Limit(this.#book, { owner, measure, allowance, kind: 'budget', limit })
-      }),
+      budgets: budgets.map((one) => limitOf(one, budgetName(one.owner, one.id, month.name))),
+      modelBudgets: modelBudgets.map((one) => limitOf(one, modelBudgetName(one.models, one.owner, one.id, month.name))),
       untilMs: month.endMs,
     }
   }
@@ -148,31 +168,41 @@ export class Admissions {
 /** A request that was let in: may reserve what it needs, and is settled once. */
 export class Admission implements Reservation {
   readonly #chain: Chain
-  readonly #book: LeaseBook
+  readonly #terms: AdmissionTerms
   readonly #admittedMs: number
+  /** For each limit that admitted the request; null: all at the time of the admission. */
+  readonly #taken: readonly Taken[] | null
+  /** Those of the caller, and from the reservation on those for its model. */
+  #budgets: ReadonlyArray<Limit<'budget'>>
   #reserved: Array<{ readonly limit: AmountLimit; readonly bucket: number; readonly amount: number }> = []
   #open = true
 
-  constructor(chain: Chain, admittedMs: number, book: LeaseBook) {
+  constructor(chain: Chain, admittedMs: number, terms: AdmissionTerms, taken: readonly Taken[] | null = null) {
     this.#chain = chain
     this.#admittedMs = admittedMs
-    this.#book = book
+    this.#taken = taken
+    this.#terms = terms
+    this.#budgets = chain.budgets
   }
 
   get countsMoney(): boolean {
-    return this.#chain.budgets.length > 0
+    return this.#chain.budgets.length + this.#chain.modelBudgets.length > 0
   }
 
   /** Of tokens per minute more than the whole limit is held as just that; a budget has to cover all. */
-  reserve(tokens: number, nowMs: number, costMicro = 0): Promise<void> | undefined {
-    const { tokens: windows, budgets } = this.#chain
-    const count = windows.length + budgets.length
+  reserve(tokens: number, nowMs: number, costMicro = 0, model: string | null = null): Promise<void> | undefined {
+    const { tokens: windows, budgets, modelBudgets } = this.#chain
+    if (model !== null && modelBudgets.length > 0) {
+      const { names } = this.#terms
+      this.#budgets = [...budgets, ...modelBudgets.filter(({ models }) => names.cover(models ?? [], model))]
+    }
+    const count = windows.length + this.#budgets.length
     for (let at = 0; at < count; at++) {
       const limit = this.#limitAt(at)
       const amount = amountOf(limit, tokens, costMicro)
       const taken = limit.lease.take(amount, nowMs)
       if (taken === 'ask') return this.#reserveAsking(tokens, costMicro, at)
-      if (taken !== 'taken') throw this.#refusal(limit, taken, nowMs, amount)
+      if (taken !== 'taken') throw this.#refused(limit, taken, nowMs, amount)
       this.#reserved.push({ limit, bucket: bucketOf(nowMs), amount })
     }
     return undefined
@@ -189,8 +219,18 @@ export class Admission implements Reservation {
     }
   }
 
+  withdraw(): void {
+    if (!this.#open) return
+    this.#open = false
+    for (const { limit, bucket, amount } of this.#reserved) limit.lease.undo(amount, bucket)
+    const { concurrency, requests } = this.#chain
+    for (const [at, { lease }] of [...concurrency, ...requests].entries()) {
+      lease.undo(1, this.#taken?.[at]?.bucket ?? bucketOf(this.#admittedMs))
+    }
+  }
+
   async #reserveAsking(tokens: number, costMicro: number, from: number): Promise<void> {
-    const count = this.#chain.tokens.length + this.#chain.budgets.length
+    const count = this.#chain.tokens.length + this.#budgets.length
     // All are asked for in one message.
     for (let at = from; at < count; at++) {
       const limit = this.#limitAt(at)
@@ -199,22 +239,30 @@ export class Admission implements Reservation {
     for (let at = from; at < count; at++) {
       const limit = this.#limitAt(at)
       const amount = amountOf(limit, tokens, costMicro)
-      const result = await limit.lease.obtain(amount, this.#book.clock.now())
-      if (!('bucket' in result)) throw this.#refusal(limit, result, this.#book.clock.now(), amount)
+      const result = await limit.lease.obtain(amount, this.#terms.book.clock.now())
+      if (!('bucket' in result)) throw this.#refused(limit, result, this.#terms.book.clock.now(), amount)
       this.#reserved.push({ limit, bucket: result.bucket, amount })
     }
   }
 
   #limitAt(at: number): AmountLimit {
-    const { tokens, budgets } = this.#chain
-    return (at < tokens.length ? tokens[at] : budgets[at - tokens.length]) as AmountLimit
+    const { tokens } = this.#chain
+    return (at < tokens.length ? tokens[at] : this.#budgets[at - tokens.length]) as AmountLimit
   }
 
-  #refusal(limit: Limit, refusal: Refusal, nowMs: number, amount: number): GatewayError {
+  /** Gives back at once what is reserved: the next request may need it. */
+  #refused(limit: Limit, refusal: Refusal, nowMs: number, amount: number): GatewayError {
+    for (const one of this.#reserved) one.limit.lease.undo(one.amount, one.bucket)
+    this.#reserved = []
     return limit.lease.kind === 'budget'
       ? budgetRefusal(limit, refusal, { amount, renewedMs: this.#chain.untilMs, nowMs })
       : limitRefusal(limit, this.#chain.meanDurationMs, refusal, nowMs, amount)
   }
+}
+
+/** A key can be under several departments: a refusal tells which one. */
+function holderOf(owner: Limit['owner'], id: string): { readonly holderId?: string } {
+  return owner === 'member' || owner === 'department' ? { holderId: id } : {}
 }
 
 function amountOf({ lease, measure }: AmountLimit, tokens: number, costMicro: number): number {

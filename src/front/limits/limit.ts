@@ -5,6 +5,10 @@ import type { LeaseBook, LeasedOfKind } from './lease-book.ts'
 export interface LimitTerms<K extends AllowanceKind> {
   /** Whose limit it is, as a refusal names it. */
   readonly owner: 'API key' | 'user' | 'enterprise' | BudgetOwner
+  /** Its id, where a refusal has to tell which one of several it is. */
+  readonly holderId?: string
+  /** The names of the models that it is for; absent: all models. */
+  readonly models?: readonly string[]
   /** What of a request counts. */
   readonly measure: 'requests' | BudgetMeasure
   readonly allowance: string
@@ -15,13 +19,17 @@ export interface LimitTerms<K extends AllowanceKind> {
 /** A limit that a caller is under. The book forgets the lease of a limit that rests; the limit takes a new one at its next use. */
 export class Limit<K extends AllowanceKind = AllowanceKind> {
   readonly owner: LimitTerms<K>['owner']
+  readonly holderId: string | null
+  readonly models: readonly string[] | null
   readonly measure: LimitTerms<K>['measure']
   readonly #book: LeaseBook
   readonly #kind: K
   #lease: LeasedOfKind[K]
 
-  constructor(book: LeaseBook, { owner, measure, allowance, kind, limit }: LimitTerms<K>) {
+  constructor(book: LeaseBook, { owner, holderId, models, measure, allowance, kind, limit }: LimitTerms<K>) {
     this.owner = owner
+    this.holderId = holderId ?? null
+    this.models = models ?? null
     this.measure = measure
     this.#book = book
     this.#kind = kind

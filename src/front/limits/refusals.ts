@@ -17,13 +17,13 @@ const OWNERS: Readonly<Record<Limit['owner'], string>> = {
 
 /** Names whose limit it was and when to come back. */
 export function limitRefusal(
-  { owner, measure, lease }: Limit,
+  { owner, holderId, measure, lease }: Limit,
   meanDurationMs: number,
   refusal: Refusal,
   nowMs: number,
   amount = 1,
 ): GatewayError {
-  const whose = `This ${OWNERS[owner]}`
+  const whose = `This ${nameOf(owner, holderId)}`
   if (lease.kind === 'concurrency') {
     return new GatewayError('CONCURRENCY_EXCEEDED', {
       message: `${whose} may run ${lease.limit} requests at the same time. Try again when one has finished.`,
@@ -40,6 +40,10 @@ export function limitRefusal(
   })
 }
 
+function nameOf(owner: Limit['owner'], holderId: string | null): string {
+  return holderId === null ? OWNERS[owner] : `${OWNERS[owner]} (${holderId})`
+}
+
 export interface BudgetNeed {
   readonly amount: number
   /** Unix milliseconds. */
@@ -48,7 +52,11 @@ export interface BudgetNeed {
 }
 
 /** Names whose budget does not cover what a request may need, and when there is a new one. */
-export function budgetRefusal({ owner, measure, lease }: Limit, refusal: Refusal, need: BudgetNeed): GatewayError {
+export function budgetRefusal(
+  { owner, holderId, models, measure, lease }: Limit,
+  refusal: Refusal,
+  need: BudgetNeed,
+): GatewayError {
   if (refusal.isUnknown === true) return new GatewayError('BUDGET_UNKNOWN', { retryAfterSeconds: 1 })
   const { amount, renewedMs, nowMs } = need
   const most = measure === 'money' ? `cost ${amount} micro-units` : `need ${amount} tokens`
@@ -58,10 +66,11 @@ export function budgetRefusal({ owner, measure, lease }: Limit, refusal: Refusal
       retryAfterSeconds: WALLET_RETRY_S,
     })
   }
+  const what = models === null ? '' : ` for ${models.join(', ')}`
   const limit = measure === 'money' ? `${lease.limit} micro-units` : `${lease.limit} tokens`
   return new GatewayError('BUDGET_EXHAUSTED', {
     message:
-      `What is left of the ${limit} a month of this ${OWNERS[owner]} does not cover this request, which may ${most}. ` +
+      `What is left of the ${limit} a month of this ${nameOf(owner, holderId)}${what} does not cover this request, which may ${most}. ` +
       `The next month begins at ${new Date(renewedMs).toISOString()}.`,
     retryAfterSeconds: Math.max(1, (renewedMs - nowMs) / 1000),
   })

@@ -167,7 +167,7 @@ export class KeyState {
   }
 
   /** Applies what another front process has learned. */
-  hear({ kind, untilMs }: KeyHealthEvent, nowMs: number): void {
+  hear({ kind, untilMs, checked }: KeyHealthEvent, nowMs: number): void {
     switch (kind) {
       case 'cooling':
         this.#coolingUntilMs = Math.max(this.#coolingUntilMs, Math.min(untilMs, nowMs + MAX_COOLING_MS))
@@ -181,6 +181,7 @@ export class KeyState {
       case 'breaker-closed':
         this.#unauthorised = false
         this.breaker.close()
+        if (checked === true) this.provider.breaker.close()
         return
       case 'shrink':
         // One episode makes one cut, however many fronts announce it.

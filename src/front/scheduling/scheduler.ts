@@ -137,7 +137,7 @@ export class Scheduler implements SlotOwner {
     if (key === undefined) return
     const nowMs = this.#options.clock.now()
     key.hear(news, nowMs)
-    this.#serveQueue(key)
+    this.#serveQueues(news.checked === true ? key.provider.keys : [key])
     this.#rejectUnservable([key], nowMs)
   }
 

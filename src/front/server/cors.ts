@@ -17,6 +17,8 @@ const EXPOSED = [
   'Server-Timing',
   'ETag',
   'Idempotent-Replayed',
+  'Mcp-Session-Id',
+  'WWW-Authenticate',
 ].join(', ')
 
 const NONE: HeaderList = []

@@ -1,3 +1,4 @@
+import { TAG_HEADER } from '../../shared/core/tags.ts'
 import { emptyFields } from '../../shared/runtime/fields.ts'
 
 const TOKEN = /^[!#$%&'*+\-.^_`|~0-9a-z]+$/
@@ -13,6 +14,7 @@ const CONTROL_BYTES = /[\x00-\x08\x0a-\x1f\x7f]/
 export interface CopiedHeaders {
   /** Names in lower case; repeated fields joined by ", ". */
   readonly headers: Record<string, string | undefined>
+  readonly hasTags: boolean
   /** The reason not to trust the framing; null when there is none. */
   readonly fault: string | null
   readonly chunked: boolean
@@ -47,13 +49,17 @@ interface HeaderSource {
 export function copyHeaders(source: HeaderSource): CopiedHeaders {
   const headers = emptyFields<string | undefined>()
   let fault: string | null = null
+  let hasTags = false
   source.forEach((name, value) => {
     const before = headers[name]
     if (before === undefined) headers[name] = value
     else if (name === 'content-length' || name === 'host' || name === 'transfer-encoding')
       fault = `the header ${name} is repeated`
     else headers[name] = `${before}, ${value}`
-    if (!isKnownToken(name) && !TOKEN.test(name)) fault = 'a field name is not a token'
+    if (!isKnownToken(name)) {
+      if (!TOKEN.test(name)) fault = 'a field name is not a token'
+      if (name.startsWith(TAG_HEADER)) hasTags = true
+    }
     if (CONTROL_BYTES.test(value)) fault = 'a field value holds control bytes'
   })
 
@@ -69,6 +75,7 @@ export function copyHeaders(source: HeaderSource): CopiedHeaders {
   if (length !== undefined && !PLAIN_NUMBER.test(length)) fault ??= 'Content-Length is not a number'
   return {
     headers,
+    hasTags,
     fault,
     chunked: transferEncoding !== undefined,
     contentLength: length === undefined ? null : Number(length),

@@ -1,13 +1,15 @@
-import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { DeadlineClock } from '../../shared/runtime/deadlines.ts'
 import { GatewayError } from '../../shared/core/errors.ts'
-import type { Exchange, IncomingRequest } from '../../shared/core/exchange.ts'
+import type { Exchange } from '../../shared/core/exchange.ts'
 import type { ClientAddresses } from './client-address.ts'
 import { createCors } from './cors.ts'
 import { UwsExchange } from './exchange.ts'
-import { copyHeaders, isMethod, isTarget, wantsClose } from './framing-guard.ts'
+import { copyRequest, hasBody } from './copy-request.ts'
+import { wantsClose } from './framing-guard.ts'
+import { listenWith, secureApp, stopListeningWith } from './listener.ts'
+import type { Certificate, Listener } from './listener.ts'
 import { UwsResponder } from './responder.ts'
-import type { HttpRequest, HttpResponse, LoadedUws, Uws, us_listen_socket } from './uws.ts'
+import type { HttpRequest, HttpResponse, LoadedUws } from './uws.ts'
 
 export type Method = 'GET' | 'POST' | 'PUT' | 'DELETE' | 'PATCH'
 
@@ -34,7 +36,7 @@ export interface ServerOptions {
   readonly bodyTimeoutMs: number
   /** Origins that browsers may call from, or `*`; empty: none. */
   readonly corsOrigins: readonly string[]
-  readonly tls: { readonly certFile: string; readonly keyFile: string } | null
+  readonly tls: Certificate | null
   /** Called when a handler throws or rejects. */
   readonly onFault: (cause: unknown) => void
 }
@@ -42,6 +44,13 @@ export interface ServerOptions {
 export interface HttpServer {
   /** Rejects when the address is taken. */
   listen(host: string, port: number): Promise<void>
+  /** Loads another certificate. Rejects when it cannot be used. */
+  prepareCertificate(certificate: Certificate): Promise<void>
+  /** New connections get the prepared certificate. Open ones go on as they are. */
+  useCertificate(): Promise<void>
+  discardCertificate(): void
+  /** A certificate is prepared, and not in use yet. */
+  readonly hasPrepared: boolean
   /** From now on each answer closes its connection. */
   closeConnectionsAfterAnswer(): void
   /** Accepts no new connections. Resolves when `connections` includes all that were accepted. */
@@ -62,22 +71,12 @@ export interface HttpServer {
 export function createHttpServer(options: ServerOptions): HttpServer {
   const { uws } = options.build
   uws._cfg('silent')
-  const app = options.tls === null ? uws.App() : secureApp(uws, options.tls)
   const cors = createCors(options.corsOrigins)
-  let listenSocket: us_listen_socket | null = null
   let openExchanges = 0
   let openHandlers = 0
   let connections = 0
   let lastConnectionMs = -Infinity
   let closing = false
-
-  app.filter((res, change) => {
-    connections += Number(change)
-    if (Number(change) <= 0) return
-    lastConnectionMs = performance.now()
-    // With no file descriptor left, the event loop would report waiting connections for ever, and nothing else could be opened.
-    if (connections > options.maxConnections) res.close()
-  })
   const handlerSettled = (): void => {
     openHandlers -= 1
   }
@@ -143,68 +142,65 @@ export function createHttpServer(options: ServerOptions): HttpServer {
     }
   }
 
-  const byPath = new Map<string, Route[]>()
-  for (const route of options.routes) byPath.set(route.path, [...(byPath.get(route.path) ?? []), route])
-  for (const [path, routes] of byPath) {
-    const parameters = path.split('/').filter((segment) => segment.startsWith(':')).length
-    for (const route of routes) {
-      const handler = serve(route, parameters)
-      if (route.method === '*') app.any(path, handler)
-      else app[METHODS[route.method]](path, handler)
-      if (route.method === 'GET') app.head(path, handler)
-    }
-    const [first] = routes
-    if (first === undefined || routes.some((route) => route.method === '*')) continue
-    const allow = routes.map((route) => route.method)
-    const message = `This path takes ${allow.join(', ')}.`
-    app.any(
-      path,
-      serve(
-        {
-          handle: (exchange) => {
-            first.refuse(exchange, new GatewayError('METHOD_NOT_ALLOWED', { message, allow }))
-          },
-          refuse: first.refuse,
-        },
-        parameters,
-      ),
-    )
-  }
-  app.any(
-    '/*',
-    serve(
-      {
-        handle: (exchange) => {
-          options.refuse(exchange, new GatewayError('ROUTE_NOT_FOUND'))
-        },
-        refuse: options.refuse,
-      },
-      0,
-    ),
-  )
+  /** Has the connections that are opened from now on. */
+  let serving: Listener = listenerOf(options.tls)
+  let prepared: Listener | null = null
+  /** They have the connections that were opened under an earlier certificate. */
+  const retired = new Set<Listener>()
+  let address: { readonly host: string; readonly port: number } | null = null
 
   return {
-    listen: (host, port) =>
-      new Promise((resolve, reject) => {
-        app.listen(host, port, (socket) => {
-          if (socket === false) reject(new Error(`cannot listen on ${host}:${port}`))
-          else {
-            listenSocket = socket
-            resolve()
-          }
-        })
-      }),
+    listen: async (host, port) => {
+      await listenWith(serving, host, port)
+      address = { host, port }
+    },
+    // Async: an error of the library becomes a rejection.
+    prepareCertificate: async (certificate) => {
+      prepared?.app.close()
+      prepared = listenerOf(certificate)
+      return Promise.resolve()
+    },
+    useCertificate: async () => {
+      const next = prepared
+      prepared = null
+      if (next === null || address === null) return
+      // Both listen for a moment: no connection meets a closed port.
+      const before = serving
+      serving = next
+      retired.add(before)
+      try {
+        await listenWith(next, address.host, address.port)
+      } catch (cause) {
+        serving = before
+        retired.delete(before)
+        next.app.close()
+        throw cause
+      }
+      await stopListeningWith(uws, before)
+      retire(before)
+    },
+    discardCertificate: () => {
+      prepared?.app.close()
+      prepared = null
+    },
+    get hasPrepared() {
+      return prepared !== null
+    },
     closeConnectionsAfterAnswer: () => {
       closing = true
     },
-    stopListening: async () => {
-      await quietTurn()
-      if (listenSocket !== null) uws.us_listen_socket_close(listenSocket)
-      listenSocket = null
+    stopListening: () => {
+      address = null
+      // One of them may be about to take the place of the other.
+      return Promise.all([serving, ...retired].map((listener) => stopListeningWith(uws, listener))).then(
+        () => undefined,
+      )
     },
     close: () => {
-      listenSocket = null
-      app.close()
+      for (const listener of [serving, ...retired]) {
+        listener.socket = null
+        listener.app.close()
+      }
     },
     get openExchanges() {
       return openExchanges
@@ -219,74 +215,66 @@ export function createHttpServer(options: ServerOptions): HttpServer {
       return performance.now() - lastConnectionMs
     },
   }
-}
 
-/** A turn of the event loop without work is shorter than this. */
-const QUIET_TURN_MS = 0.05
-const QUIET_TURN_LIMIT_MS = 250
-
-/**
- * Resolves at the end of a turn of the event loop without work, after `QUIET_TURN_LIMIT_MS` at the latest. When a listener
- * closes, the kernel resets its connections that wait for `accept`, unless it moves them to another listener
- * (`net.ipv4.tcp_migrate_req`). A turn accepts all waiting connections, and hardly any arrives in so short a time.
- */
-async function quietTurn(): Promise<void> {
-  const endMs = performance.now() + QUIET_TURN_LIMIT_MS
-  for (;;) {
-    const beganMs = performance.now()
-    await nextTurn()
-    const nowMs = performance.now()
-    if (nowMs - beganMs < QUIET_TURN_MS || nowMs > endMs) return
+  /** An application of the library with all routes. */
+  function listenerOf(tls: Certificate | null): Listener {
+    const app = tls === null ? uws.App() : secureApp(uws, tls)
+    const listener: Listener = { app, socket: null, connections: 0 }
+    app.filter((res, change) => {
+      connections += Number(change)
+      listener.connections += Number(change)
+      if (listener.connections === 0 && retired.has(listener)) setImmediate(retire, listener)
+      if (Number(change) <= 0) return
+      lastConnectionMs = performance.now()
+      // With no file descriptor left, the event loop would report waiting connections for ever, and nothing else could be opened.
+      if (connections > options.maxConnections) res.close()
+    })
+    const byPath = new Map<string, Route[]>()
+    for (const route of options.routes) byPath.set(route.path, [...(byPath.get(route.path) ?? []), route])
+    for (const [path, routes] of byPath) {
+      const parameters = path.split('/').filter((segment) => segment.startsWith(':')).length
+      for (const route of routes) {
+        const handler = serve(route, parameters)
+        if (route.method === '*') app.any(path, handler)
+        else app[METHODS[route.method]](path, handler)
+        if (route.method === 'GET') app.head(path, handler)
+      }
+      const [first] = routes
+      if (first === undefined || routes.some((route) => route.method === '*')) continue
+      const allow = routes.map((route) => route.method)
+      const message = `This path takes ${allow.join(', ')}.`
+      app.any(
+        path,
+        serve(
+          {
+            handle: (exchange) => {
+              first.refuse(exchange, new GatewayError('METHOD_NOT_ALLOWED', { message, allow }))
+            },
+            refuse: first.refuse,
+          },
+          parameters,
+        ),
+      )
+    }
+    app.any(
+      '/*',
+      serve(
+        {
+          handle: (exchange) => {
+            options.refuse(exchange, new GatewayError('ROUTE_NOT_FOUND'))
+          },
+          refuse: options.refuse,
+        },
+        0,
+      ),
+    )
+    return listener
   }
-}
 
-/** Adds the reason to the error of `SSLApp`, which has none. */
-function secureApp(uws: Uws, { certFile, keyFile }: NonNullable<ServerOptions['tls']>): ReturnType<Uws['SSLApp']> {
-  try {
-    return uws.SSLApp({ cert_file_name: certFile, key_file_name: keyFile })
-  } catch (cause) {
-    throw new Error(`server.tls: ${certFile} and ${keyFile} are not a certificate and its key`, { cause })
+  /** Frees a listener of an earlier certificate that has no connection left. */
+  function retire(listener: Listener): void {
+    if (listener.connections === 0 && listener.socket === null && retired.delete(listener)) listener.app.close()
   }
 }
 
 const METHODS = { GET: 'get', POST: 'post', PUT: 'put', DELETE: 'del', PATCH: 'patch' } as const
-
-/** Copies everything that is needed later: the server reuses its request object as soon as the handler returns. */
-function copyRequest(
-  req: HttpRequest,
-  res: HttpResponse,
-  parameters: number,
-  addresses: ClientAddresses,
-): {
-  request: IncomingRequest
-  fault: string | null
-  chunked: boolean
-  contentLength: number | null
-} {
-  const { headers, fault, chunked, contentLength } = copyHeaders(req)
-  // Only getHeader returns the raw bytes (one character each); forEach decodes them as UTF-8.
-  if (headers['user-agent'] !== undefined) headers['user-agent'] = req.getHeader('user-agent')
-  // ASCII of 45 characters at most: a decoder costs five times as much.
-  const peer = Buffer.from(res.getRemoteAddressAsText()).toString('latin1')
-  const params: string[] = []
-  for (let i = 0; i < parameters; i++) params.push(req.getParameter(i) ?? '')
-  const method = req.getCaseSensitiveMethod()
-  const request: IncomingRequest = {
-    method,
-    path: req.getUrl(),
-    query: req.getQuery(),
-    headers,
-    address: addresses.of(peer, headers['x-forwarded-for']),
-    params,
-  }
-  const lineFault = !isMethod(method)
-    ? 'the method is not a token'
-    : isTarget(request.path) && isTarget(request.query)
-      ? null
-      : 'the target contains a # or a byte that must be percent-encoded'
-  return { request, fault: fault ?? lineFault, chunked, contentLength }
-}
-
-function hasBody(method: string): boolean {
-  return method === 'POST' || method === 'PUT' || method === 'PATCH'
-}

@@ -5,7 +5,7 @@ import type { UpstreamTimeouts } from '../../shared/core/snapshot.ts'
 export interface UpstreamRequest {
   readonly origin: string
   readonly path: string
-  readonly method: 'GET' | 'POST'
+  readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
   /** Flat list of names and values; values are raw bytes in Latin-1. */
   readonly headers: readonly string[]
   /** Further headers, sent after `headers`: one list for many requests, which is serialized once. */

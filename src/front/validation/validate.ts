@@ -44,9 +44,11 @@ export function createValidator(limits: ScanLimits): Validator {
         wantsUsage: fields.wantsUsage,
         maxOutputTokens: fields.maxOutputTokens,
         choices: fields.choices,
+        namesServers: fields.namesServers,
         estimatedPromptTokens,
         affinity: affinityOf(value, estimatedPromptTokens),
         expected: fields.expected,
+        tags: fields.tags,
       }
     },
   }

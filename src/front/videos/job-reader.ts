@@ -2,12 +2,13 @@ import { GatewayError } from '../../shared/core/errors.ts'
 import { GrowingBody } from '../../shared/runtime/growing-body.ts'
 import type { AuthStyle, Provider, Snapshot, UpstreamKey } from '../../shared/core/snapshot.ts'
 import type { UpstreamReach } from '../../shared/core/upstream-reach.ts'
-import { readFailureBody } from '../../dialects/failure.ts'
-import { redactUpstreamText } from '../../dialects/redact.ts'
+import { readFailureBody } from '../../dialects/common/failure.ts'
+import { redactUpstreamText } from '../../dialects/common/redact.ts'
 import type { VideoCodec } from '../../dialects/videos/codec.ts'
 import { videoCodec } from '../../dialects/videos/codecs.ts'
 import type { VendorJob } from '../../dialects/videos/job.ts'
-import type { GoogleTokens } from '../upstream/google-tokens.ts'
+import { secretsOf } from '../upstream/credentials.ts'
+import type { CallCredential, Credentials } from '../upstream/credentials.ts'
 import type { UpstreamCall, UpstreamClient, UpstreamHeaders, UpstreamListener } from '../upstream/upstream-client.ts'
 import { classifyStatus } from '../gateway/classify.ts'
 import { baseOf, serviceBase } from '../gateway/upstream-address.ts'
@@ -35,13 +36,13 @@ export interface JobState {
 /** Requests the status and the video of jobs from their provider, with the upstream key that created them. */
 export class JobReader {
   readonly #upstream: UpstreamClient
-  readonly #tokens: GoogleTokens
+  readonly #credentials: Credentials
   readonly #reach: UpstreamReach
   #places = new Map<string, { readonly provider: Provider; readonly key: UpstreamKey }>()
 
-  constructor(upstream: UpstreamClient, tokens: GoogleTokens, reach: UpstreamReach) {
+  constructor(upstream: UpstreamClient, credentials: Credentials, reach: UpstreamReach) {
     this.#upstream = upstream
-    this.#tokens = tokens
+    this.#credentials = credentials
     this.#reach = reach
   }
 
@@ -58,11 +59,11 @@ export class JobReader {
     if (place === undefined) {
       return { kind: 'unseen', error: new GatewayError('UPSTREAM_NOT_FOUND', { detail: KEY_REMOVED }) }
     }
-    const { provider, origin, base, auth, codec } = place
+    const { provider, origin, base, codec } = place
     const path = codec.lookPath(base, job.vendorId)
     try {
       const credential = await this.#credentialAt(place)
-      const request = buildUpstreamLook(provider, credential, { origin, path, auth }, ['accept', 'application/json'])
+      const request = buildUpstreamLook(provider, credential, { origin, path }, ['accept', 'application/json'])
       const timeouts = { ...request.timeouts, firstByteMs: Math.min(FIRST_BYTE_MS, request.timeouts.firstByteMs) }
       return await new Promise((resolve) => {
         const listener = new LookListener(provider, codec, resolve)
@@ -77,8 +78,8 @@ export class JobReader {
   fetch(job: VideoJob, range: string | undefined, listener: UpstreamListener): UpstreamCall {
     const place = this.#placeOf(job)
     if (place === undefined) throw new GatewayError('UPSTREAM_NOT_FOUND', { detail: KEY_REMOVED })
-    const { provider, origin, base, auth, codec } = place
-    let credential = ''
+    const { provider, origin, base, codec } = place
+    let credential: CallCredential | null = null
     const headers = ['accept', 'video/*', ...(range === undefined ? [] : ['range', range])]
     const known = codec.contentPath?.(base, job.vendorId)
     const parts: FetchParts = {
@@ -89,8 +90,8 @@ export class JobReader {
         return known === undefined ? this.#sourceOf(job) : origin + known
       },
       send: (url, isProvider, hears) => {
-        const address = { origin: url.origin, path: url.pathname + url.search, auth: isProvider ? auth : null }
-        return this.#upstream.send(buildUpstreamLook(provider, credential, address, headers), hears)
+        const address = { origin: url.origin, path: url.pathname + url.search }
+        return this.#upstream.send(buildUpstreamLook(provider, isProvider ? credential : null, address, headers), hears)
       },
     }
     return new VideoFetch(parts, listener)
@@ -104,8 +105,8 @@ export class JobReader {
     return look.source
   }
 
-  #credentialAt({ provider, key, auth }: JobPlace): string | Promise<string> {
-    return auth === 'google' ? this.#tokens.tokenFor(key.credential, provider) : key.credential
+  #credentialAt({ provider, key, auth }: JobPlace): CallCredential | Promise<CallCredential> {
+    return this.#credentials.of(key, auth, provider)
   }
 
   #placeOf(job: VideoJob): JobPlace | undefined {
@@ -188,10 +189,7 @@ class LookListener implements UpstreamListener {
     this.#resolve({ kind: 'unseen', error })
   }
 
-  readonly #redact = (text: string): string => {
-    const { baseUrl, keys } = this.#provider
-    return redactUpstreamText(text, [new URL(baseUrl).host, ...keys.map(({ credential }) => credential)])
-  }
+  readonly #redact = (text: string): string => redactUpstreamText(text, secretsOf(this.#provider))
 }
 
 function placeOf(providerId: string, keyId: string): string {

@@ -18,7 +18,7 @@ const DEFAULTS = {
 }
 
 function request(headers: Record<string, string>, address = '203.0.113.9'): IncomingRequest {
-  return { method: 'POST', path: '/v1/chat/completions', query: '', headers, address, params: [] }
+  return { method: 'POST', path: '/v1/chat/completions', query: '', headers, hasTags: false, address, params: [] }
 }
 
 function authenticatorWith(secretKey: string, members: Partial<EntryKey> = {}): Authenticator {

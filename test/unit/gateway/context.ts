@@ -12,9 +12,11 @@ export const BODY: RequestBody = {
   wantsUsage: false,
   maxOutputTokens: null,
   choices: 1,
+  namesServers: false,
   estimatedPromptTokens: 40,
   affinity: null,
   expected: null,
+  tags: null,
 }
 
 export function makeContext(endpoint: Endpoint = ENDPOINTS.chat): { ctx: RequestContext; exchange: FakeExchange } {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import type { ErrorCode } from '../../../src/shared/core/errors.ts'
-import { readFailureBody } from '../../../src/dialects/failure.ts'
+import { readFailureBody } from '../../../src/dialects/common/failure.ts'
 import { renderError as renderMessages } from '../../../src/dialects/anthropic-messages/errors.ts'
 import { renderError as renderChat } from '../../../src/dialects/openai-chat/errors.ts'
 import { classifyFailure, classifyStatus } from '../../../src/front/gateway/classify.ts'

@@ -8,7 +8,7 @@ import { RetryBudget } from '../../../src/front/scheduling/retry-budget.ts'
 import type { UpstreamClient } from '../../../src/front/upstream/upstream-client.ts'
 import { provider, SchedulingWorld, settled, upstreamKey } from '../../support/scheduling-world.ts'
 import { makeContext } from './context.ts'
-import { noTokens } from '../../support/no-tokens.ts'
+import { noCredentials } from '../../support/no-credentials.ts'
 import { noServices } from '../../support/no-services.ts'
 import { noTranslator } from '../../support/no-translator.ts'
 
@@ -74,7 +74,7 @@ function setUp(
     deadlines: world.deadlines,
     upstream,
     translator: noTranslator,
-    tokens: noTokens,
+    credentials: noCredentials,
     services: noServices,
     readAnswer: () => ({ usage: null, observedTextBytes: 0, failure: null, body: null }),
     maxAnswerBytes: 1_000,

@@ -3,7 +3,10 @@ import type { Deployment } from '../../../src/shared/core/deployment.ts'
 import { ENDPOINTS } from '../../../src/shared/endpoints/index.ts'
 import type { UpstreamDialectName } from '../../../src/shared/core/endpoint.ts'
 import { buildUpstreamRequest } from '../../../src/front/gateway/upstream-request.ts'
+import { callCredential } from '../../../src/front/upstream/credentials.ts'
+import type { CallCredential } from '../../../src/front/upstream/credentials.ts'
 import type { UpstreamRequest } from '../../../src/front/upstream/upstream-client.ts'
+import { noCredentials } from '../../support/no-credentials.ts'
 
 function deploymentOf(dialect: UpstreamDialectName): Deployment {
   const key = { id: 'k', name: 'k', credential: 'the-credential', enabled: true, weight: 1, maxConcurrency: 1 }
@@ -36,12 +39,13 @@ function sent(
   headers: Record<string, string>,
   vendor = 'anthropic',
 ): Record<string, string> {
+  const deployment = deploymentOf(dialect)
   const request = buildUpstreamRequest({
-    deployment: deploymentOf(dialect),
-    credential: 'the-credential',
+    deployment,
+    credential: callCredential(deployment.provider.auth, 'the-credential'),
     endpoint: dialect === 'openai-chat' ? ENDPOINTS.chat : ENDPOINTS.messages,
     vendor,
-    request: { method: 'POST', path: '/', query: '', headers, address: '127.0.0.1', params: [] },
+    request: { method: 'POST', path: '/', query: '', headers, hasTags: false, address: '127.0.0.1', params: [] },
     body: Buffer.from('{}'),
     stream: false,
     trace: null,
@@ -93,10 +97,10 @@ it.each([
   const signer = { ...key, credential: 'AKID:secret:session' }
   const request = buildUpstreamRequest({
     deployment: { ...deployment, key: signer, provider: { ...provider, baseUrl, auth: 'aws', keys: [signer] } },
-    credential: signer.credential,
+    credential: callCredential('aws', signer.credential),
     endpoint: ENDPOINTS.chat,
     vendor: 'anthropic',
-    request: { method: 'POST', path: '/', query: '', headers: {}, address: '127.0.0.1', params: [] },
+    request: { method: 'POST', path: '/', query: '', headers: {}, hasTags: false, address: '127.0.0.1', params: [] },
     body: Buffer.from('{}'),
     stream: true,
     trace: null,
@@ -123,14 +127,18 @@ it('never sends the key of a service account, whoever forgot to get a token for 
     },
     endpoint: ENDPOINTS.chat,
     vendor: 'anthropic',
-    request: { method: 'POST', path: '/', query: '', headers: {}, address: '127.0.0.1', params: [] },
+    request: { method: 'POST', path: '/', query: '', headers: {}, hasTags: false, address: '127.0.0.1', params: [] },
     body: Buffer.from('{}'),
     stream: false,
     trace: null,
     nowMs: 0,
   }
-  expect(headersOf(buildUpstreamRequest({ ...parts, credential: account })).join()).not.toContain('PRIVATE')
-  expect(headersOf(buildUpstreamRequest({ ...parts, credential: 'token' }))).toContain('Bearer token')
+  expect(
+    headersOf(buildUpstreamRequest({ ...parts, credential: callCredential('google', account) })).join(),
+  ).not.toContain('PRIVATE')
+  expect(headersOf(buildUpstreamRequest({ ...parts, credential: callCredential('google', 'token') }))).toContain(
+    'Bearer token',
+  )
 })
 
 it('makes what calls have in common once, and anew for another credential, whole answers and streams apart', () => {
@@ -138,19 +146,32 @@ it('makes what calls have in common once, and anew for another credential, whole
     deployment: deploymentOf('openai-chat'),
     endpoint: ENDPOINTS.chat,
     vendor: 'anthropic',
-    request: { method: 'POST', path: '/', query: '', headers: {}, address: '127.0.0.1', params: [] },
+    request: { method: 'POST', path: '/', query: '', headers: {}, hasTags: false, address: '127.0.0.1', params: [] },
     body: Buffer.from('{}'),
     trace: null,
     nowMs: 0,
   }
-  const commonOf = (credential: string, stream: boolean) =>
+  const commonOf = (credential: CallCredential, stream: boolean) =>
     buildUpstreamRequest({ ...parts, credential, stream }).common
-  const [whole, stream] = [commonOf('one', false), commonOf('one', true)]
+  const one = callCredential('bearer', 'one')
+  const [whole, stream] = [commonOf(one, false), commonOf(one, true)]
   expect(whole).toContain('Bearer one')
   expect(stream).toContain('text/event-stream')
-  expect(commonOf('one', false)).toBe(whole)
-  expect(commonOf('one', true)).toBe(stream)
-  expect(commonOf('two', false)).toContain('Bearer two')
+  expect(commonOf(one, false)).toBe(whole)
+  expect(commonOf(one, true)).toBe(stream)
+  expect(commonOf(callCredential('bearer', 'two'), false)).toContain('Bearer two')
+})
+
+it('has one credential for all calls of a key, and another for another style', () => {
+  const { key, provider } = deploymentOf('openai-chat')
+  const one = noCredentials.of(key, 'bearer', provider)
+  expect(one).toEqual({ headers: ['authorization', 'Bearer the-credential'], sign: null })
+  expect(noCredentials.of(key, 'bearer', provider)).toBe(one)
+  expect(noCredentials.of(key, 'x-goog-api-key', provider)).toEqual({
+    headers: ['x-goog-api-key', 'the-credential'],
+    sign: null,
+  })
+  expect(noCredentials.of(key, 'none', provider)).toEqual({ headers: [], sign: null })
 })
 
 it('translates the headers of another vendor’s name into those of the protocol', () => {

@@ -5,7 +5,7 @@ import { createCors } from '../../../src/front/server/cors.ts'
 const PAGE = 'https://console.example.com'
 
 function request(method: string, headers: Record<string, string>): IncomingRequest {
-  return { method, path: '/v1/models', query: '', headers, address: '127.0.0.1', params: [] }
+  return { method, path: '/v1/models', query: '', headers, hasTags: false, address: '127.0.0.1', params: [] }
 }
 
 const preflight = (origin: string): IncomingRequest =>

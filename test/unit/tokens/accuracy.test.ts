@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { textLength } from '../../../src/dialects/estimate-tokens.ts'
+import { textLength } from '../../../src/dialects/common/estimate-tokens.ts'
 import { countAnswer } from '../../../src/front/tokens/count-answer.ts'
 import { countPrompt } from '../../../src/front/tokens/count-prompt.ts'
 import { familyOf } from '../../../src/front/tokens/families.ts'

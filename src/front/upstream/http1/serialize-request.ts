@@ -20,7 +20,8 @@ export function serializeRequest(request: UpstreamRequest): readonly Buffer[] {
   let head = `${method} ${path} HTTP/1.1\r\nhost: ${origin.slice(origin.indexOf('//') + 2)}\r\n`
   head += linesOf(headers)
   if (common !== undefined) head += commonLines(common)
-  head += body !== null || method === 'POST' ? `content-length: ${body?.length ?? 0}\r\n\r\n` : '\r\n'
+  head +=
+    body !== null || (method !== 'GET' && method !== 'DELETE') ? `content-length: ${body?.length ?? 0}\r\n\r\n` : '\r\n'
   if (body === null || body.length === 0) return [Buffer.from(head, 'latin1')]
   if (body.length > COPIED_BYTES) return [Buffer.from(head, 'latin1'), body]
   const bytes = Buffer.allocUnsafe(head.length + body.length)

@@ -13,16 +13,19 @@ export interface AuditEntry {
   readonly targetId: string | null
   /** The body as JSON without secrets; null when there was none, or when it was not read. */
   readonly sent: string | null
+  /** JSON: the fields that changed, each with its old and its new value; null: not known. */
+  readonly changes: string | null
   readonly address: string
   readonly requestId: string
   readonly outcome: 'done' | 'refused'
   readonly errorCode: string | null
 }
 
-export interface AuditRow extends Omit<AuditEntry, 'sent'> {
+export interface AuditRow extends Omit<AuditEntry, 'sent' | 'changes'> {
   readonly id: number
   readonly at: Date
   readonly sent: Readonly<Record<string, unknown>> | null
+  readonly changes: Array<{ field: string; old: unknown; new: unknown }> | null
 }
 
 export interface AuditFilter {
@@ -32,13 +35,14 @@ export interface AuditFilter {
   readonly enterpriseId?: string | undefined
   readonly operation?: string | undefined
   readonly targetId?: string | undefined
+  readonly outcome?: AuditEntry['outcome'] | undefined
 }
 
 export async function insertAuditEntry(queryable: Queryable, entry: AuditEntry): Promise<void> {
   await queryable.query(
     `INSERT INTO audit_log (user_id, role, operation, path, enterprise_id, target_id, sent, address, request_id,
-        outcome, error_code)
-      VALUES ($1, $2, $3, $4, $5, $6, $7::json, $8, $9, $10, $11)`,
+        outcome, error_code, changes)
+      VALUES ($1, $2, $3, $4, $5, $6, $7::json, $8, $9, $10, $11, $12::json)`,
     [
       entry.userId,
       entry.role,
@@ -51,13 +55,15 @@ export async function insertAuditEntry(queryable: Queryable, entry: AuditEntry):
       entry.requestId,
       entry.outcome,
       entry.errorCode,
+      entry.changes,
     ],
   )
 }
 
 const WHERE = `WHERE ($1::timestamptz IS NULL OR at >= $1) AND ($2::timestamptz IS NULL OR at < $2)
   AND ($3::text IS NULL OR user_id = $3) AND ($4::text IS NULL OR enterprise_id = $4)
-  AND ($5::text IS NULL OR operation = $5) AND ($6::text IS NULL OR target_id = $6)`
+  AND ($5::text IS NULL OR operation = $5) AND ($6::text IS NULL OR target_id = $6)
+  AND ($7::text IS NULL OR outcome = $7)`
 
 /** Lists the newest first; `after` is the last entry of the page before. */
 export async function listAuditEntries(
@@ -68,12 +74,12 @@ export async function listAuditEntries(
   const { limit, after, offset = 0 } = page
   return queryable.query<AuditRow>(
     `SELECT id, at, user_id AS "userId", role, operation, path,
-        enterprise_id AS "enterpriseId", target_id AS "targetId", sent, address, request_id AS "requestId", outcome,
+        enterprise_id AS "enterpriseId", target_id AS "targetId", sent, changes, address, request_id AS "requestId", outcome,
         error_code AS "errorCode"
       FROM audit_log
       ${WHERE}
-        AND ($7::timestamptz IS NULL OR (at, id) < ($7, $8::int8))
-      ORDER BY at DESC, id DESC LIMIT $9 OFFSET $10`,
+        AND ($8::timestamptz IS NULL OR (at, id) < ($8, $9::int8))
+      ORDER BY at DESC, id DESC LIMIT $10 OFFSET $11`,
     [...valuesOf(filter), after?.at ?? null, after?.id ?? null, limit, offset],
   )
 }
@@ -81,14 +87,14 @@ export async function listAuditEntries(
 /** Counts the entries, up to `most`. */
 export async function countAuditEntries(queryable: Queryable, filter: AuditFilter, most: number): Promise<number> {
   const [counted] = await queryable.query<{ count: number }>(
-    `SELECT count(*)::int4 AS count FROM (SELECT 1 FROM audit_log ${WHERE} LIMIT $7) AS counted`,
+    `SELECT count(*)::int4 AS count FROM (SELECT 1 FROM audit_log ${WHERE} LIMIT $8) AS counted`,
     [...valuesOf(filter), most],
   )
   return counted?.count ?? 0
 }
 
-function valuesOf({ from, to, userId, enterpriseId, operation, targetId }: AuditFilter): unknown[] {
-  return [from ?? null, to ?? null, userId ?? null, enterpriseId ?? null, operation ?? null, targetId ?? null]
+function valuesOf({ from, to, userId, enterpriseId, operation, targetId, outcome }: AuditFilter): unknown[] {
+  return [from, to, userId, enterpriseId, operation, targetId, outcome].map((value) => value ?? null)
 }
 
 /** Resolves to the number of deleted entries. */

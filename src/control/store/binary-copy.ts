@@ -4,6 +4,8 @@ import { allocateBody } from '../../shared/runtime/body-buffers.ts'
 const HEADER = Buffer.from('PGCOPY\n\xff\r\n\0\0\0\0\0\0\0\0\0', 'latin1')
 /** Timestamps count from 2000-01-01. */
 const EPOCH_MS = Date.UTC(2000, 0)
+/** The first byte of a `jsonb` in binary form. */
+const JSONB_VERSION = 1
 const HIGH_WORD = 0x1_0000_0000
 const MAX_BYTES_PER_UNIT = 3
 const SHORT_TEXT = 128
@@ -49,6 +51,15 @@ export class BinaryRows {
     const bytes = index === length ? length : buffer.write(value, start)
     this.#int32(bytes)
     this.#length = start + bytes
+  }
+
+  /** @param json must not contain lone surrogates or NUL */
+  jsonb(json: string): void {
+    this.#reserve(5 + json.length * MAX_BYTES_PER_UNIT)
+    const bytes = this.#buffer.write(json, this.#length + 5)
+    this.#int32(bytes + 1)
+    this.#buffer[this.#length] = JSONB_VERSION
+    this.#length += 1 + bytes
   }
 
   /** @param value an integer that a number holds exactly */

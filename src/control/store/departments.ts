@@ -1,4 +1,6 @@
+import type { ModelBudget } from '../../shared/core/budget.ts'
 import type { Queryable } from './database.ts'
+import { storedModelBudgets } from './model-budgets.ts'
 
 export interface Department {
   readonly id: string
@@ -6,6 +8,11 @@ export interface Department {
   readonly parentId: string | null
   readonly monthlyBudget: number | null
   readonly monthlyTokens: number | null
+  readonly modelBudgets: readonly ModelBudget[] | null
+  /** Over all keys of the department and of those below it. */
+  readonly rpm: number | null
+  readonly tpm: number | null
+  readonly maxConcurrency: number | null
   /** Number of members of the department itself, without those of departments below it. */
   readonly members: number
   readonly createdAt: Date
@@ -17,10 +24,14 @@ export interface DepartmentChange {
   readonly parentId?: string | null | undefined
   readonly monthlyBudget?: number | null | undefined
   readonly monthlyTokens?: number | null | undefined
+  readonly modelBudgets?: readonly ModelBudget[] | null | undefined
+  readonly rpm?: number | null | undefined
+  readonly tpm?: number | null | undefined
+  readonly maxConcurrency?: number | null | undefined
 }
 
 const SELECT = `SELECT d.id, d.name, d.parent_id AS "parentId", d.monthly_budget AS "monthlyBudget",
-    d.monthly_tokens AS "monthlyTokens", d.created_at AS "createdAt",
+    d.monthly_tokens AS "monthlyTokens", d.model_budgets AS "modelBudgets", d.rpm, d.tpm, d.max_concurrency AS "maxConcurrency", d.created_at AS "createdAt",
     (SELECT count(*) FROM members m WHERE m.enterprise_id = d.enterprise_id AND m.department_id = d.id) AS members
   FROM departments d`
 
@@ -46,11 +57,23 @@ export async function insertDepartment(
   enterpriseId: string,
   department: Omit<Department, 'members' | 'createdAt'>,
 ): Promise<void> {
-  const { id, name, parentId, monthlyBudget, monthlyTokens } = department
+  const { id, name, parentId, monthlyBudget, monthlyTokens, rpm, tpm, maxConcurrency } = department
   await queryable.query(
-    `INSERT INTO departments (id, enterprise_id, name, parent_id, monthly_budget, monthly_tokens)
-      VALUES ($1, $2, $3, $4, $5, $6)`,
-    [id, enterpriseId, name, parentId, monthlyBudget, monthlyTokens],
+    `INSERT INTO departments (id, enterprise_id, name, parent_id, monthly_budget, monthly_tokens, rpm, tpm, max_concurrency,
+        model_budgets)
+      VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10::jsonb)`,
+    [
+      id,
+      enterpriseId,
+      name,
+      parentId,
+      monthlyBudget,
+      monthlyTokens,
+      rpm,
+      tpm,
+      maxConcurrency,
+      storedModelBudgets(department.modelBudgets),
+    ],
   )
 }
 
@@ -75,14 +98,20 @@ export async function changeDepartment(
   change: DepartmentChange,
 ): Promise<boolean> {
   const given = Object.entries(change).flatMap(([field, value]) => (value === undefined ? [] : [field]))
-  const { name, parentId, monthlyBudget, monthlyTokens } = change
+  const { name, parentId, monthlyBudget, monthlyTokens, rpm, tpm, maxConcurrency } = change
+  const values = [name, parentId, monthlyBudget, monthlyTokens, rpm, tpm, maxConcurrency]
+  const modelBudgets = storedModelBudgets(change.modelBudgets)
   const rows = await queryable.query(
     `UPDATE departments SET name = coalesce($4, name),
         parent_id = CASE WHEN 'parentId' = ANY ($3::text[]) THEN $5 ELSE parent_id END,
         monthly_budget = CASE WHEN 'monthlyBudget' = ANY ($3) THEN $6::int8 ELSE monthly_budget END,
-        monthly_tokens = CASE WHEN 'monthlyTokens' = ANY ($3) THEN $7::int8 ELSE monthly_tokens END
+        monthly_tokens = CASE WHEN 'monthlyTokens' = ANY ($3) THEN $7::int8 ELSE monthly_tokens END,
+        rpm = CASE WHEN 'rpm' = ANY ($3) THEN $8::int4 ELSE rpm END,
+        tpm = CASE WHEN 'tpm' = ANY ($3) THEN $9::int8 ELSE tpm END,
+        max_concurrency = CASE WHEN 'maxConcurrency' = ANY ($3) THEN $10::int4 ELSE max_concurrency END,
+        model_budgets = CASE WHEN 'modelBudgets' = ANY ($3) THEN $11::jsonb ELSE model_budgets END
       WHERE enterprise_id = $1 AND id = $2 RETURNING id`,
-    [enterpriseId, id, given, ...[name, parentId, monthlyBudget, monthlyTokens].map((value) => value ?? null)],
+    [enterpriseId, id, given, ...values.map((value) => value ?? null), modelBudgets],
   )
   return rows.length > 0
 }

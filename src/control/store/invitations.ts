@@ -4,7 +4,9 @@ import type { Queryable } from './database.ts'
 export interface Invitation {
   readonly id: string
   readonly enterpriseId: string
-  readonly email: string
+  /** Only the user with this e-mail address, or this phone number, can accept. One of both is null. */
+  readonly email: string | null
+  readonly phone: string | null
   readonly role: EnterpriseRole
   readonly departmentId: string | null
   readonly status: 'pending' | 'accepted' | 'expired' | 'cancelled'
@@ -12,7 +14,7 @@ export interface Invitation {
   readonly createdAt: Date
 }
 
-const FIELDS = `id, enterprise_id AS "enterpriseId", email, role, department_id AS "departmentId",
+const FIELDS = `id, enterprise_id AS "enterpriseId", email, phone, role, department_id AS "departmentId",
   CASE WHEN status = 'pending' AND expires_at <= now() THEN 'expired' ELSE status END AS status,
   expires_at AS "expiresAt", created_at AS "createdAt"`
 
@@ -21,11 +23,11 @@ export async function insertInvitation(
   queryable: Queryable,
   invitation: Omit<Invitation, 'status' | 'createdAt'> & { readonly tokenDigest: string; readonly invitedBy: string },
 ): Promise<Invitation> {
-  const { id, enterpriseId, email, role, departmentId, tokenDigest, invitedBy, expiresAt } = invitation
+  const { id, enterpriseId, email, phone, role, departmentId, tokenDigest, invitedBy, expiresAt } = invitation
   const [row] = await queryable.query<Invitation>(
-    `INSERT INTO invitations (id, enterprise_id, email, role, department_id, token_digest, invited_by, expires_at)
-      VALUES ($1, $2, $3, $4, $5, $6, $7, $8) RETURNING ${FIELDS}`,
-    [id, enterpriseId, email, role, departmentId, tokenDigest, invitedBy, expiresAt],
+    `INSERT INTO invitations (id, enterprise_id, email, phone, role, department_id, token_digest, invited_by, expires_at)
+      VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9) RETURNING ${FIELDS}`,
+    [id, enterpriseId, email, phone, role, departmentId, tokenDigest, invitedBy, expiresAt],
   )
   if (row === undefined) throw new Error('the invitation was not inserted')
   return row
@@ -57,6 +59,21 @@ export async function takeInvitation(tx: Queryable, tokenDigest: string): Promis
   return row ?? null
 }
 
+/** Gives an invitation that is open or expired another token; null when there is none. */
+export async function renewInvitation(
+  queryable: Queryable,
+  enterpriseId: string,
+  id: string,
+  renewed: { readonly tokenDigest: string; readonly expiresAt: Date },
+): Promise<Invitation | null> {
+  const [row] = await queryable.query<Invitation>(
+    `UPDATE invitations SET token_digest = $3, expires_at = $4
+      WHERE enterprise_id = $1 AND id = $2 AND status = 'pending' RETURNING ${FIELDS}`,
+    [enterpriseId, id, renewed.tokenDigest, renewed.expiresAt],
+  )
+  return row ?? null
+}
+
 /** Returns false when there is no open invitation. */
 export async function cancelInvitation(queryable: Queryable, enterpriseId: string, id: string): Promise<boolean> {
   const rows = await queryable.query(
@@ -71,13 +88,15 @@ export interface JoinRequest {
   readonly id: string
   readonly userId: string
   readonly userName: string
-  readonly phone: string
+  readonly phone: string | null
   readonly message: string | null
   readonly status: 'pending' | 'approved' | 'rejected' | 'cancelled'
+  /** The reason of the rejection. */
+  readonly reason: string | null
   readonly createdAt: Date
 }
 
-const SELECT_REQUEST = `SELECT r.id, r.user_id AS "userId", u.name AS "userName", u.phone, r.message, r.status,
+const SELECT_REQUEST = `SELECT r.id, r.user_id AS "userId", u.name AS "userName", u.phone, r.message, r.status, r.reason,
     r.created_at AS "createdAt"
   FROM join_requests r JOIN users u ON u.id = r.user_id`
 
@@ -114,15 +133,41 @@ export async function findJoinRequest(
 export async function listJoinRequests(
   queryable: Queryable,
   enterpriseId: string,
+  status: JoinRequest['status'] | null,
   page: { readonly offset: number; readonly limit: number },
 ): Promise<{ readonly requests: JoinRequest[]; readonly total: number }> {
   const [counted] = await queryable.query<{ total: number }>(
-    'SELECT count(*) AS total FROM join_requests WHERE enterprise_id = $1',
-    [enterpriseId],
+    'SELECT count(*) AS total FROM join_requests WHERE enterprise_id = $1 AND ($2::text IS NULL OR status = $2)',
+    [enterpriseId, status],
   )
   const requests = await queryable.query<JoinRequest>(
-    `${SELECT_REQUEST} WHERE r.enterprise_id = $1 ORDER BY r.created_at DESC, r.id LIMIT $2 OFFSET $3`,
-    [enterpriseId, page.limit, page.offset],
+    `${SELECT_REQUEST} WHERE r.enterprise_id = $1 AND ($2::text IS NULL OR r.status = $2)
+      ORDER BY r.created_at DESC, r.id LIMIT $3 OFFSET $4`,
+    [enterpriseId, status, page.limit, page.offset],
+  )
+  return { requests, total: counted?.total ?? 0 }
+}
+
+export interface OwnJoinRequest extends Omit<JoinRequest, 'userId' | 'userName' | 'phone'> {
+  readonly enterpriseId: string
+  readonly enterpriseName: string
+}
+
+export async function listJoinRequestsOf(
+  queryable: Queryable,
+  userId: string,
+  page: { readonly offset: number; readonly limit: number },
+): Promise<{ readonly requests: OwnJoinRequest[]; readonly total: number }> {
+  const [counted] = await queryable.query<{ total: number }>(
+    'SELECT count(*) AS total FROM join_requests WHERE user_id = $1',
+    [userId],
+  )
+  const requests = await queryable.query<OwnJoinRequest>(
+    `SELECT r.id, e.id AS "enterpriseId", e.name AS "enterpriseName", r.message, r.status, r.reason,
+        r.created_at AS "createdAt"
+      FROM join_requests r JOIN enterprises e ON e.id = r.enterprise_id
+      WHERE r.user_id = $1 ORDER BY r.created_at DESC, r.id LIMIT $2 OFFSET $3`,
+    [userId, page.limit, page.offset],
   )
   return { requests, total: counted?.total ?? 0 }
 }
@@ -136,12 +181,13 @@ export async function decideJoinRequest(
     readonly status: 'approved' | 'rejected' | 'cancelled'
     readonly by: string
     readonly userId: string | null
+    readonly reason?: string | null
   },
 ): Promise<boolean> {
   const rows = await queryable.query(
-    `UPDATE join_requests SET status = $3, decided_by = $4
+    `UPDATE join_requests SET status = $3, decided_by = $4, reason = $6
       WHERE enterprise_id = $1 AND id = $2 AND status = 'pending' AND ($5::text IS NULL OR user_id = $5) RETURNING id`,
-    [enterpriseId, id, decision.status, decision.by, decision.userId],
+    [enterpriseId, id, decision.status, decision.by, decision.userId, decision.reason ?? null],
   )
   return rows.length > 0
 }

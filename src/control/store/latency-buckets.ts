@@ -11,6 +11,14 @@ export function bucketOf(durationUs: number): number {
   return Math.min(BUCKETS - 1, Math.floor(Math.log(durationUs) / LOG_GROWTH))
 }
 
+/** The same in SQL, for an expression of microseconds. */
+export function bucketSql(durationUs: string): string {
+  return `CASE WHEN ${durationUs} <= 1 THEN 0 ELSE least(${BUCKETS - 1}, floor(ln(${durationUs}::float8) / ${LOG_GROWTH}))::int4 END`
+}
+
+/** Counts by bucket, the shortest durations first. */
+export type BucketCounts = ReadonlyArray<readonly [bucket: number, count: number]>
+
 /** Returns the duration that stands for the bucket, in microseconds. */
 function middleOf(bucket: number): number {
   return GROWTH ** (bucket + 0.5)
@@ -22,10 +30,7 @@ function middleOf(bucket: number): number {
  * @param counts counts by bucket, the shortest durations first
  * @param share the quantile, from 0 to 1
  */
-export function durationAt(
-  counts: ReadonlyArray<readonly [bucket: number, count: number]>,
-  share: number,
-): number | null {
+export function durationAt(counts: BucketCounts, share: number): number | null {
   const total = counts.reduce((sum, [, count]) => sum + count, 0)
   const rank = Math.max(1, Math.ceil(total * share))
   let passed = 0

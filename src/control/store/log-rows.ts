@@ -75,6 +75,10 @@ function writeRow(binary: BinaryRows, values: readonly unknown[]): void {
       case 'attempts':
         binary.text(attemptsJson(value as AttemptRecord[]))
         break
+      case 'tags':
+        if (value === null) binary.null()
+        else binary.jsonb(JSON.stringify(value))
+        break
       default:
         binary.int8(value as number | null)
     }

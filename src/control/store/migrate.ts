@@ -14,6 +14,19 @@ import { audit } from './migrations/0012-audit.ts'
 import { statistics } from './migrations/0013-statistics.ts'
 import { narrowLogIndexes } from './migrations/0014-narrow-log-indexes.ts'
 import { platformBudget } from './migrations/0015-platform-budget.ts'
+import { seeing } from './migrations/0016-seeing.ts'
+import { steering } from './migrations/0017-steering.ts'
+import { holderLimits } from './migrations/0018-holder-limits.ts'
+import { alerts } from './migrations/0019-alerts.ts'
+import { userSessions } from './migrations/0021-user-sessions.ts'
+import { signIn } from './migrations/0022-sign-in.ts'
+import { capture } from './migrations/0023-capture.ts'
+import { modelBudgets } from './migrations/0024-model-budgets.ts'
+import { keyTools } from './migrations/0025-key-tools.ts'
+import { declaredKeys } from './migrations/0026-declared-keys.ts'
+import { joinReason } from './migrations/0027-join-reason.ts'
+import { toolServers } from './migrations/0028-tool-servers.ts'
+import { toolServerDocuments } from './migrations/0029-tool-server-documents.ts'
 
 /** The migrations in the order in which they are applied. */
 const MIGRATIONS: readonly Migration[] = [
@@ -31,6 +44,19 @@ const MIGRATIONS: readonly Migration[] = [
   statistics,
   narrowLogIndexes,
   platformBudget,
+  seeing,
+  steering,
+  holderLimits,
+  alerts,
+  userSessions,
+  signIn,
+  capture,
+  modelBudgets,
+  keyTools,
+  declaredKeys,
+  joinReason,
+  toolServers,
+  toolServerDocuments,
 ]
 
 // The number is arbitrary, but every node must use the same one.

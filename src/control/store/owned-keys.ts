@@ -1,4 +1,8 @@
+import type { ModelBudget } from '../../shared/core/budget.ts'
+import type { CaptureSettings } from '../../shared/core/capture.ts'
 import type { Queryable } from './database.ts'
+import { storedModelBudgets } from './model-budgets.ts'
+import { containsPattern } from './text.ts'
 
 /** The owner of keys. It is required everywhere, so that no statement forgets the tenant. */
 export type KeyOwner =
@@ -18,11 +22,29 @@ export interface OwnedKey {
   readonly models: string[] | null
   readonly addresses: string[] | null
   readonly clients: string[] | null
+  readonly tools: string[] | null
   readonly monthlyBudget: number | null
   readonly monthlyTokens: number | null
+  readonly modelBudgets: readonly ModelBudget[] | null
+  /** Null: that of the enterprise, if the key has one. */
+  readonly capture: CaptureSettings | null
   readonly expiresAt: Date | null
   readonly createdAt: Date
   readonly updatedAt: Date
+  /** Of its newest settled request; null: none yet. */
+  readonly lastUsedAt: Date | null
+  /** While the secret from before the last rotation is still valid: until when. */
+  readonly oldSecretUntil: Date | null
+}
+
+/** The keys of a list, and their order. */
+export interface KeyFilter {
+  /** A part of the name or of the masked key. */
+  readonly search?: string | undefined
+  readonly enabled?: boolean | undefined
+  readonly departmentId?: string | undefined
+  readonly memberId?: string | undefined
+  readonly sort?: 'created' | 'name' | 'last_used' | undefined
 }
 
 /** In each field, undefined keeps the value, and null removes it. */
@@ -34,35 +56,52 @@ export interface KeyChange {
   readonly models?: readonly string[] | null | undefined
   readonly addresses?: readonly string[] | null | undefined
   readonly clients?: readonly string[] | null | undefined
+  readonly tools?: readonly string[] | null | undefined
   readonly expiresAt?: Date | null | undefined
   readonly monthlyBudget?: number | null | undefined
   readonly monthlyTokens?: number | null | undefined
+  readonly modelBudgets?: readonly ModelBudget[] | null | undefined
+  readonly capture?: CaptureSettings | null | undefined
   readonly departmentId?: string | null | undefined
   readonly memberId?: string | null | undefined
 }
 
 const FIELDS = `id, name, masked, status, department_id AS "departmentId", member_id AS "memberId", rpm, tpm,
-  max_concurrency AS "maxConcurrency", models, ip_allow AS addresses, client_allow AS clients,
-  monthly_budget AS "monthlyBudget", monthly_tokens AS "monthlyTokens", expires_at AS "expiresAt",
-  created_at AS "createdAt", updated_at AS "updatedAt"`
+  max_concurrency AS "maxConcurrency", models, ip_allow AS addresses, client_allow AS clients, mcp_tools AS tools,
+  monthly_budget AS "monthlyBudget", monthly_tokens AS "monthlyTokens", model_budgets AS "modelBudgets", capture,
+  expires_at AS "expiresAt", created_at AS "createdAt", updated_at AS "updatedAt",
+  (SELECT d.last_used_at FROM key_rollup_daily d WHERE d.key_id = entry_keys.id ORDER BY d.day DESC LIMIT 1) AS "lastUsedAt",
+  (SELECT max(p.until) FROM entry_key_predecessors p WHERE p.key_id = entry_keys.id AND p.until > now()) AS "oldSecretUntil"`
 
 /** A condition for statements whose first two parameters come from `ownerParameters`. */
 const OWNED = `((user_id = $1 AND enterprise_id IS NULL) OR enterprise_id = $2) AND status <> 'deleted'`
 const THIS_ONE = `${OWNED} AND id = $3`
+const MATCHING = `${OWNED} AND ($3::text IS NULL OR lower(name) LIKE lower($3) OR masked LIKE $3)
+  AND ($4::boolean IS NULL OR (status = 'enabled') = $4)
+  AND ($5::text IS NULL OR department_id = $5) AND ($6::text IS NULL OR member_id = $6)`
 
 export async function listOwnedKeys(
   queryable: Queryable,
   owner: KeyOwner,
   page: { readonly offset: number; readonly limit: number },
+  { search, enabled, departmentId, memberId, sort }: KeyFilter = {},
 ): Promise<{ readonly keys: OwnedKey[]; readonly total: number }> {
-  const owned = ownerParameters(owner)
+  const matching = [
+    ...ownerParameters(owner),
+    search === undefined ? null : containsPattern(search),
+    enabled ?? null,
+    departmentId ?? null,
+    memberId ?? null,
+  ]
   const [counted] = await queryable.query<{ total: number }>(
-    `SELECT count(*) AS total FROM entry_keys WHERE ${OWNED}`,
-    owned,
+    `SELECT count(*) AS total FROM entry_keys WHERE ${MATCHING}`,
+    matching,
   )
   const keys = await queryable.query<OwnedKey>(
-    `SELECT ${FIELDS} FROM entry_keys WHERE ${OWNED} ORDER BY created_at DESC, id LIMIT $3 OFFSET $4`,
-    [...owned, page.limit, page.offset],
+    `SELECT * FROM (SELECT ${FIELDS} FROM entry_keys WHERE ${MATCHING}) AS k
+      ORDER BY CASE WHEN $7 = 'name' THEN lower(name) END, CASE WHEN $7 = 'last_used' THEN "lastUsedAt" END DESC NULLS LAST,
+        "createdAt" DESC, id LIMIT $8 OFFSET $9`,
+    [...matching, sort ?? 'created', page.limit, page.offset],
   )
   return { keys, total: counted?.total ?? 0 }
 }
@@ -84,7 +123,7 @@ export async function changeOwnedKey(
 ): Promise<OwnedKey | null> {
   const given = Object.entries(change).flatMap(([field, value]) => (value === undefined ? [] : [field]))
   const { name, rpm, tpm, maxConcurrency, models, addresses, clients, expiresAt } = change
-  const { monthlyBudget, monthlyTokens, departmentId, memberId } = change
+  const { monthlyBudget, monthlyTokens, departmentId, memberId, capture, tools } = change
   const [row] = await queryable.query<OwnedKey>(
     `UPDATE entry_keys SET updated_at = now(), name = coalesce($5, name),
         rpm = CASE WHEN 'rpm' = ANY ($4::text[]) THEN $6::int4 ELSE rpm END,
@@ -97,7 +136,10 @@ export async function changeOwnedKey(
         monthly_budget = CASE WHEN 'monthlyBudget' = ANY ($4) THEN $13::int8 ELSE monthly_budget END,
         monthly_tokens = CASE WHEN 'monthlyTokens' = ANY ($4) THEN $14::int8 ELSE monthly_tokens END,
         department_id = CASE WHEN 'departmentId' = ANY ($4) THEN $15 ELSE department_id END,
-        member_id = CASE WHEN 'memberId' = ANY ($4) THEN $16 ELSE member_id END
+        member_id = CASE WHEN 'memberId' = ANY ($4) THEN $16 ELSE member_id END,
+        model_budgets = CASE WHEN 'modelBudgets' = ANY ($4) THEN $17::jsonb ELSE model_budgets END,
+        capture = CASE WHEN 'capture' = ANY ($4) THEN $18::jsonb ELSE capture END,
+        mcp_tools = CASE WHEN 'tools' = ANY ($4) THEN $19::text[] ELSE mcp_tools END
       WHERE ${THIS_ONE} RETURNING ${FIELDS}`,
     [
       ...ownerParameters(owner),
@@ -105,6 +147,9 @@ export async function changeOwnedKey(
       given,
       ...[name, rpm, tpm, maxConcurrency, models, addresses, clients, expiresAt].map((value) => value ?? null),
       ...[monthlyBudget, monthlyTokens, departmentId, memberId].map((value) => value ?? null),
+      storedModelBudgets(change.modelBudgets),
+      capture === null || capture === undefined ? null : JSON.stringify(capture),
+      tools ?? null,
     ],
   )
   return row ?? null

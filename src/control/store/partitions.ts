@@ -3,6 +3,11 @@ import type { Database } from './database.ts'
 export const DAY_MS = 86_400_000
 const LOCK = 7_585_424
 
+/** Returns the name of the table of a Unix day. */
+export function partitionName(day: number): string {
+  return `request_log_${new Date(day * DAY_MS).toISOString().slice(0, 10).replaceAll('-', '')}`
+}
+
 /** Creates the daily partitions of the request log, and remembers which ones exist. */
 export class LogPartitions {
   readonly #database: Database
@@ -34,7 +39,7 @@ export class LogPartitions {
 async function createPartition(database: Database, day: number): Promise<void> {
   const from = new Date(day * DAY_MS).toISOString()
   const to = new Date((day + 1) * DAY_MS).toISOString()
-  const name = `request_log_${from.slice(0, 10).replaceAll('-', '')}`
+  const name = partitionName(day)
   await database.transaction(async (tx) => {
     await tx.query('SELECT pg_advisory_xact_lock($1)', [LOCK])
     const attached = await tx.query(

@@ -1,6 +1,6 @@
 import type { Queryable } from './database.ts'
 import type { Measure } from './relay-rollups.ts'
-import type { Granularity, TimeRange } from './usage-stats.ts'
+import type { TimeRange } from './usage-stats.ts'
 import { timesOf } from './usage-stats.ts'
 
 /** Counts without disabled, ended and deleted ones. */
@@ -79,7 +79,7 @@ const KEY_USAGE = `
 export async function keyUsage(
   queryable: Queryable,
   range: TimeRange,
-  of: { readonly userId: string | null; readonly enterpriseId: string | null; readonly granularity: Granularity },
+  of: { readonly userId: string | null; readonly enterpriseId: string | null; readonly granularity: 'hour' | 'day' },
   page: { readonly order: KeyOrder; readonly offset: number; readonly limit: number },
 ): Promise<{ readonly keys: KeyUsage[]; readonly total: number }> {
   const select = (limit: number, offset: number): Promise<Array<KeyUsage & { readonly total: number }>> =>

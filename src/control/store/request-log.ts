@@ -3,36 +3,17 @@ import { timeOfRequestId } from '../../shared/core/request-id.ts'
 import { fieldsInRecord, LOG_FIELD_LIST } from '../../shared/records/log-fields.ts'
 import type { LogFieldName, LogFieldType, LogValue, NamedLogField } from '../../shared/records/log-fields.ts'
 import type { Queryable } from './database.ts'
-import { containsPattern, storableText } from './text.ts'
+import { addFilter, addScope, branchesOf, Conditions } from './log-filter.ts'
+import type { LogFilter, LogScope } from './log-filter.ts'
 
-interface StoredTypes extends Omit<LogValueTypes, 'status'> {
+interface StoredTypes extends Omit<LogValueTypes, 'status' | 'tags'> {
   /** Null when the serving process ended before the response. */
   readonly status: number | null
+  readonly tags: Readonly<Record<string, string>>
 }
 
 /** A row of the request log. Times are Unix milliseconds, durations microseconds, money micro-units. */
 export type RequestLogRow = { readonly [Name in LogFieldName]: LogValue<Name, StoredTypes> }
-
-/** The rows that the caller may see. It is required everywhere, so that no query forgets the tenant. */
-export type LogScope =
-  | { readonly kind: 'everyone' }
-  | { readonly kind: 'user'; readonly userId: string }
-  | { readonly kind: 'enterprise'; readonly enterpriseId: string }
-
-export interface LogFilter {
-  readonly fromMs?: number
-  /** The exclusive end of the time range. */
-  readonly toMs?: number
-  readonly keyId?: string
-  readonly model?: string
-  readonly status?: number
-  readonly errorType?: string
-  /** A part of the User-Agent; at least two characters. */
-  readonly userAgent?: string
-  /** A part of the gateway's or the client's request id; at least two characters. */
-  readonly requestId?: string
-  readonly traceId?: string
-}
 
 /** The last row of a page: the next page is older. */
 export interface LogCursor {
@@ -58,10 +39,13 @@ export const LOG_COLUMNS: readonly NamedLogField[] = [
   ...LOG_FIELD_LIST.filter(({ end }) => end === null),
 ]
 
-const SELECT = `SELECT ${LOG_COLUMNS.map(selectExpression).join(', ')} FROM request_log`
+/** Reads rows of the log, or of the table of one day. */
+export const LOG_SELECT = `SELECT ${LOG_COLUMNS.map(selectExpression).join(', ')}`
+const SELECT = `${LOG_SELECT} FROM request_log`
+const NEWEST_FIRST = 'ORDER BY at DESC, id DESC'
 
 /**
- * Returns one page, newest first. A cursor costs the same however far back it is. The two text filters and the trace filter read
+ * Returns one page, newest first. A cursor costs the same however far back it is. The text filters, and those of traces and tags, read
  * every row of the time range, so give them a range. Throws a RangeError for a search text that is too short.
  */
 export async function listLogRows(
@@ -71,7 +55,6 @@ export async function listLogRows(
   page: { readonly limit: number; readonly after: LogCursor | null; readonly offset?: number },
 ): Promise<LogPage> {
   const where = new Conditions()
-  addScope(where, scope)
   addFilter(where, filter)
   if (page.after !== null) {
     const { atMs, id } = page.after
@@ -80,7 +63,15 @@ export async function listLogRows(
   }
   const limit = Math.max(1, Math.floor(page.limit))
   const offset = Math.max(0, Math.floor(page.offset ?? 0))
-  const sql = `${SELECT}${where.sql()} ORDER BY at DESC, id DESC LIMIT ${limit + 1} OFFSET ${offset}`
+  const [first, ...others] = branchesOf(where, scope).map((branch) => `${SELECT}${branch.sql()} ${NEWEST_FIRST}`)
+  const given = (count: number): string => `$${where.values.push(count)}::int8`
+  let rowsSql = first
+  if (others.length > 0) {
+    const most = given(offset + limit + 1)
+    const all = [first, ...others].map((branch) => `(${branch} LIMIT ${most})`)
+    rowsSql = `SELECT * FROM (${all.join(' UNION ALL ')}) AS own ORDER BY "atMs" DESC, "id" DESC`
+  }
+  const sql = `${rowsSql} LIMIT ${given(limit + 1)} OFFSET ${given(offset)}`
   const rows = await queryable.query<RequestLogRow>(sql, where.values)
   const shown = rows.slice(0, limit)
   const last = shown.at(-1)
@@ -95,11 +86,11 @@ export async function countLogRows(
   most: number,
 ): Promise<number> {
   const where = new Conditions()
-  addScope(where, scope)
   addFilter(where, filter)
-  const limit = where.values.length + 1
-  const sql = `SELECT count(*)::int4 AS count FROM (SELECT 1 FROM request_log${where.sql()} LIMIT $${limit}::int4) AS counted`
-  const [counted] = await queryable.query<{ count: number }>(sql, [...where.values, most])
+  const limit = `$${where.values.push(most)}::int4`
+  const all = branchesOf(where, scope).map((branch) => `(SELECT 1 FROM request_log${branch.sql()} LIMIT ${limit})`)
+  const sql = `SELECT count(*)::int4 AS count FROM (SELECT 1 FROM (${all.join(' UNION ALL ')}) AS own LIMIT ${limit}) AS counted`
+  const [counted] = await queryable.query<{ count: number }>(sql, where.values)
   return counted?.count ?? 0
 }
 
@@ -123,45 +114,6 @@ export function decodeLogCursor(cursor: string): LogCursor {
   const match = /^(\d{1,15})\.([^\0]+)$/s.exec(Buffer.from(cursor, 'base64url').toString())
   if (match?.[1] === undefined || match[2] === undefined) throw new RangeError('the cursor is not valid')
   return { atMs: Number(match[1]), id: match[2] }
-}
-
-class Conditions {
-  readonly values: unknown[] = []
-  readonly #terms: string[] = []
-
-  /** `term` gets the placeholders of the values, in order. */
-  add(term: (...placeholders: string[]) => string, ...values: unknown[]): void {
-    const storable = values.map((value) => (typeof value === 'string' ? storableText(value) : value))
-    this.#terms.push(term(...storable.map((value) => `$${this.values.push(value)}`)))
-  }
-
-  sql(): string {
-    return this.#terms.length === 0 ? '' : ` WHERE ${this.#terms.join(' AND ')}`
-  }
-}
-
-function addScope(where: Conditions, scope: LogScope): void {
-  if (scope.kind === 'user') where.add((a) => `user_id = ${a}`, scope.userId)
-  if (scope.kind === 'enterprise') where.add((a) => `enterprise_id = ${a}`, scope.enterpriseId)
-}
-
-function addFilter(where: Conditions, filter: LogFilter): void {
-  if (filter.fromMs !== undefined) where.add((a) => `at >= ${a}`, new Date(filter.fromMs))
-  if (filter.toMs !== undefined) where.add((a) => `at < ${a}`, new Date(filter.toMs))
-  if (filter.keyId !== undefined) where.add((a) => `key_id = ${a}`, filter.keyId)
-  if (filter.model !== undefined) where.add((a) => `model = ${a}`, filter.model)
-  if (filter.status !== undefined) where.add((a) => `status = ${a}`, filter.status)
-  if (filter.errorType !== undefined) where.add((a) => `error_type = ${a}`, filter.errorType)
-  if (filter.traceId !== undefined) where.add((a) => `trace_id = ${a}`, filter.traceId)
-  if (filter.userAgent !== undefined) where.add((a) => `user_agent LIKE ${a}`, searchPattern(filter.userAgent))
-  if (filter.requestId !== undefined) {
-    where.add((a) => `(id LIKE ${a} OR client_request_id LIKE ${a})`, searchPattern(filter.requestId))
-  }
-}
-
-function searchPattern(text: string): string {
-  if (text.length < 2) throw new RangeError('a search text needs at least two characters')
-  return containsPattern(text)
 }
 
 function selectExpression({ name, type, column }: NamedLogField): string {

@@ -3,6 +3,7 @@ import { lockStored } from './upstreams.ts'
 
 /** The statement that locks the row of a resource, by the prefix of its id. */
 const LOCK_ROW = {
+  alert: 'SELECT FROM alerts WHERE id = $1 FOR UPDATE',
   dep: 'SELECT FROM departments WHERE id = $1 FOR UPDATE',
   ent: 'SELECT FROM enterprises WHERE id = $1 FOR UPDATE',
   inv: 'SELECT FROM invitations WHERE id = $1 FOR UPDATE',
@@ -13,7 +14,7 @@ const LOCK_ROW = {
 } as const
 
 /** Resources that the configuration can contain as well. Admins choose their ids, and all are locked together. */
-const CONFIGURED_PATH = /^\/v1\/admin\/(upstreams|models)\//
+const CONFIGURED_PATH = /^\/v1\/admin\/(upstreams|models|model-groups)\//
 
 /**
  * Locks a resource until the caller's transaction ends: other transactions that change it wait. For a resource without its own row,

@@ -3,12 +3,13 @@ import { addToDays } from './daily-rollups.ts'
 import type { PreparedStatement, Queryable } from './database.ts'
 import type { KeyPart } from './key-rollups.ts'
 import { addToKeyDays } from './key-rollups.ts'
+import { EnterpriseRollups } from './enterprise-rollups.ts'
 import { RelayRollups } from './relay-rollups.ts'
 import type { RequestLogRow } from './request-log.ts'
+import { hourPartAt } from './rollup-hours.ts'
+import type { HourPart } from './rollup-hours.ts'
 import { SUM_COLUMNS, noSums } from './rollup-sums.ts'
 import type { Sums } from './rollup-sums.ts'
-
-const HOUR_MS = 3_600_000
 
 /** The columns of a row that rollups sum or group by. */
 export type RollupRow = Pick<
@@ -38,14 +39,16 @@ export type RollupRow = Pick<
 >
 
 interface Rollup {
-  readonly key: readonly [hourMs: number, ...texts: string[]]
+  readonly part: HourPart
+  /** In the order of TEXT_COLUMNS. */
+  readonly texts: readonly string[]
   readonly status: number
   readonly sums: Sums
   /** The time of its last row. */
   lastMs: number
 }
 
-const TEXT_COLUMNS = ['key_id', 'user_id', 'enterprise_id', 'model', 'endpoint'] as const
+const TEXT_COLUMNS = ['key_id', 'user_id', 'enterprise_id', 'department_id', 'member_id', 'model', 'endpoint'] as const
 const COLUMNS = ['hour', ...TEXT_COLUMNS, 'status', ...SUM_COLUMNS]
 const TYPES = ['float8', ...TEXT_COLUMNS.map(() => 'text'), 'int4', ...SUM_COLUMNS.map(() => 'int8')]
 
@@ -60,16 +63,32 @@ const ADD: PreparedStatement = {
     DO UPDATE SET ${SUM_COLUMNS.map((column) => `${column} = r.${column} + excluded.${column}`).join(', ')}`,
 }
 
-/** Sums rows by hour and the grouped columns, by day, by key and by upstream. */
+/** Sums rows by hour and the grouped columns, by day, by enterprise, by key and by upstream. */
 export class Rollups {
   /** Rollups by key and model: each pair has only a few. */
   readonly #rollups = new Map<string, Map<string, Rollup[]>>()
+  readonly #enterprises = new EnterpriseRollups()
   readonly #relay = new RelayRollups()
+  /** Most rows come in the order of their times. */
+  #part: HourPart = { startMs: 0, endMs: 0 }
 
   add(row: RollupRow): void {
-    const among = this.#of(row.keyId ?? '', groupedModel(row))
-    const rollup = among.find((one) => isOf(one, row)) ?? begun(among, row)
+    const { atMs } = row
+    if (atMs < this.#part.startMs || atMs >= this.#part.endMs) this.#part = hourPartAt(atMs)
+    const model = groupedModel(row)
+    const among = this.#of(row.keyId ?? '', model)
+    const rollup = among.find((one) => isOf(one, row)) ?? begun(among, row, this.#part)
     addRow(rollup.sums, row)
+    const ofEnterprise = this.#enterprises.sumsOf({
+      enterpriseId: row.enterpriseId ?? '',
+      hourMs: this.#part.startMs,
+      model,
+      endpoint: row.endpoint,
+      status: row.status ?? 0,
+      providerId: row.providerId ?? '',
+      upstreamKeyId: row.upstreamKeyId ?? '',
+    })
+    addRow(ofEnterprise, row)
     rollup.lastMs = Math.max(rollup.lastMs, row.atMs)
     this.#relay.add(row)
   }
@@ -88,49 +107,51 @@ export class Rollups {
     const rollups = [...this.#rollups.values()].flatMap((models) => [...models.values()].flat())
     rollups.sort((a, b) => (orderOf(a) < orderOf(b) ? -1 : 1))
     await queryable.query(ADD, [
-      rollups.map(({ key }) => key[0]),
-      ...TEXT_COLUMNS.map((_, index) => rollups.map(({ key }) => key[index + 1])),
+      rollups.map(({ part }) => part.startMs),
+      ...TEXT_COLUMNS.map((_, index) => rollups.map(({ texts }) => texts[index])),
       rollups.map(({ status }) => status),
       ...SUM_COLUMNS.map((column) => rollups.map(({ sums }) => sums[column])),
     ])
     await addToDays(queryable, rollups.map(dayPart))
+    await this.#enterprises.addTo(queryable)
     await addToKeyDays(queryable, rollups.map(keyPart))
     await this.#relay.addTo(queryable)
   }
 }
 
-function dayPart({ key, status, sums }: Rollup): DayPart {
-  const [hourMs, , , enterpriseId = '', model = '', endpoint = ''] = key
-  return { hourMs, enterpriseId, model, endpoint, status, sums }
+function dayPart({ part, texts, status, sums }: Rollup): DayPart {
+  const [, , enterpriseId = '', , , model = '', endpoint = ''] = texts
+  return { hourMs: part.startMs, enterpriseId, model, endpoint, status, sums }
 }
 
-function keyPart({ key, status, sums, lastMs }: Rollup): KeyPart {
-  const [hourMs, keyId = ''] = key
-  return { keyId, hourMs, lastMs, status, sums }
+function keyPart({ part, texts: [keyId = ''], status, sums, lastMs }: Rollup): KeyPart {
+  return { keyId, hourMs: part.startMs, lastMs, status, sums }
 }
 
-function isOf({ key, status }: Rollup, row: RollupRow): boolean {
-  const [hourMs, , userId, enterpriseId, , endpoint] = key
+function isOf({ part, texts, status }: Rollup, row: RollupRow): boolean {
+  const [, userId, enterpriseId, departmentId, memberId, , endpoint] = texts
   return (
-    row.atMs >= hourMs &&
-    row.atMs < hourMs + HOUR_MS &&
+    row.atMs >= part.startMs &&
+    row.atMs < part.endMs &&
     status === (row.status ?? 0) &&
     endpoint === row.endpoint &&
     userId === (row.userId ?? '') &&
-    enterpriseId === (row.enterpriseId ?? '')
+    enterpriseId === (row.enterpriseId ?? '') &&
+    departmentId === (row.departmentId ?? '') &&
+    memberId === (row.memberId ?? '')
   )
 }
 
-function begun(among: Rollup[], row: RollupRow): Rollup {
-  const hourMs = Math.floor(row.atMs / HOUR_MS) * HOUR_MS
-  const texts = [row.keyId ?? '', row.userId ?? '', row.enterpriseId ?? '', groupedModel(row), row.endpoint]
-  const rollup: Rollup = { key: [hourMs, ...texts], status: row.status ?? 0, sums: noSums(), lastMs: row.atMs }
+function begun(among: Rollup[], row: RollupRow, part: HourPart): Rollup {
+  const owners = [row.keyId, row.userId, row.enterpriseId, row.departmentId, row.memberId].map((id) => id ?? '')
+  const texts = [...owners, groupedModel(row), row.endpoint]
+  const rollup: Rollup = { part, texts, status: row.status ?? 0, sums: noSums(), lastMs: row.atMs }
   among.push(rollup)
   return rollup
 }
 
-function orderOf({ key, status }: Rollup): string {
-  return [...key, status].join('\0')
+function orderOf({ part, texts, status }: Rollup): string {
+  return [part.startMs, ...texts, status].join('\0')
 }
 
 /**

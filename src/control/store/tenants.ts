@@ -1,6 +1,13 @@
-import { NO_TENANTS } from '../../shared/core/budget.ts'
-import type { MonthlyBudget, Tenants } from '../../shared/core/budget.ts'
+import { NO_TENANTS, ownerName } from '../../shared/core/budget.ts'
+import type { BudgetOwner, ModelBudget, MonthlyBudget, Tenants } from '../../shared/core/budget.ts'
+import type { KeyLimits } from '../../shared/core/key-limits.ts'
 import type { Queryable } from './database.ts'
+
+interface LimitColumns {
+  readonly rpm: number | null
+  readonly tpm: number | null
+  readonly max_concurrency: number | null
+}
 
 interface BudgetColumns {
   readonly id: string
@@ -8,24 +15,29 @@ interface BudgetColumns {
   readonly monthly_tokens: number | null
 }
 
-/** Lists all that decides about the budgets of enterprises: of all, or of these. Leaves out members without a budget or a department. */
+/**
+ * Lists all that decides about the budgets of enterprises, and about the limits of their departments and members: of all, or of these.
+ * Leaves out members without a budget, a limit or a department.
+ */
 export async function listTenants(queryable: Queryable, ids: readonly string[] | null = null): Promise<Tenants> {
   const { enterprises } = await listEnterpriseTenants(queryable, ids)
-  const departments = await queryable.query<BudgetColumns & { parent_id: string | null }>(
-    `SELECT id, monthly_budget, monthly_tokens, parent_id FROM departments
+  const departments = await queryable.query<BudgetColumns & LimitColumns & { parent_id: string | null }>(
+    `SELECT id, monthly_budget, monthly_tokens, rpm, tpm, max_concurrency, parent_id FROM departments
       WHERE $1::text[] IS NULL OR enterprise_id = ANY ($1)`,
     [ids],
   )
-  const members = await queryable.query<BudgetColumns & { department_id: string | null }>(
-    `SELECT id, monthly_budget, monthly_tokens, department_id FROM members
-      WHERE (department_id IS NOT NULL OR monthly_budget IS NOT NULL OR monthly_tokens IS NOT NULL)
+  const members = await queryable.query<BudgetColumns & LimitColumns & { department_id: string | null }>(
+    `SELECT id, monthly_budget, monthly_tokens, rpm, tpm, max_concurrency, department_id FROM members
+      WHERE num_nonnulls(department_id, monthly_budget, monthly_tokens, rpm, tpm, max_concurrency) > 0
         AND ($1::text[] IS NULL OR enterprise_id = ANY ($1))`,
     [ids],
   )
   return {
+    ...NO_TENANTS,
     enterprises,
-    departments: new Map(departments.map((row) => [row.id, { parentId: row.parent_id, budget: budgetOf(row) }])),
-    members: new Map(members.map((row) => [row.id, { departmentId: row.department_id, budget: budgetOf(row) }])),
+    modelBudgets: await listModelBudgets(queryable, ids),
+    departments: new Map(departments.map((row) => [row.id, { parentId: row.parent_id, ...holderOf(row) }])),
+    members: new Map(members.map((row) => [row.id, { departmentId: row.department_id, ...holderOf(row) }])),
   }
 }
 
@@ -51,6 +63,29 @@ export async function listEnterpriseTenants(queryable: Queryable, ids: readonly 
     ]),
   )
   return { ...NO_TENANTS, enterprises }
+}
+
+/** Lists the budgets for models of enterprises and of all that is in them, or of everything. */
+async function listModelBudgets(queryable: Queryable, ids: readonly string[] | null): Promise<Tenants['modelBudgets']> {
+  const rows = await queryable.query<{ owner: BudgetOwner; id: string; budgets: ModelBudget[] }>(
+    `SELECT owner, id, budgets FROM (
+        SELECT 'enterprise' AS owner, id, id AS enterprise_id, model_budgets AS budgets FROM enterprises
+        UNION ALL SELECT 'department', id, enterprise_id, model_budgets FROM departments
+        UNION ALL SELECT 'member', id, enterprise_id, model_budgets FROM members
+        UNION ALL SELECT 'key', id, enterprise_id, model_budgets FROM entry_keys WHERE status <> 'deleted'
+      ) AS o WHERE budgets IS NOT NULL AND ($1::text[] IS NULL OR enterprise_id = ANY ($1))`,
+    [ids],
+  )
+  return new Map(rows.map(({ owner, id, budgets }) => [ownerName(owner, id), budgets]))
+}
+
+function holderOf(row: BudgetColumns & LimitColumns): { budget: MonthlyBudget; limits?: KeyLimits } {
+  const { rpm, tpm, max_concurrency: concurrency } = row
+  const hasLimits = rpm !== null || tpm !== null || concurrency !== null
+  return {
+    budget: budgetOf(row),
+    ...(hasLimits ? { limits: { requestsPerMinute: rpm, tokensPerMinute: tpm, concurrency } } : {}),
+  }
 }
 
 function budgetOf(row: BudgetColumns): MonthlyBudget {

@@ -1,6 +1,7 @@
 import type { Stored } from '../../shared/config/upstream-book.ts'
-import type { StoredModel, StoredUpstream, StoredUpstreamKey } from '../../shared/config/stored.ts'
+import type { StoredModel, StoredModelGroup, StoredUpstream, StoredUpstreamKey } from '../../shared/config/stored.ts'
 import type { JsonObject } from '../../shared/core/json-object.ts'
+import type { ModelGroup } from '../../shared/core/model-names.ts'
 import { maskedCredential } from '../../shared/core/masked-credential.ts'
 import type { Seal } from '../../shared/runtime/seal.ts'
 import type { Queryable } from './database.ts'
@@ -25,7 +26,7 @@ const UPSTREAM_FIELDS = `id, entry, headers, enabled, ${TIMES}`
 const KEY_FIELDS = `id, upstream_id AS "upstreamId", name, credential, masked, weight, priority,
   max_concurrency AS "maxConcurrency", enabled, ${TIMES}`
 
-/** Lists all stored upstreams and models, the oldest first. */
+/** Lists all stored upstreams, models and groups of models, the oldest first. */
 export async function listStored(queryable: Queryable, seal: Seal): Promise<Stored> {
   const upstreams = await queryable.query<UpstreamRow>(
     `SELECT ${UPSTREAM_FIELDS} FROM upstreams ORDER BY created_at, id`,
@@ -36,12 +37,15 @@ export async function listStored(queryable: Queryable, seal: Seal): Promise<Stor
   return {
     upstreams: upstreams.map((row) => openedUpstream(row, byUpstream.get(row.id) ?? [], seal)),
     models: await queryable.query<StoredModel>(`SELECT id, entry, ${TIMES} FROM model_entries ORDER BY created_at, id`),
+    groups: await queryable.query<StoredModelGroup>(
+      `SELECT id, models, ${TIMES} FROM model_groups ORDER BY created_at, id`,
+    ),
   }
 }
 
-/** Makes other changes of upstreams and models wait until the transaction ends. */
+/** Makes other changes of upstreams, models and groups of models wait until the transaction ends. */
 export async function lockStored(tx: Queryable): Promise<void> {
-  await tx.query('LOCK TABLE upstreams, upstream_keys, model_entries IN SHARE ROW EXCLUSIVE MODE')
+  await tx.query('LOCK TABLE upstreams, upstream_keys, model_entries, model_groups IN SHARE ROW EXCLUSIVE MODE')
 }
 
 /** Inserts or updates the upstream, without its keys. */
@@ -128,6 +132,19 @@ export async function deleteModel(queryable: Queryable, id: string): Promise<boo
 
 export async function deleteOtherModels(queryable: Queryable, kept: readonly string[]): Promise<void> {
   await queryable.query('DELETE FROM model_entries WHERE id <> ALL ($1::text[])', [kept])
+}
+
+export async function putModelGroup(queryable: Queryable, { id, models }: ModelGroup): Promise<void> {
+  await queryable.query(
+    `INSERT INTO model_groups AS g (id, models) VALUES ($1, $2::text[])
+      ON CONFLICT (id) DO UPDATE SET models = excluded.models, updated_at = now() WHERE g.models <> excluded.models`,
+    [id, models],
+  )
+}
+
+/** Returns false when there is no such group. */
+export async function deleteModelGroup(queryable: Queryable, id: string): Promise<boolean> {
+  return (await queryable.query('DELETE FROM model_groups WHERE id = $1 RETURNING id', [storableText(id)])).length > 0
 }
 
 function settingsOf(key: UpstreamKeySettings): unknown[] {

@@ -1,5 +1,6 @@
 import { setPriority } from 'node:os'
 import { setTimeout as elapsed } from 'node:timers/promises'
+import type { Config } from '../shared/config/shape.ts'
 import type { StoreHealth } from '../shared/core/health.ts'
 import type { ControlLinkReceiver } from '../shared/link/control-link.ts'
 import type { ControlToFront } from '../shared/link/messages.ts'
@@ -8,11 +9,15 @@ import type { Logger } from '../shared/telemetry/logger.ts'
 import { MetricRegistry } from '../shared/telemetry/metric-registry.ts'
 import { Metrics } from '../shared/telemetry/metrics.ts'
 import { ProcessSamples } from '../shared/telemetry/process-samples.ts'
-import { drainOnRequest, receiveSetup, reportFatal, tellSupervisor } from '../supervisor/child.ts'
+import { drainOnRequest, receiveSetup, reconfigureOnRequest, reportFatal, tellSupervisor } from '../supervisor/child.ts'
 import type { ControlSetup, EndReason } from '../supervisor/messages.ts'
+import { buildAlerts } from './builders/alerts.ts'
 import { buildBase } from './builders/base.ts'
+import { buildCaptures } from './builders/captures.ts'
 import type { ControlBase } from './builders/base.ts'
+import { buildHealthChecks } from './builders/health-checks.ts'
 import { LeaseAuthority } from './builders/lease-authority.ts'
+import { buildMailer } from './builders/mail.ts'
 import { buildManagement } from './builders/management.ts'
 import { buildSettlement } from './builders/settlement.ts'
 import { buildSnapshots } from './builders/snapshots.ts'
@@ -30,6 +35,8 @@ const LOW_PRIORITY = 10
 const HEALTH_EVERY_MS = 1_000
 /** How long an earlier control process may take to end; longer where the fronts of its gateway serve meanwhile. */
 const CONTROL_LOCK_MS = 15_000
+/** The last records may take this long at least to be settled, however short drain_timeout_ms is. The supervisor waits a second longer. */
+const LEAST_SETTLE_MS = 4_000
 
 /** The control process: everything that waits, at low priority. Fronts go on without it. */
 async function runControl(setup: ControlSetup): Promise<void> {
@@ -53,13 +60,22 @@ async function runControl(setup: ControlSetup): Promise<void> {
   await management.listen()
   settlement.settler.start()
   logKeeper.start()
+  control.captures.keeper.start()
+  control.healthChecks.start()
   settlement.settler.catchUp().then(control.onCaughtUp, () => undefined)
   const stopHealth = await startHealth(base, control)
+  // After the first look at the journal: a lag that is not known yet is none.
+  control.alerts.start()
   // The fronts of the gateway before end after this: what they hold has been told by then.
   await snapshots.gate.opened
   lowerPriority(logger)
   log('limits can be had')
   tellSupervisor({ type: 'ready', ...(store.made === null ? {} : { firstRun: store.made }) })
+  reconfigureOnRequest({
+    prepare: () => Promise.resolve(),
+    apply: ({ config }) => takeConfig(control, config),
+    discard: () => undefined,
+  })
   drainOnRequest(async (reason) => {
     stopHealth()
     await close(base, control, reason)
@@ -107,13 +123,21 @@ async function buildControl(base: ControlBase) {
     return registry.render([...processSamples.take(), ...state], clock.now())
   }
   const { journalWatch } = settlement
-  const management = await buildManagement(base, {
+  const mailer = await buildMailer(base)
+  const captures = buildCaptures(base, store, metrics)
+  const served = { certFile: config.server.tls?.certFile ?? null }
+  const certFile = (): string | null => served.certFile
+  const alerts = buildAlerts(base, { store, snapshots, journalWatch, relayStatistics, mailer, certFile })
+  const management = buildManagement(base, {
     store,
     snapshots,
     journalWatch,
     relayStatistics,
     renderMetrics,
     authority: leases.authority,
+    mailer,
+    alerts: alerts.parts,
+    captures: captures.parts,
   })
   const logKeeper = new LogKeeper({
     database: store.database,
@@ -121,14 +145,53 @@ async function buildControl(base: ControlBase) {
     retentionDays: config.log.retentionDays,
     logger: logger.child('log-keeper'),
   })
-  const of = { store, snapshots, registry, relayStatistics, processSamples, keyHealthEvents, jobClaims, onCaughtUp }
-  return { ...of, leases, settlement, monitor, health, management, logKeeper }
+  const healthChecks = buildHealthChecks(base, { node: store.node, snapshots, leases, keyHealthEvents })
+  const of = {
+    store,
+    snapshots,
+    served,
+    registry,
+    relayStatistics,
+    processSamples,
+    keyHealthEvents,
+    jobClaims,
+    onCaughtUp,
+  }
+  return {
+    ...of,
+    leases,
+    settlement,
+    monitor,
+    health,
+    management,
+    logKeeper,
+    captures,
+    healthChecks,
+    alerts: alerts.runner,
+  }
+}
+
+/**
+ * Stores the entry keys of a configuration that was read again, and publishes its upstreams and models. The supervisor sends the
+ * configuration before, when this rejects or takes too long.
+ */
+async function takeConfig({ store, snapshots, served }: Control, config: Config): Promise<void> {
+  await store.keepDeclaredKeys(config.keys)
+  const { upstreams, models: facts, modelGroups: groups, upstream } = config
+  const goBack = snapshots.book.configure({ upstreams, facts, groups, timeouts: upstream.timeouts })
+  try {
+    await snapshots.publisher.rebuild()
+  } catch (cause) {
+    goBack()
+    throw cause
+  }
+  served.certFile = config.server.tls?.certFile ?? null
 }
 
 /** Passes the messages of fronts to the parts that they are for. */
 function receiverOf({ clock }: ControlBase, control: Control): ControlLinkReceiver {
-  const { snapshots, registry, relayStatistics, keyHealthEvents, jobClaims, leases, monitor, health, management } =
-    control
+  const { snapshots, registry, relayStatistics, keyHealthEvents, jobClaims, captures } = control
+  const { leases, monitor, health, management } = control
   const { gate, publisher } = snapshots
   return {
     greet: () => {
@@ -139,6 +202,7 @@ function receiverOf({ clock }: ControlBase, control: Control): ControlLinkReceiv
     },
     leases: leases.authority,
     jobs: jobClaims,
+    captures: captures.receiver,
     onKeyHealthEvent: (event) => {
       keyHealthEvents.add(event)
       leases.shared?.news.tell(event)
@@ -147,7 +211,7 @@ function receiverOf({ clock }: ControlBase, control: Control): ControlLinkReceiv
       await publisher.refresh()
       await gate.opened
     },
-    serve: (request) => management.router.serve(request),
+    serve: management.serve,
     onUsage: (share) => {
       monitor.addUsage(share)
     },
@@ -201,12 +265,19 @@ async function close({ config, logger, link }: ControlBase, control: Control, re
   link.close()
   control.management.close()
   control.processSamples.stop()
+  const stopAlerts = control.alerts.stop()
+  const stopChecks = control.healthChecks.stop()
   // The fronts have ended before. Their records are settled here, so that the next start has nothing to catch up with.
-  if (reason === 'stop') await Promise.race([settler.drain(), elapsed(config.server.drainTimeoutMs)])
+  const settleMs = Math.max(config.server.drainTimeoutMs, LEAST_SETTLE_MS)
+  if (reason === 'stop') await Promise.race([settler.drain(), elapsed(settleMs)])
   await settler.stop()
   log('settling has ended')
+  await stopAlerts
+  await stopChecks
   await control.leases.keepDepartedUse()
   await control.logKeeper.stop()
+  await control.captures.receiver.stop()
+  await control.captures.keeper.stop()
   await control.snapshots.publisher.stop()
   // Fronts that the control process of another gateway is about to hear keep what they hold.
   await control.leases.shared?.close(reason !== 'hand-over')

@@ -147,6 +147,7 @@ function caller(id: string, owner: { readonly userId?: string; readonly enterpri
     userLimits: owner.userId === undefined ? null : limits,
     enterpriseLimits: enterpriseId === undefined ? null : limits,
     models: null,
+    capture: null,
   }
 }
 

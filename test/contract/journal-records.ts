@@ -23,6 +23,7 @@ const identity = {
   clientAddress: fc.ipV4(),
   clientRequestId: textOrNull,
   traceId: textOrNull,
+  tags: fc.option(fc.uniqueArray(fc.tuple(text, text), { maxLength: 8, selector: ([name]) => name }), { nil: null }),
 }
 
 const choice: fc.Arbitrary<Choice> = fc.record({
@@ -71,6 +72,9 @@ export const endRecords: fc.Arbitrary<EndRecord> = fc.record({
   ttftUs: fc.option(count, { nil: null }),
   totalUs: count,
   overheadUs: count,
+  callCostMicro: fc.option(count, { nil: null }),
+  argumentBytes: fc.option(count, { nil: null }),
+  resultBytes: fc.option(count, { nil: null }),
 })
 
 export const journalRecords: fc.Arbitrary<JournalRecord> = fc.oneof(beginRecords, endRecords)
@@ -94,6 +98,10 @@ export function aBegin(id: string, changes: Partial<BeginRecord> = {}): BeginRec
     clientAddress: '192.0.2.1',
     clientRequestId: null,
     traceId: '4bf92f3577b34da6a3ce929d0e0e4736',
+    tags: [
+      ['team', 'red'],
+      ['user', 'u-1'],
+    ],
     ...changes,
   }
 }
@@ -128,6 +136,9 @@ export function anEnd(id: string, changes: Partial<EndRecord> = {}): EndRecord {
     ttftUs: 240_113,
     totalUs: 812_900,
     overheadUs: 402,
+    callCostMicro: null,
+    argumentBytes: null,
+    resultBytes: null,
     ...changes,
   }
 }

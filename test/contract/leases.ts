@@ -20,6 +20,7 @@ export function principal(limits: Partial<Principal['limits']>): Principal {
     userLimits: null,
     enterpriseLimits: null,
     models: null,
+    capture: null,
   }
 }
 

@@ -3,7 +3,8 @@ import { basename, dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import type { Tenants } from '../../src/shared/core/budget.ts'
-import { NO_BUDGET, NO_TENANTS } from '../../src/shared/core/budget.ts'
+import { modelBudgetName, NO_BUDGET, NO_TENANTS } from '../../src/shared/core/budget.ts'
+import { ModelNames } from '../../src/shared/core/model-names.ts'
 import { emptyUsage } from '../../src/shared/core/usage.ts'
 import { reconcile } from '../../src/control/ledger/reconcile.ts'
 import type { PriceOf } from '../../src/control/settlement/rows.ts'
@@ -29,7 +30,7 @@ const EVERY = dose('SLUICE_TEST_STATEMENTS_EVERY', { short: 4, long: 1 })
 /** Each token of an answer costs as much as its provider's name has letters. */
 const priceOf: PriceOf = (providerId, _, { completionTokens }) => completionTokens * (providerId?.length ?? 0)
 const TABLES =
-  'request_log, request_rollup_hourly, request_rollup_daily, key_rollup_daily, upstream_rollup_hourly, timing_rollup_hourly, budget_use, journal_offsets, journal_open, journal_dead_letters'
+  'request_log, request_rollup_hourly, request_rollup_daily, enterprise_rollup_hourly, key_rollup_daily, upstream_rollup_hourly, timing_rollup_hourly, budget_use, journal_offsets, journal_open, journal_dead_letters'
 
 /** Exactly-once settlement, on either database. */
 /** @param records of the random journal that is settled whole */
@@ -125,6 +126,7 @@ export function settlerContract(open: () => Promise<Database>, records: number):
     it('charges callers and all above them, in the month of the enterprise, by journal until that is closed', async () => {
       const acme = { timeZone: 'Asia/Kolkata', budget: NO_BUDGET, creditedMicro: null }
       tenants = {
+        ...NO_TENANTS,
         enterprises: new Map([['acme', acme]]),
         departments: new Map([
           ['lab', { parentId: 'research', budget: NO_BUDGET }],
@@ -174,12 +176,51 @@ export function settlerContract(open: () => Promise<Database>, records: number):
         { account: 'wallet', amount: -400 },
       ])
       expect(await database.query('SELECT * FROM wallets')).toEqual([
-        { enterprise_id: 'acme', credited_micro: 0, charged_micro: 400 },
+        { enterprise_id: 'acme', credited_micro: 0, charged_micro: 400, charged_before_micro: 0 },
       ])
       expect(await reconcile(database)).toEqual({
         enterprises: [{ enterpriseId: 'acme', log: 400n, ledger: 400n, wallet: 400n, budgets: 400n }],
         drifts: [],
       })
+    })
+
+    it('counts requests for the budgets that are for their model, of all who pay', async () => {
+      const budget = { moneyMicro: 1_000, tokens: null }
+      tenants = {
+        ...NO_TENANTS,
+        departments: new Map([
+          ['lab', { parentId: 'research', budget: NO_BUDGET }],
+          ['research', { parentId: null, budget: NO_BUDGET }],
+        ]),
+        modelBudgets: new Map([
+          ['department:research', [{ models: ['dear-*'], ...budget }]],
+          ['key:key-1', [{ models: ['other', 'group'], ...budget }]],
+        ]),
+        modelNames: new ModelNames({
+          aliases: [['best', 'dear-1']],
+          groups: [{ id: 'group', models: ['dear-1'] }],
+        }),
+      }
+      const usage = { ...anEnd('a').usage, promptTokens: 5, completionTokens: 10 }
+      const caller = { departmentId: 'lab', providerId: 'ten letter', usage, atMs: Date.UTC(2025, 0, 15) }
+      const asked = ['best', 'dear-1', 'dear-2', 'other', 'cheap', null]
+      journal.writer('front-1').write(...asked.map((model, index) => anEnd(`r${index}`, { ...caller, model })))
+      await settler.drain()
+
+      const names = {
+        department: modelBudgetName(['dear-*'], 'department', 'research', '2025-01'),
+        key: modelBudgetName(['group', 'other'], 'key', 'key-1', '2025-01'),
+      }
+      const uses = await database.query<{ budget: string; use: string }>(
+        `SELECT budget, concat_ws(' ', cost_micro, tokens) AS use FROM budget_use
+          WHERE budget LIKE 'models:%' OR budget = 'key:key-1:2025-01'`,
+      )
+      expect(Object.fromEntries(uses.map(({ budget: name, use }) => [name, use]))).toEqual({
+        [names.department]: '300 45',
+        [names.key]: '300 45',
+        'key:key-1:2025-01': '600 90',
+      })
+      expect((await reconcile(database)).drifts.filter(({ what }) => what.startsWith('spent by a key'))).toEqual([])
     })
 
     it('catches up with what was there, however much is written meanwhile', async () => {
@@ -697,29 +738,31 @@ function flipByte(writer: TestWriter, offset: number): void {
 
 /** The sums of the hours are those of the rows, column by column. */
 async function expectRollupsToMatch(database: Database): Promise<void> {
-  const group = `key_id, user_id, enterprise_id, endpoint, status`
+  const owners = ['key_id', 'user_id', 'enterprise_id', 'department_id', 'member_id']
+  const group = [...owners, 'endpoint', 'status'].join(', ')
   const sums = ['prompt_tokens', 'completion_tokens', 'cached_tokens', 'cache_write_tokens', 'reasoning_tokens']
   const times = ['cost_micro', 'queue_us', 'ttft_us', 'total_us', 'overhead_us']
   const totals = [...sums, ...times].map((column) => `coalesce(sum(${column}), 0)::text AS ${column}`).join(', ')
+  const of = owners.map((column) => `coalesce(${column}, '') AS ${column}`).join(', ')
+  const by = Array.from({ length: owners.length + 3 }, (_, index) => index + 1).join(', ')
   const ofRows = await database.query(
-    `SELECT date_trunc('hour', at) AS hour, coalesce(key_id, '') AS key_id, coalesce(user_id, '') AS user_id,
-        coalesce(enterprise_id, '') AS enterprise_id, endpoint, coalesce(status, 0) AS status,
+    `SELECT date_trunc('hour', at) AS hour, ${of}, endpoint, coalesce(status, 0) AS status,
         count(*)::text AS requests, count(*) FILTER (WHERE aborted)::text AS aborted, count(ttft_us)::text AS ttft_count,
         ${totals}
-      FROM request_log GROUP BY 1, 2, 3, 4, 5, 6 ORDER BY 1, 2, 3, 4, 5, 6`,
+      FROM request_log GROUP BY ${by} ORDER BY ${by}`,
   )
   const ofRollups = await database.query(
-    `SELECT hour, ${group}, sum(requests)::text AS requests, sum(aborted)::text AS aborted,
+    `SELECT date_trunc('hour', hour, 'UTC') AS hour, ${group}, sum(requests)::text AS requests, sum(aborted)::text AS aborted,
         sum(ttft_count)::text AS ttft_count, ${totals}
-      FROM request_rollup_hourly GROUP BY 1, 2, 3, 4, 5, 6 ORDER BY 1, 2, 3, 4, 5, 6`,
+      FROM request_rollup_hourly GROUP BY ${by} ORDER BY ${by}`,
   )
   expect(ofRollups).toEqual(ofRows)
 
-  const owners: ReadonlyArray<readonly [owner: string, which: string]> = [
+  const tables: ReadonlyArray<readonly [owner: string, which: string]> = [
     ["'*'", '='],
     ['enterprise_id', '<>'],
   ]
-  for (const [owner, which] of owners) {
+  for (const [owner, which] of tables) {
     const all = [...sums, ...times, 'requests', 'aborted', 'ttft_count'].map(
       (column) => `sum(${column})::text AS ${column}`,
     )
@@ -732,6 +775,20 @@ async function expectRollupsToMatch(database: Database): Promise<void> {
         FROM request_rollup_daily WHERE enterprise_id ${which} '*' GROUP BY 1, 2, 3, 4, 5 ORDER BY 1, 2, 3, 4, 5`,
     )
     expect(ofDays).toEqual(ofHours)
+    const upstream = 'provider_id, upstream_key_id'
+    const ofUpstreams = await database.query(
+      `SELECT ${owner === 'enterprise_id' ? "coalesce(enterprise_id, '')" : owner} AS owner, date_trunc('hour', at) AS hour,
+          endpoint, coalesce(status, 0) AS status, coalesce(provider_id, '') AS provider_id,
+          coalesce(upstream_key_id, '') AS upstream_key_id, count(*)::text AS requests, ${totals}
+        FROM request_log GROUP BY 1, 2, 3, 4, 5, 6 ORDER BY 1, 2, 3, 4, 5, 6`,
+    )
+    const ofEnterprises = await database.query(
+      `SELECT enterprise_id AS owner, date_trunc('hour', hour, 'UTC') AS hour, endpoint, status, ${upstream},
+          sum(requests)::text AS requests, ${totals}
+        FROM enterprise_rollup_hourly WHERE enterprise_id ${which} '*' GROUP BY 1, 2, 3, 4, 5, 6
+        ORDER BY 1, 2, 3, 4, 5, 6`,
+    )
+    expect(ofEnterprises).toEqual(ofUpstreams)
   }
   await expectStatisticsToMatch(database)
 }

@@ -3,28 +3,31 @@ import { newRequestId } from '../../src/shared/core/request-id.ts'
 import { NO_LIMITS } from '../../src/shared/core/snapshot.ts'
 import type { EntryKey } from '../../src/shared/core/snapshot.ts'
 import { LogKeeper } from '../../src/control/settlement/log-keeper.ts'
-import { rowOfEnd } from '../../src/control/settlement/rows.ts'
+import { rowOfEnd, rowOfInterrupted } from '../../src/control/settlement/rows.ts'
 import type { Database } from '../../src/control/store/database.ts'
 import {
   insertEntryKey,
+  keepDeclaredKeys,
   listEntryKeysForSnapshot,
   setEntryKeyStatus,
   snapshotVersion,
-  upsertEntryKeyByDigest,
 } from '../../src/control/store/entry-keys.ts'
 import { addDeadLetters, countDeadLetters, listDeadLetters } from '../../src/control/store/journal.ts'
 import { LogRows } from '../../src/control/store/log-rows.ts'
 import type { LogRow } from '../../src/control/store/log-rows.ts'
 import { migrate } from '../../src/control/store/migrate.ts'
 import { DAY_MS, LogPartitions } from '../../src/control/store/partitions.ts'
-import { findLogRow, listLogRows } from '../../src/control/store/request-log.ts'
-import type { LogCursor, LogFilter, LogPage, LogScope } from '../../src/control/store/request-log.ts'
+import { isListed } from '../../src/control/store/log-match.ts'
+import { LogTail } from '../../src/control/store/log-tail.ts'
+import { countLogRows, findLogRow, listLogRows } from '../../src/control/store/request-log.ts'
+import type { LogFilter, LogScope } from '../../src/control/store/log-filter.ts'
+import type { LogCursor, LogPage } from '../../src/control/store/request-log.ts'
 import { listLogDays } from '../../src/control/store/retention.ts'
 import { Rollups } from '../../src/control/store/rollups.ts'
 import { initialiseSetting, readSetting, writeSetting } from '../../src/control/store/settings.ts'
 import type { User } from '../../src/control/store/users.ts'
 import { countUsers, findUserByPhone, insertUser } from '../../src/control/store/users.ts'
-import { anEnd } from './journal-records.ts'
+import { aBegin, anEnd } from './journal-records.ts'
 import { eventually } from '../support/eventually.ts'
 import { namedRow } from './log-rows.ts'
 import { fieldsOf } from './test-journal.ts'
@@ -36,8 +39,11 @@ const USER: User = {
   passwordHash: '$argon2id$…',
   role: 'admin',
   status: 'active',
+  email: null,
+  emailVerifiedAt: null,
 }
 
+const NODE = 'node-1'
 const KEY: EntryKey = {
   id: 'key-1',
   digest: 'd1',
@@ -59,7 +65,7 @@ const KEY: EntryKey = {
 
 const TRUNCATED =
   // With what refers to users and keys.
-  'TRUNCATE entry_keys, users, settings, request_log, request_rollup_hourly, request_rollup_daily, key_rollup_daily, upstream_rollup_hourly, timing_rollup_hourly, journal_dead_letters CASCADE'
+  'TRUNCATE entry_keys, users, settings, request_log, request_rollup_hourly, request_rollup_daily, enterprise_rollup_hourly, key_rollup_daily, upstream_rollup_hourly, timing_rollup_hourly, journal_dead_letters CASCADE'
 const EVERYONE: LogScope = { kind: 'everyone' }
 
 /** Schema and queries, on either database. */
@@ -101,18 +107,39 @@ export function storeContract(open: () => Promise<Database>): void {
       expect(await listEntryKeysForSnapshot(database)).toEqual([{ ...KEY, enabled: false }])
       expect(await setEntryKeyStatus(database, KEY.id, 'deleted')).toBe(true)
       expect(await setEntryKeyStatus(database, KEY.id, 'enabled')).toBe(false)
-      await upsertEntryKeyByDigest(database, KEY)
+      await keepDeclaredKeys(database, NODE, [KEY])
       expect(await listEntryKeysForSnapshot(database)).toEqual([])
     })
 
     it('follows declared keys by digest, and writes nothing when nothing changed', async () => {
-      await upsertEntryKeyByDigest(database, KEY)
+      await keepDeclaredKeys(database, NODE, [KEY])
       const changed = { ...KEY, id: 'another', name: 'renamed', models: null }
-      await upsertEntryKeyByDigest(database, changed)
+      await keepDeclaredKeys(database, NODE, [changed])
       expect(await listEntryKeysForSnapshot(database)).toEqual([{ ...changed, id: KEY.id }])
       const version = await snapshotVersion(database)
-      await upsertEntryKeyByDigest(database, changed)
+      await keepDeclaredKeys(database, NODE, [changed])
       expect(await snapshotVersion(database)).toBe(version)
+    })
+
+    it('turns no key off that another node declares', async () => {
+      await keepDeclaredKeys(database, NODE, [KEY])
+      await keepDeclaredKeys(database, 'node-2', [KEY])
+      await keepDeclaredKeys(database, NODE, [])
+      expect(await listEntryKeysForSnapshot(database)).toEqual([KEY])
+      await keepDeclaredKeys(database, 'node-2', [])
+      expect(await listEntryKeysForSnapshot(database)).toEqual([{ ...KEY, enabled: false }])
+    })
+
+    it('turns off keys that are declared no more, once', async () => {
+      const other = { ...KEY, id: 'other', digest: 'd'.repeat(64) }
+      await insertEntryKey(database, other)
+      await keepDeclaredKeys(database, NODE, [KEY])
+      await keepDeclaredKeys(database, NODE, [])
+      const off = { ...KEY, enabled: false }
+      expect(await listEntryKeysForSnapshot(database)).toEqual(expect.arrayContaining([off, other]))
+      await setEntryKeyStatus(database, KEY.id, 'enabled')
+      await keepDeclaredKeys(database, NODE, [])
+      expect(await listEntryKeysForSnapshot(database)).toEqual(expect.arrayContaining([KEY, other]))
     })
 
     it('treats the keys of a disabled user as disabled', async () => {
@@ -135,7 +162,7 @@ export function storeContract(open: () => Promise<Database>): void {
     it('finds users by phone, each phone once', async () => {
       expect(await countUsers(database)).toBe(0)
       await insertUser(database, USER)
-      expect(await findUserByPhone(database, USER.phone)).toEqual(USER)
+      expect(await findUserByPhone(database, '+8613800138000')).toEqual(USER)
       expect(await findUserByPhone(database, '+1')).toBeNull()
       expect(await countUsers(database)).toBe(1)
       await expect(insertUser(database, { ...USER, id: 'user-2' })).rejects.toMatchObject({ sqlState: '23505' })
@@ -179,10 +206,10 @@ export function storeContract(open: () => Promise<Database>): void {
         row(a, { atMs, userId: 'u1', enterpriseId: 'e1' }),
         row(b, { atMs, userId: 'u2', enterpriseId: 'e2' }),
       ])
-      expect(await ids({ kind: 'user', userId: 'u1' })).toEqual([a])
+      expect(await ids({ kind: 'user', userId: 'u1', memberIds: [] })).toEqual([a])
       expect(await ids({ kind: 'enterprise', enterpriseId: 'e2' })).toEqual([b])
-      expect(await findLogRow(database, { kind: 'user', userId: 'u1' }, a)).toMatchObject({ id: a })
-      expect(await findLogRow(database, { kind: 'user', userId: 'u1' }, b)).toBeNull()
+      expect(await findLogRow(database, { kind: 'user', userId: 'u1', memberIds: [] }, a)).toMatchObject({ id: a })
+      expect(await findLogRow(database, { kind: 'user', userId: 'u1', memberIds: [] }, b)).toBeNull()
       expect(await findLogRow(database, { kind: 'enterprise', enterpriseId: 'e1' }, b)).toBeNull()
     })
 
@@ -225,6 +252,93 @@ export function storeContract(open: () => Promise<Database>): void {
       expect(await ids(EVERYONE, { requestId: 'req%b' })).toEqual([])
       expect(await ids(EVERYONE, { model: 'm\0' })).toEqual([])
       await expect(ids(EVERYONE, { requestId: '%' })).rejects.toThrow(RangeError)
+    })
+
+    it('chooses rows in memory as the list does', async () => {
+      const atMs = Date.UTC(2025, 0, 2)
+      const red: readonly [string, string] = ['team', 'red']
+      const blue: readonly [string, string] = ['team', 'blue']
+      const ci: readonly [string, string] = ['env', 'ci']
+      const tags = [red]
+      const all = [
+        row('req_a', { atMs }),
+        row('req_b', { atMs, ...{ userId: null, enterpriseId: 'e1', memberId: 'm1', departmentId: 'd1' }, tags }),
+        row('req_c', {
+          atMs: atMs + 5,
+          userId: 'u1',
+          tags: [red, ci],
+          clientRequestId: 'mine',
+          model: 'm',
+        }),
+        row('req_d', {
+          atMs,
+          status: 503,
+          errorType: 'server_error',
+          providerId: null,
+          upstreamKeyId: 'k',
+          traceId: 't',
+        }),
+        rowOfInterrupted(fieldsOf(aBegin('req_e', { atMs, userAgent: 'curl/8', endpoint: 'messages' })), 'node'),
+      ]
+      await insert(all)
+      const scopes: LogScope[] = [
+        EVERYONE,
+        { kind: 'user', userId: 'u1', memberIds: [] },
+        { kind: 'user', userId: 'u1', memberIds: ['m1', 'm2'] },
+        { kind: 'enterprise', enterpriseId: 'e1' },
+      ]
+      const filters: LogFilter[] = [
+        {},
+        ...[{ status: 0 }, { status: 503 }, { model: 'm' }, { endpoint: 'messages' }, { departmentId: 'd1' }],
+        ...[
+          { memberId: 'm1' },
+          { enterpriseId: 'e1' },
+          { keyId: 'key-1' },
+          { providerId: 'openai' },
+          { upstreamKeyId: 'k' },
+        ],
+        ...[
+          { errorType: 'server_error' },
+          { traceId: 't' },
+          { userAgent: 'url/' },
+          { requestId: 'min' },
+          { requestId: '_b' },
+        ],
+        ...[{ fromMs: atMs + 1 }, { toMs: atMs + 5 }, { user: { userId: 'u1', memberIds: ['m1'] } }],
+        ...[{ tags }, { tags: [red, blue] }, { tags: [red, ci] }],
+      ]
+      for (const scope of scopes) {
+        for (const filter of filters) {
+          const matching = all.map(namedRow).filter((one) => isListed(one, scope, filter))
+          const expected = matching.map(({ id }) => id).sort()
+          expect([scope, filter, (await ids(scope, filter)).sort()]).toEqual([scope, filter, expected])
+          expect(await countLogRows(database, scope, filter, 100)).toBe(expected.length)
+        }
+      }
+    })
+
+    it('finds the rows that were added since the last look, whenever their requests began', async () => {
+      const nowMs = Date.now()
+      const at = (id: string, ms: number) => row(id, { atMs: ms })
+      await insert([at('old', nowMs), at('older', nowMs - 60_000)])
+      const tail = new LogTail()
+      const read = async (laterMs: number): Promise<string[]> =>
+        (await tail.read(database, nowMs + laterMs)).rows.map(({ id }) => id)
+      expect(await read(0)).toEqual([])
+      await insert([at('new', nowMs), at('long', nowMs - 6 * 3_600_000)])
+      expect((await read(500)).sort()).toEqual(['long', 'new'])
+      expect(await read(1_000)).toEqual([])
+      const many = Array.from({ length: 2_200 }, (_, index) => at(`many-${String(index).padStart(4, '0')}`, nowMs))
+      await insert(many)
+      const { rows, omitted } = await tail.read(database, nowMs + 1_500)
+      expect([rows.length, omitted]).toEqual([2_000, 200])
+      expect(rows[0]?.id).toBe('many-2199')
+      for (const laterMs of [2_000, 7_000, 8_000, 20_000]) expect(await read(laterMs)).toEqual([])
+      await insert([at('last', nowMs)])
+      expect(await read(20_500)).toEqual(['last'])
+      // At midnight, the table of a new day begins with rows that nobody has seen.
+      await insert([at('tomorrow', nowMs + DAY_MS)])
+      expect(await read(DAY_MS)).toEqual(['tomorrow'])
     })
 
     it('makes a partition once, also when many ask at the same time, and anew when it was dropped', async () => {

@@ -27,6 +27,7 @@ export function buildSnapshots(base: ControlBase, { database, secrets }: Control
     upstreams: config.upstreams,
     simulated: setup.simulatorPort === null ? [] : simulatorUpstreams(setup.simulatorPort),
     facts: config.models,
+    groups: config.modelGroups,
     timeouts: config.upstream.timeouts,
     reach,
   })
@@ -40,8 +41,9 @@ export function buildSnapshots(base: ControlBase, { database, secrets }: Control
     database,
     book,
     seal,
+    mayCapture: config.capture.allowed,
     onProblem: (problem) => {
-      logger.warn({ problem }, 'something stored of an upstream or a model cannot be used')
+      logger.warn({ problem }, 'something stored of an upstream, a model or a budget cannot be used')
     },
     publish: (snapshot) => {
       prices.update(snapshot)

@@ -1,12 +1,12 @@
 import { setTimeout as elapsed } from 'node:timers/promises'
 import { ConfigError } from '../../shared/config/config-error.ts'
 import type { Secrets } from '../../shared/config/secrets.ts'
-import type { Config } from '../../shared/config/shape.ts'
+import type { Config, DeclaredKey } from '../../shared/config/shape.ts'
 import { nodeName } from '../../supervisor/node-name.ts'
 import { declaredEntryKey } from '../lifecycle/declared-keys.ts'
 import { firstAdminPhone, firstRun } from '../lifecycle/first-run.ts'
 import type { Database } from '../store/database.ts'
-import { upsertEntryKeyByDigest } from '../store/entry-keys.ts'
+import { keepDeclaredKeys } from '../store/entry-keys.ts'
 import { migrate } from '../store/migrate.ts'
 import { openDatabase } from '../store/open-database.ts'
 import { secretsOf } from '../store/secrets-check.ts'
@@ -22,6 +22,8 @@ export interface ControlStore {
   readonly made: Awaited<ReturnType<typeof firstRun>>
   /** This machine, as other machines know it. */
   readonly node: string
+  /** Stores the entry keys of a configuration that was read again, and turns off those that it lacks. */
+  keepDeclaredKeys(keys: readonly DeclaredKey[]): Promise<void>
 }
 
 /**
@@ -33,9 +35,11 @@ export async function openStore(base: ControlBase): Promise<ControlStore> {
   const adminPhone = firstAdminPhone(config)
   for (;;) {
     try {
-      const store = await open(base, adminPhone)
+      const node = await nodeName(config.dataDir)
+      const store = await open(base, node, adminPhone)
       await initialiseSetting(store.database, 'installed_at', new Date(clock.now()).toISOString())
-      return { ...store, node: await nodeName(config.dataDir) }
+      const { database, secrets } = store
+      return { ...store, node, keepDeclaredKeys: (keys) => keep(database, node, keys, secrets) }
     } catch (cause) {
       // A line for the operator as it is.
       if (!setup.isRestart && cause instanceof ConfigError) throw cause
@@ -48,8 +52,9 @@ export async function openStore(base: ControlBase): Promise<ControlStore> {
 
 async function open(
   { setup, config, logger }: ControlBase,
+  node: string,
   adminPhone: string | null,
-): Promise<Omit<ControlStore, 'node'>> {
+): Promise<Omit<ControlStore, 'node' | 'keepDeclaredKeys'>> {
   const database = await openDatabase({
     ...config.database,
     dataDir: config.dataDir,
@@ -60,7 +65,7 @@ async function open(
   try {
     await migrate(database)
     const secrets = await secretsOf(database, config.dataDir, process.env)
-    for (const key of config.keys) await upsertEntryKeyByDigest(database, declaredEntryKey(key, secrets.keyHash))
+    await keep(database, node, config.keys, secrets)
     const baseUrl = config.server.baseUrl ?? setup.displayUrl
     const made = await firstRun(database, { dataDir: config.dataDir, baseUrl, secret: secrets.keyHash, adminPhone })
     return { database, secrets, made }
@@ -68,6 +73,11 @@ async function open(
     await database.close()
     throw cause
   }
+}
+
+function keep(database: Database, node: string, keys: readonly DeclaredKey[], { keyHash }: Secrets): Promise<void> {
+  const entries = keys.map((key) => declaredEntryKey(key, keyHash))
+  return database.transaction((tx) => keepDeclaredKeys(tx, node, entries))
 }
 
 function databaseMessage(config: Config, cause: unknown): string {

@@ -4,7 +4,7 @@ import type { KeyHealthEvent } from '../../shared/core/key-health-event.ts'
 /** Keeps the health events of upstream keys that still hold, for fronts that connect later. */
 export class KeyHealthBoard {
   readonly #clock: Clock
-  /** The latest event of each kind and key; `breaker-closed` removes `breaker-open`. */
+  /** The latest event of each kind and key; `breaker-closed` removes `breaker-open` and `disabled`. */
   readonly #latest = new Map<string, KeyHealthEvent>()
 
   constructor(clock: Clock) {
@@ -12,7 +12,10 @@ export class KeyHealthBoard {
   }
 
   add(event: KeyHealthEvent): void {
-    if (event.kind === 'breaker-closed') this.#latest.delete(`${event.keyId}/breaker-open`)
+    if (event.kind === 'breaker-closed') {
+      this.#latest.delete(`${event.keyId}/breaker-open`)
+      this.#latest.delete(`${event.keyId}/disabled`)
+    }
     // `shrink` is not kept: a concurrency limit that shrank grows again with use, so a new front does not need it.
     else if (event.kind !== 'shrink') this.#latest.set(`${event.keyId}/${event.kind}`, event)
   }

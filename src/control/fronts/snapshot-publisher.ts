@@ -1,5 +1,9 @@
+import { KnownNames } from '../../shared/config/known-names.ts'
+import type { SnapshotParts } from '../../shared/config/snapshot-parts.ts'
 import type { UpstreamBook } from '../../shared/config/upstream-book.ts'
 import { NO_TENANTS } from '../../shared/core/budget.ts'
+import { ModelNames } from '../../shared/core/model-names.ts'
+import type { CatalogueNames } from '../../shared/core/model-names.ts'
 import type { Tenants } from '../../shared/core/budget.ts'
 import { repeat } from '../../shared/runtime/repeat.ts'
 import type { Seal } from '../../shared/runtime/seal.ts'
@@ -18,6 +22,8 @@ export interface SnapshotPublisherOptions {
   readonly book: UpstreamBook
   /** Opens the sealed credentials of upstreams. */
   readonly seal: Seal
+  /** False: the configuration forbids the capture of bodies. */
+  readonly mayCapture: boolean
   /** Called once for each stored entry that cannot be used. */
   readonly onProblem: (problem: string) => void
   readonly publish: (snapshot: Snapshot) => void
@@ -30,6 +36,9 @@ export class SnapshotPublisher {
   #current: Snapshot | null = null
   #tenants: Tenants = NO_TENANTS
   #version = -1
+  /** Counts the configurations: what was published under one does not stand for another. */
+  #generation = 0
+  #publishedGeneration = 0
   #problems: ReadonlySet<string> = new Set()
   #timer: NodeJS.Timeout | null = null
   #unlisten: (() => Promise<void>) | null = null
@@ -88,18 +97,26 @@ export class SnapshotPublisher {
     return this.#queued
   }
 
+  /** Publishes anew, also when the store has not changed: the configuration has. */
+  rebuild(): Promise<void> {
+    this.#generation += 1
+    return this.refresh()
+  }
+
   async #rebuild(): Promise<void> {
-    const { database, book, seal, publish } = this.#options
+    const { database, book, seal, mayCapture, publish } = this.#options
+    const generation = this.#generation
     const version = await snapshotVersion(database)
-    if (version === this.#version) return
-    const tenants = await listTenants(database)
-    const keys = await listEntryKeysForSnapshot(database, tenants)
-    const { parts, problems } = book.merge(await listStored(database, seal))
-    this.#tell(problems)
+    if (version === this.#version && generation === this.#publishedGeneration) return
+    const { parts, names, problems } = book.merge(await listStored(database, seal))
+    const tenants = { ...(await listTenants(database)), modelNames: new ModelNames(names) }
+    const keys = await listEntryKeysForSnapshot(database, tenants, mayCapture)
+    this.#tell([...problems, ...problemsOf(tenants, parts, names)])
     const { providers, models, facts } = parts
     this.#version = version
+    this.#publishedGeneration = generation
     this.#tenants = tenants
-    this.#current = { version: version + 1, keys, providers, models, facts }
+    this.#current = { version: version + 1, keys, providers, models, facts, names }
     publish(this.#current)
   }
 
@@ -107,4 +124,17 @@ export class SnapshotPublisher {
     for (const problem of problems) if (!this.#problems.has(problem)) this.#options.onProblem(problem)
     this.#problems = new Set(problems)
   }
+}
+
+/** Budgets for names that nothing has any more. They limit nothing. */
+function problemsOf({ modelBudgets }: Tenants, parts: SnapshotParts, names: CatalogueNames): string[] {
+  if (modelBudgets.size === 0) return []
+  const known = new KnownNames({ parts, names })
+  return [...modelBudgets].flatMap(([owner, budgets]) =>
+    budgets
+      .flatMap(({ models }) => models.filter((name) => !known.has(name)))
+      .map(
+        (name) => `budget of ${owner}: there is no model and no group of models ${name}, so nothing counts against it`,
+      ),
+  )
 }

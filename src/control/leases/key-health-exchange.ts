@@ -3,11 +3,11 @@ import type { RedisCall } from '../store/redis-connection.ts'
 import { redisScript } from '../store/redis-connection.ts'
 import type { ScriptRunner } from './script-runner.ts'
 
-/** KEYS: the news. ARGV: field ('' for what is not kept), news, keep until, Unix milliseconds, channel, message. */
+/** KEYS: the news. ARGV: field ('' for what is not kept), news, keep until, Unix milliseconds, channel, message, fields that go. */
 const TELL = redisScript(`
 if ARGV[1] ~= '' then
   if ARGV[3] == '0' then
-    redis.call('HDEL', KEYS[1], ARGV[1])
+    redis.call('HDEL', KEYS[1], unpack(ARGV, 6))
   else
     redis.call('HSET', KEYS[1], ARGV[1], ARGV[3] .. ' ' .. ARGV[2])
     redis.call('PEXPIRE', KEYS[1], 86400000)
@@ -62,6 +62,7 @@ export class KeyHealthExchange {
   }
 
   tell(news: KeyHealthEvent): void {
+    for (const field of endedBy(news)) this.#known.delete(field)
     this.#known.set(fieldOf(news), news)
     this.#untold.push(news)
     if (this.#untold.length > MOST_UNTOLD) this.#untold.shift()
@@ -105,7 +106,14 @@ export class KeyHealthExchange {
     return {
       script: TELL,
       keys: [this.#key],
-      args: [isKept ? fieldOf(news) : '', JSON.stringify(news), String(untilMs), this.channel, message],
+      args: [
+        isKept ? fieldOf(news) : '',
+        JSON.stringify(news),
+        String(untilMs),
+        this.channel,
+        message,
+        ...endedBy(news),
+      ],
     }
   }
 
@@ -113,8 +121,8 @@ export class KeyHealthExchange {
     const field = fieldOf(news)
     const known = this.#known.get(field)
     if (known?.kind === news.kind && known.untilMs >= news.untilMs) return
-    if (news.kind === 'breaker-closed') this.#known.delete(field)
-    else if (news.kind !== 'shrink') this.#known.set(field, news)
+    for (const ended of endedBy(news)) this.#known.delete(ended)
+    if (news.kind !== 'breaker-closed' && news.kind !== 'shrink') this.#known.set(field, news)
     this.#options.onNews(news)
   }
 }
@@ -122,4 +130,9 @@ export class KeyHealthExchange {
 /** A closed breaker takes the place of an open one. */
 function fieldOf({ keyId, kind }: KeyHealthEvent): string {
   return `${keyId}/${kind === 'breaker-closed' ? 'breaker-open' : kind}`
+}
+
+/** The fields that no longer hold: a closed breaker also ends that the credential was refused. */
+function endedBy({ keyId, kind }: KeyHealthEvent): string[] {
+  return kind === 'breaker-closed' ? [`${keyId}/breaker-open`, `${keyId}/disabled`] : []
 }

@@ -44,7 +44,7 @@ const CHECKS: ReadonlyArray<readonly [what: string, sql: string]> = [
         SELECT date_trunc('hour', at, 'UTC') AS hour, coalesce(enterprise_id, '') AS enterprise_id, sum(cost_micro) AS cost
         FROM request_log GROUP BY 1, 2
       ) AS l FULL JOIN (
-        SELECT hour, enterprise_id, sum(cost_micro) AS cost FROM request_rollup_hourly
+        SELECT date_trunc('hour', hour, 'UTC') AS hour, enterprise_id, sum(cost_micro) AS cost FROM request_rollup_hourly
         WHERE to_regclass('request_log_' || to_char(hour AT TIME ZONE 'UTC', 'YYYYMMDD')) IS NOT NULL GROUP BY 1, 2
       ) AS r USING (hour, enterprise_id)
       WHERE l.cost IS DISTINCT FROM r.cost ORDER BY 1`,

@@ -55,7 +55,8 @@ const MOVE = `
     INSERT INTO wallets AS w (enterprise_id, credited_micro)
     SELECT e.id, greatest($3::int8, 0) FROM enterprises e
     WHERE e.id = $2 AND ($3::int8 > 0 OR EXISTS (SELECT FROM wallets o WHERE o.enterprise_id = e.id))
-    ON CONFLICT (enterprise_id) DO UPDATE SET credited_micro = w.credited_micro + $3::int8
+    ON CONFLICT (enterprise_id) DO UPDATE SET credited_micro = w.credited_micro + $3::int8,
+        charged_before_micro = CASE WHEN $3::int8 > 0 THEN w.charged_micro ELSE w.charged_before_micro END
       WHERE w.credited_micro + $3::int8 <= ${MAX_CREDITED} AND ($3::int8 > 0 OR w.credited_micro - w.charged_micro + $3::int8 >= 0)
     RETURNING enterprise_id
   )

@@ -21,10 +21,12 @@ export function declaredEntryKey(declared: DeclaredKey, secret: Buffer): EntryKe
     memberId: null,
     limits: declared.limits,
     budget: declared.budget,
+    ownModelBudgets: declared.modelBudgets,
     userLimits: NO_LIMITS,
     enterpriseLimits: NO_LIMITS,
     models: declared.models,
     addresses: declared.addresses,
     clients: declared.clients,
+    tools: declared.tools,
   }
 }

@@ -1,5 +1,6 @@
 import type { Static } from 'typebox'
 import type { AUDIT, AuditEntry } from '../../shared/api/operations/audit.ts'
+import type { QueryOf } from '../../shared/api/operation.ts'
 import { countAuditEntries, listAuditEntries } from '../store/audit-log.ts'
 import type { AuditRow } from '../store/audit-log.ts'
 import type { Queryable } from '../store/database.ts'
@@ -7,30 +8,33 @@ import { storableText } from '../store/text.ts'
 import type { Handlers } from './call.ts'
 import { longPageOf } from './pages.ts'
 
-/** The audit log, for platform admins. */
+/** The audit log, of an enterprise and of the platform. */
 export function auditHandlers(database: Queryable): Handlers<keyof typeof AUDIT> {
+  const list = (query: QueryOf<typeof AUDIT.listEnterpriseAudit>, enterpriseId: string | undefined) => {
+    const { from, to, operation, outcome } = query
+    const filter = {
+      from: from === undefined ? undefined : new Date(from),
+      to: to === undefined ? undefined : new Date(to),
+      operation: textOf(operation),
+      userId: textOf(query.user_id),
+      enterpriseId: textOf(enterpriseId),
+      targetId: textOf(query.target),
+      outcome,
+    }
+    return longPageOf(
+      query,
+      {
+        read: (stretch) => listAuditEntries(database, filter, stretch),
+        count: (most) => countAuditEntries(database, filter, most),
+        cursorOf,
+        placeOf,
+      },
+      rendered,
+    )
+  }
   return {
-    adminAudit: ({ query }) => {
-      const { from, to, operation } = query
-      const filter = {
-        from: from === undefined ? undefined : new Date(from),
-        to: to === undefined ? undefined : new Date(to),
-        operation: textOf(operation),
-        userId: textOf(query.user_id),
-        enterpriseId: textOf(query.enterprise_id),
-        targetId: textOf(query.target),
-      }
-      return longPageOf(
-        query,
-        {
-          read: (stretch) => listAuditEntries(database, filter, stretch),
-          count: (most) => countAuditEntries(database, filter, most),
-          cursorOf,
-          placeOf,
-        },
-        rendered,
-      )
-    },
+    listEnterpriseAudit: ({ params, query }) => list(query, params.id),
+    adminAudit: ({ query }) => list(query, query.enterprise_id),
   }
 }
 
@@ -45,6 +49,7 @@ function rendered(row: AuditRow): Static<typeof AuditEntry> {
     enterprise_id: row.enterpriseId,
     target_id: row.targetId,
     sent: row.sent === null ? null : { ...row.sent },
+    changes: row.changes,
     address: row.address,
     request_id: row.requestId,
     outcome: row.outcome,

@@ -1,5 +1,5 @@
 import type { OperationSpec } from '../../shared/api/operation.ts'
-import { isChange } from '../../shared/api/operation.ts'
+import { isChange, showsBodies } from '../../shared/api/operation.ts'
 import type { Clock } from '../../shared/runtime/clock.ts'
 import type { GatewayError } from '../../shared/core/errors.ts'
 import { insertAuditEntry } from '../store/audit-log.ts'
@@ -24,12 +24,13 @@ export interface Attempt {
 }
 
 type Ending =
-  { readonly outcome: 'done'; readonly answer: unknown } | { readonly outcome: 'refused'; readonly code: string }
+  | { readonly outcome: 'done'; readonly answer: unknown; readonly changes: string | null }
+  | { readonly outcome: 'refused'; readonly code: string }
 
 /** Token bucket for the refusals that are recorded: its size, and its refill per second. */
 const BURST = 200
 const PER_SECOND = 10
-const LOGIN_REFUSALS: ReadonlySet<string> = new Set(['LOGIN_FAILED', 'LOGIN_THROTTLED'])
+const LOGIN_REFUSALS: ReadonlySet<string> = new Set(['LOGIN_FAILED', 'LOGIN_THROTTLED', 'CODE_INVALID'])
 const ENTERPRISE_PATH = /^\/v1\/(?:admin\/enterprises|enterprise)\/\{id\}/
 
 export function auditEntryOf(attempt: Attempt, ending: Ending): AuditEntry {
@@ -42,10 +43,28 @@ export function auditEntryOf(attempt: Attempt, ending: Ending): AuditEntry {
     enterpriseId: ENTERPRISE_PATH.test(spec.path) ? (params['id'] ?? null) : null,
     targetId: (ending.outcome === 'done' ? idOf(ending.answer) : null) ?? Object.values(params).at(-1) ?? null,
     sent: sent === null ? null : withoutSecrets(sent),
+    changes: ending.outcome === 'done' ? ending.changes : null,
     address,
     requestId,
     outcome: ending.outcome,
     errorCode: ending.outcome === 'refused' ? ending.code : null,
+  }
+}
+
+/** Records each call that shows captured bodies. */
+export class LookLog {
+  readonly #database: Queryable
+
+  constructor(database: Queryable) {
+    this.#database = database
+  }
+
+  /** Call it before the answer begins. @param shown the answer */
+  async add(attempt: Attempt, shown: unknown): Promise<void> {
+    const entry = auditEntryOf({ ...attempt, sent: attempt.query }, { outcome: 'done', answer: shown, changes: null })
+    const { enterprise_id: enterpriseId } = shown as { readonly enterprise_id?: unknown }
+    const owner = typeof enterpriseId === 'string' ? { enterpriseId } : {}
+    await insertAuditEntry(this.#database, { ...entry, ...owner })
   }
 }
 
@@ -64,7 +83,9 @@ export class RefusalLog {
 
   /** Ignores other errors, and refusals above the rate: a client that calls in a loop must not fill the disk. */
   async add(attempt: Attempt, error: GatewayError): Promise<void> {
-    const isRefused = error.status === 403 ? isChange(attempt.spec) : LOGIN_REFUSALS.has(error.code)
+    const { spec, query } = attempt
+    const isRefused =
+      error.status === 403 ? isChange(spec) || showsBodies(spec, query ?? {}) : LOGIN_REFUSALS.has(error.code)
     if (!isRefused || !this.#take()) return
     await insertAuditEntry(this.#database, auditEntryOf(attempt, { outcome: 'refused', code: error.code }))
   }

@@ -7,6 +7,8 @@ import { claimAnswer, findAnswer, insertAnswer } from '../store/idempotent-answe
 import type { AnswerName, StoredAnswer } from '../store/idempotent-answers.ts'
 import { lockResource } from '../store/resource-lock.ts'
 import type { TransactionScope } from '../store/transaction-scope.ts'
+import { changedFields } from './audit-changes.ts'
+import type { Audited } from './audit-changes.ts'
 import { auditEntryOf } from './audit.ts'
 import type { Attempt } from './audit.ts'
 import { entityTagOf, namesTag } from './entity-tags.ts'
@@ -16,8 +18,10 @@ export interface Change extends Attempt {
   readonly idempotencyKey: string | null
   /** The `If-Match` header: the entity tag that the client expects. */
   readonly ifMatch: string | null
-  /** Reads the resource as its GET shows it; null when the resource has no GET. */
+  /** Reads the resource as its GET shows it, without its spend; null when the resource has no GET. */
   readonly current: (() => Promise<unknown>) | null
+  /** The values that the handler gives to the audit log. */
+  readonly audited: Audited[]
   /** Called once the change is committed. */
   readonly afterCommit: (() => void)[]
 }
@@ -68,15 +72,18 @@ export class Changes {
     return this.#database.run(async () => {
       // A repeated transaction starts without the callbacks of the attempt that was rolled back.
       change.afterCommit.length = 0
+      change.audited.length = 0
       if (name !== null) {
         const stored = await this.#stored(change, name)
         if (stored !== null) return stored
       }
-      if (change.ifMatch !== null) await this.#match(change, change.ifMatch)
+      const before = await this.#before(change)
+      if (change.ifMatch !== null) match(change, change.ifMatch, before)
       const value = await work()
       const { status, schema } = change.spec.answer
       const body = schema === null ? null : JSON.stringify(value)
-      await insertAuditEntry(this.#database, auditEntryOf(change, { outcome: 'done', answer: value }))
+      const changes = await changesOf(change, before, value)
+      await insertAuditEntry(this.#database, auditEntryOf(change, { outcome: 'done', answer: value, changes }))
       if (name !== null) {
         const answer = this.#seal.seal(Buffer.from(body ?? ''), contextOf(name))
         await insertAnswer(this.#database, name, { fingerprint: this.#fingerprint(change), status, answer })
@@ -104,14 +111,12 @@ export class Changes {
     return opened.length === 0 ? null : opened.toString('utf8')
   }
 
-  async #match({ path, params, current }: Change, ifMatch: string): Promise<void> {
-    if (current === null) {
-      throw new GatewayError('PRECONDITION_FAILED', {
-        message: 'This resource has no ETag: send the request without If-Match.',
-      })
-    }
+  /** Locks and reads the resource, so that nothing changes it between this reading and the change. Null when there is none. */
+  async #before({ path, params, current }: Change): Promise<unknown> {
+    // Read first: a caller locks nothing that the caller cannot see.
+    if (current === null || (await foundOrNull(current)) === null) return null
     await lockResource(this.#database, path, Object.values(params).at(-1) ?? path)
-    if (!namesTag(ifMatch, entityTagOf(await current()))) throw new GatewayError('PRECONDITION_FAILED')
+    return foundOrNull(current)
   }
 
   /** The digest is keyed: the body may hold a password, which could be guessed from a plain digest. */
@@ -119,6 +124,36 @@ export class Changes {
     return createHmac('sha256', this.#fingerprintKey)
       .update(JSON.stringify([query, sent]))
       .digest()
+  }
+}
+
+/** Throws PRECONDITION_FAILED, or NOT_FOUND when there is no such resource. */
+function match({ current, spec }: Change, ifMatch: string, before: unknown): void {
+  if (current === null || spec.method === 'POST') {
+    throw new GatewayError('PRECONDITION_FAILED', {
+      message: 'This resource has no ETag: send the request without If-Match.',
+    })
+  }
+  if (before === null) throw new GatewayError('NOT_FOUND')
+  if (!namesTag(ifMatch, entityTagOf(before))) throw new GatewayError('PRECONDITION_FAILED')
+}
+
+/** The fields that the change changed, for the audit log; null when nothing tells. */
+async function changesOf({ spec, current, audited }: Change, before: unknown, answer: unknown): Promise<string | null> {
+  const [told] = audited
+  if (told !== undefined) return changedFields(told)
+  if (current !== null) {
+    return changedFields({ before, after: spec.method === 'DELETE' ? null : await foundOrNull(current) })
+  }
+  return spec.answer.status === 201 ? changedFields({ before: null, after: answer }) : null
+}
+
+async function foundOrNull(read: () => Promise<unknown>): Promise<unknown> {
+  try {
+    return await read()
+  } catch (cause) {
+    if (cause instanceof GatewayError && cause.code === 'NOT_FOUND') return null
+    throw cause
   }
 }
 

@@ -13,13 +13,15 @@ import {
 } from '../store/departments.ts'
 import type { Department } from '../store/departments.ts'
 import type { Handlers } from './call.ts'
+import { renderedModelBudgets } from './model-budgets.ts'
+import type { ModelBudgets } from './model-budgets.ts'
 import { orNotFound } from './or-not-found.ts'
 import { mapConstraintErrors } from './constraint-errors.ts'
 
 const NO_PARENT = { message: 'There is no such department.', param: '/parent_id' }
 
 /** The tree of departments of an enterprise. */
-export function departmentHandlers(database: Database): Handlers<keyof typeof DEPARTMENTS> {
+export function departmentHandlers(database: Database, modelBudgets: ModelBudgets): Handlers<keyof typeof DEPARTMENTS> {
   return {
     listDepartments: async ({ params }) => ({ data: (await listDepartments(database, params.id)).map(rendered) }),
 
@@ -31,6 +33,10 @@ export function departmentHandlers(database: Database): Handlers<keyof typeof DE
         parentId: body.parent_id ?? null,
         monthlyBudget: body.monthly_budget ?? null,
         monthlyTokens: body.monthly_tokens ?? null,
+        modelBudgets: (await modelBudgets.read(body)) ?? null,
+        rpm: body.rpm ?? null,
+        tpm: body.tpm ?? null,
+        maxConcurrency: body.max_concurrency ?? null,
       }
       await mapConstraintErrors({ reference: NO_PARENT }, insertDepartment(database, params.id, department))
       return rendered(orNotFound(await findDepartment(database, params.id, id)))
@@ -42,6 +48,8 @@ export function departmentHandlers(database: Database): Handlers<keyof typeof DE
     updateDepartment: async ({ params, body }) => {
       const { id, departmentId } = params
       const { name, parent_id: parentId, monthly_budget: monthlyBudget, monthly_tokens: monthlyTokens } = body
+      const { rpm, tpm, max_concurrency: maxConcurrency } = body
+      const budgets = await modelBudgets.read(body)
       await database.transaction(async (tx) => {
         if (typeof parentId === 'string' && (await lockedAncestry(tx, id, parentId)).has(departmentId)) {
           throw new GatewayError('INVALID_FIELD', {
@@ -49,11 +57,13 @@ export function departmentHandlers(database: Database): Handlers<keyof typeof DE
             param: '/parent_id',
           })
         }
-        const change = { name, parentId, monthlyBudget, monthlyTokens }
+        const limits = { rpm, tpm, maxConcurrency }
+        const change = { name, parentId, monthlyBudget, monthlyTokens, modelBudgets: budgets, ...limits }
         orNotFound(
           (await mapConstraintErrors({ reference: NO_PARENT }, changeDepartment(tx, id, departmentId, change))) || null,
         )
       })
+      await modelBudgets.countEarlier({ owner: 'department', id: departmentId, enterpriseId: id }, budgets)
       return rendered(orNotFound(await findDepartment(database, id, departmentId)))
     },
 
@@ -77,6 +87,10 @@ function rendered(department: Department): Static<typeof ShownDepartment> {
     parent_id: department.parentId,
     monthly_budget: department.monthlyBudget,
     monthly_tokens: department.monthlyTokens,
+    model_budgets: renderedModelBudgets(department.modelBudgets),
+    rpm: department.rpm,
+    tpm: department.tpm,
+    max_concurrency: department.maxConcurrency,
     spend: null,
     members: department.members,
     created_at: department.createdAt.toISOString(),

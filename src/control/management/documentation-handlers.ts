@@ -2,6 +2,7 @@ import { readFile } from 'node:fs/promises'
 import { createRequire } from 'node:module'
 import { openApiDocument } from '../../shared/api/openapi.ts'
 import type { DOCUMENTATION } from '../../shared/api/operations/documentation.ts'
+import { TOOL_ENDPOINTS } from '../../shared/api/tool-endpoints.ts'
 import { describedEndpoints } from '../../shared/endpoints/index.ts'
 import { GatewayError } from '../../shared/core/errors.ts'
 import { Download } from './call.ts'
@@ -46,7 +47,7 @@ export function documentationHandlers(version: string, vendor: string): Handlers
   let text: string | null = null
   return {
     openApi: () => {
-      text ??= JSON.stringify(openApiDocument(version, describedEndpoints(vendor)))
+      text ??= JSON.stringify(openApiDocument(version, [...describedEndpoints(vendor), ...TOOL_ENDPOINTS]))
       return Promise.resolve(new Download('application/json', text))
     },
 

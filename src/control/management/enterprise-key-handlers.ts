@@ -3,19 +3,25 @@ import { GatewayError } from '../../shared/core/errors.ts'
 import type { Database } from '../store/database.ts'
 import { findDepartment } from '../store/departments.ts'
 import { insertEntryKey } from '../store/entry-keys.ts'
-import { findMember } from '../store/members.ts'
+import { holdMember } from '../store/members.ts'
 import { changeOwnedKey, deleteOwnedKey, findOwnedKey, listOwnedKeys, toggleOwnedKey } from '../store/owned-keys.ts'
 import type { KeyOwner } from '../store/owned-keys.ts'
 import type { Handlers } from './call.ts'
 import { keyChangeOf, newEntryKey, renderedEnterpriseKey, rotateKey } from './entry-keys.ts'
+import type { KeyParts } from './entry-keys.ts'
+import type { ModelBudgets } from './model-budgets.ts'
 import { orNotFound } from './or-not-found.ts'
 import { offsetOf, pageOf } from './pages.ts'
 
 /** The entry keys of an enterprise. */
-export function enterpriseKeyHandlers(database: Database, hashSecret: Buffer): Handlers<keyof typeof ENTERPRISE_KEYS> {
+export function enterpriseKeyHandlers(
+  database: Database,
+  parts: KeyParts,
+  modelBudgets: ModelBudgets,
+): Handlers<keyof typeof ENTERPRISE_KEYS> {
   const of = (enterpriseId: string): KeyOwner => ({ kind: 'enterprise', enterpriseId })
 
-  /** The department and the member of a key must belong to the key's enterprise. */
+  /** The department and the member of a key must belong to the key's enterprise. A key is not given to a member who is being removed. */
   const checkPlaces = async (
     enterpriseId: string,
     body: { readonly department_id?: string | null; readonly member_id?: string | null },
@@ -24,21 +30,24 @@ export function enterpriseKeyHandlers(database: Database, hashSecret: Buffer): H
     if (typeof departmentId === 'string' && (await findDepartment(database, enterpriseId, departmentId)) === null) {
       throw new GatewayError('INVALID_FIELD', { message: 'There is no such department.', param: '/department_id' })
     }
-    if (typeof memberId === 'string' && (await findMember(database, enterpriseId, memberId)) === null) {
+    if (typeof memberId === 'string' && !(await holdMember(database, enterpriseId, memberId))) {
       throw new GatewayError('INVALID_FIELD', { message: 'There is no such member.', param: '/member_id' })
     }
   }
 
   return {
     listEnterpriseKeys: async ({ params, query }) => {
-      const { keys, total } = await listOwnedKeys(database, of(params.id), offsetOf(query))
+      const { department_id: departmentId, member_id: memberId } = query
+      const filter = { ...query, departmentId, memberId }
+      const { keys, total } = await listOwnedKeys(database, of(params.id), offsetOf(query), filter)
       return pageOf(keys, total, query, renderedEnterpriseKey)
     },
 
     createEnterpriseKey: async ({ params, body }) => {
       await checkPlaces(params.id, body)
-      const { secret, entry } = newEntryKey(of(params.id), body, hashSecret)
-      await insertEntryKey(database, entry)
+      const { secret, entry, capture } = await newEntryKey(of(params.id), body, parts)
+      const ownModelBudgets = (await modelBudgets.read(body)) ?? []
+      await insertEntryKey(database, { ...entry, ownModelBudgets }, capture)
       const key = orNotFound(await findOwnedKey(database, of(params.id), entry.id))
       return { ...renderedEnterpriseKey(key), key: secret }
     },
@@ -48,8 +57,12 @@ export function enterpriseKeyHandlers(database: Database, hashSecret: Buffer): H
 
     updateEnterpriseKey: async ({ params, body }) => {
       await checkPlaces(params.id, body)
-      const changed = await changeOwnedKey(database, of(params.id), params.keyId, keyChangeOf(body))
-      return renderedEnterpriseKey(orNotFound(changed))
+      const { id: enterpriseId, keyId } = params
+      const budgets = await modelBudgets.read(body)
+      const change = { ...(await keyChangeOf(body, parts)), modelBudgets: budgets }
+      const changed = orNotFound(await changeOwnedKey(database, of(enterpriseId), keyId, change))
+      await modelBudgets.countEarlier({ owner: 'key', id: keyId, enterpriseId }, budgets)
+      return renderedEnterpriseKey(changed)
     },
 
     deleteEnterpriseKey: async ({ params }) => {
@@ -63,7 +76,10 @@ export function enterpriseKeyHandlers(database: Database, hashSecret: Buffer): H
       ),
 
     rotateEnterpriseKey: async ({ params, body }) => {
-      const { key, secret } = await rotateKey(database, of(params.id), params.keyId, { ...body, hashSecret })
+      const { key, secret } = await rotateKey(database, of(params.id), params.keyId, {
+        ...body,
+        hashSecret: parts.keyHash,
+      })
       return { ...renderedEnterpriseKey(key), key: secret }
     },
   }

@@ -3,8 +3,8 @@ import { createHash } from 'node:crypto'
 const TAG = /(W\/)?"([\x21\x23-\x7e\x80-\xff]*)"/g
 const DIGEST_CHARACTERS = 27
 
-/** This changes with every request that is paid for, which is no change of the thing that an answer shows. */
-const MOVES = 'spend'
+/** These change with every request that is paid for, or as time goes by, which is no change of the thing that an answer shows. */
+const MOVES: ReadonlySet<string> = new Set(['spend', 'firing', 'last_used_at', 'old_key_until'])
 const MOVES_CHARACTERS = 10
 
 /**
@@ -14,7 +14,7 @@ const MOVES_CHARACTERS = 10
 export function entityTagOf(value: unknown): string {
   const moves: unknown[] = []
   const thing = JSON.stringify(value, (name, member: unknown) => {
-    if (name !== MOVES) return member
+    if (!MOVES.has(name)) return member
     moves.push(member)
     return undefined
   })

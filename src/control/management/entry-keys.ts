@@ -8,27 +8,37 @@ import { digestApiKey, generateApiKey, maskApiKey } from '../../shared/core/api-
 import { GatewayError } from '../../shared/core/errors.ts'
 import { NO_LIMITS } from '../../shared/core/snapshot.ts'
 import type { EntryKey } from '../../shared/core/snapshot.ts'
+import type { CaptureSettings } from '../../shared/core/capture.ts'
 import type { Database } from '../store/database.ts'
 import { rotateOwnedKey } from '../store/owned-keys.ts'
 import type { KeyChange, KeyOwner, OwnedKey } from '../store/owned-keys.ts'
+import { captureSettingsOf, renderedCapture } from './capture-settings.ts'
+import { renderedModelBudgets } from './model-budgets.ts'
 import { orNotFound } from './or-not-found.ts'
 
 const DAY_SECONDS = 86_400
 
-/** Makes a key and its secret, which is shown once. Throws INVALID_FIELD for an invalid address. */
-export function newEntryKey(
+/** The parts that all keys share. */
+export interface KeyParts {
+  /** The secret for the digests of entry keys. */
+  readonly keyHash: Buffer
+  readonly mayCapture: boolean
+}
+
+/** Makes a key and its secret, which is shown once. Throws INVALID_FIELD for an invalid address or setting. */
+export async function newEntryKey(
   owner: KeyOwner,
   body: BodyOf<typeof ENTERPRISE_KEYS.createEnterpriseKey>,
-  hashSecret: Buffer,
-): { readonly secret: string; readonly entry: EntryKey } {
+  parts: KeyParts,
+): Promise<{ readonly secret: string; readonly entry: EntryKey; readonly capture: CaptureSettings | null }> {
   const secret = generateApiKey()
-  const change = keyChangeOf(body)
+  const change = await keyChangeOf(body, parts)
   if (change.expiresAt instanceof Date && change.expiresAt.getTime() <= Date.now()) {
     throw new GatewayError('INVALID_FIELD', { message: 'expires_at must be in the future.', param: '/expires_at' })
   }
   const entry: EntryKey = {
     id: `key_${randomUUID()}`,
-    digest: digestApiKey(secret, hashSecret),
+    digest: digestApiKey(secret, parts.keyHash),
     masked: maskApiKey(secret),
     name: body.name,
     enabled: true,
@@ -47,9 +57,10 @@ export function newEntryKey(
     models: body.models ?? null,
     addresses: body.ip_allow ?? null,
     clients: body.client_allow ?? null,
+    tools: body.mcp_tools ?? null,
     budget: { moneyMicro: body.monthly_budget ?? null, tokens: body.monthly_tokens ?? null },
   }
-  return { secret, entry }
+  return { secret, entry, capture: change.capture ?? null }
 }
 
 /** Gives a key a new secret, and returns both. The old secret stays valid for `grace_seconds`, a day by default. */
@@ -70,8 +81,8 @@ export async function rotateKey(
 
 type Changes = BodyOf<typeof KEYS.updateKey> & Partial<BodyOf<typeof ENTERPRISE_KEYS.updateEnterpriseKey>>
 
-/** Throws INVALID_FIELD for an invalid address. */
-export function keyChangeOf(body: Changes): KeyChange {
+/** Throws INVALID_FIELD for an invalid address or setting. */
+export async function keyChangeOf(body: Changes, { mayCapture }: Pick<KeyParts, 'mayCapture'>): Promise<KeyChange> {
   for (const [index, range] of (body.ip_allow ?? []).entries()) {
     if (isAddressRange(range)) continue
     throw new GatewayError('INVALID_FIELD', {
@@ -88,9 +99,11 @@ export function keyChangeOf(body: Changes): KeyChange {
     models: body.models,
     addresses: body.ip_allow,
     clients: body.client_allow,
+    tools: body.mcp_tools,
     expiresAt: typeof expiresAt === 'string' ? new Date(expiresAt) : expiresAt,
     monthlyBudget: body.monthly_budget,
     monthlyTokens: body.monthly_tokens,
+    capture: await captureSettingsOf(body.capture, mayCapture),
     departmentId: body.department_id,
     memberId: body.member_id,
   }
@@ -108,10 +121,14 @@ export function renderedKey(key: OwnedKey): Static<typeof Key> {
     models: key.models,
     ip_allow: key.addresses,
     client_allow: key.clients,
+    capture: renderedCapture(key.capture),
+    mcp_tools: key.tools,
     spend: null,
     expires_at: key.expiresAt?.toISOString() ?? null,
     created_at: key.createdAt.toISOString(),
     updated_at: key.updatedAt.toISOString(),
+    last_used_at: key.lastUsedAt?.toISOString() ?? null,
+    old_key_until: key.oldSecretUntil?.toISOString() ?? null,
   }
 }
 
@@ -120,6 +137,7 @@ export function renderedEnterpriseKey(key: OwnedKey): Static<typeof EnterpriseKe
     ...renderedKey(key),
     monthly_budget: key.monthlyBudget,
     monthly_tokens: key.monthlyTokens,
+    model_budgets: renderedModelBudgets(key.modelBudgets),
     department_id: key.departmentId,
     member_id: key.memberId,
   }

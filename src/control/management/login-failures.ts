@@ -50,9 +50,13 @@ export class LoginFailures {
   }
 }
 
-/** An IPv6 address counts by its /64: one customer has a whole /64, and could guess from each address of it. */
 function pairOf(phone: string, address: string): string {
-  return `${phone} ${isIPv6(address) ? networkOf(address) : address}`
+  return `${phone} ${customerOf(address)}`
+}
+
+/** An IPv6 address counts by its /64: one customer has a whole /64, and could guess from each address of it. */
+export function customerOf(address: string): string {
+  return isIPv6(address) ? networkOf(address) : address
 }
 
 function networkOf(address: string): string {

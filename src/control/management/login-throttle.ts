@@ -7,6 +7,8 @@ const RUNNING = 2
 const WAITING = 100
 const MAX_WAIT_MS = 10_000
 
+const WRONG_GUESSES: ReadonlySet<string> = new Set(['LOGIN_FAILED', 'CODE_INVALID'])
+
 interface Waiter {
   readonly enter: () => void
   readonly timer: NodeJS.Timeout
@@ -37,7 +39,7 @@ export class LoginThrottle {
         this.#failures.clear(phone, address)
         return done
       } catch (cause) {
-        if (cause instanceof GatewayError && cause.code === 'LOGIN_FAILED') this.#failures.add(phone, address)
+        if (cause instanceof GatewayError && WRONG_GUESSES.has(cause.code)) this.#failures.add(phone, address)
         throw cause
       }
     })

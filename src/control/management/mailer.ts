@@ -6,6 +6,8 @@ export interface Letter {
   readonly to: string
   readonly subject: string
   readonly text: string
+  /** Names the e-mail: mail servers and readers know it when they get it twice. Default: a new name. */
+  readonly messageId?: string
 }
 
 export interface MailerOptions {
@@ -67,6 +69,16 @@ export class Mailer {
     this.#next()
   }
 
+  /** Sends the e-mail at once, beside those that wait. Rejects when it is not taken within the deadline. */
+  async deliver(letter: Letter): Promise<void> {
+    try {
+      await this.#deliver(letter)
+    } catch (cause) {
+      this.#options.logger.warn({ to: letter.to, reason: reasonOf(cause) }, 'an e-mail could not be sent')
+      throw cause
+    }
+  }
+
   /** Drops the e-mails that wait. */
   close(): void {
     this.#waiting = []
@@ -79,8 +91,7 @@ export class Mailer {
     this.#running += 1
     this.#deliver(letter)
       .catch((cause: unknown) => {
-        const reason = cause instanceof Error ? cause.message : String(cause)
-        this.#options.logger.warn({ to: letter.to, reason }, 'an e-mail could not be sent')
+        this.#options.logger.warn({ to: letter.to, reason: reasonOf(cause) }, 'an e-mail could not be sent')
       })
       .finally(() => {
         this.#running -= 1
@@ -88,7 +99,7 @@ export class Mailer {
       })
   }
 
-  async #deliver({ to, subject, text }: Letter): Promise<void> {
+  async #deliver({ to, subject, text, messageId }: Letter): Promise<void> {
     let timer: NodeJS.Timeout | undefined
     const late = new Promise<never>((_, reject) => {
       timer = setTimeout(() => {
@@ -97,10 +108,16 @@ export class Mailer {
     })
     try {
       // Addresses are objects: a text would be parsed, and could contain several addresses.
-      const mail = { from: { name: '', address: this.#options.from }, to: { name: '', address: to }, subject, text }
-      await Promise.race([this.#transport.sendMail(mail), late])
+      const { from } = this.#options
+      const mail = { from: { name: '', address: from }, to: { name: '', address: to }, subject, text }
+      const name = messageId === undefined ? {} : { messageId: `<${messageId}@${from.split('@')[1] ?? 'sluice'}>` }
+      await Promise.race([this.#transport.sendMail({ ...mail, ...name }), late])
     } finally {
       clearTimeout(timer)
     }
   }
+}
+
+function reasonOf(cause: unknown): string {
+  return cause instanceof Error ? cause.message : String(cause)
 }

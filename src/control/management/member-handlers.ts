@@ -8,44 +8,86 @@ import type {
 import { GatewayError } from '../../shared/core/errors.ts'
 import type { Database } from '../store/database.ts'
 import { findEnterprise } from '../store/enterprises.ts'
-import { cancelInvitation, insertInvitation, listInvitations } from '../store/invitations.ts'
+import { cancelInvitation, insertInvitation, listInvitations, renewInvitation } from '../store/invitations.ts'
 import type { Invitation } from '../store/invitations.ts'
-import { changeMember, countOwners, findMember, listMembers, removeMember } from '../store/members.ts'
+import { changeMember, countOwners, findMember, listMembers } from '../store/members.ts'
 import type { Member } from '../store/members.ts'
-import type { Caller, Handlers } from './call.ts'
-import { renderedEnterprise } from './enterprise-handlers.ts'
+import type { Handlers } from './call.ts'
+import { PENDING, renderedEnterprise } from './enterprise-handlers.ts'
 import { orNotFound } from './or-not-found.ts'
-import { digestOfToken, acceptInvitation } from './add-member.ts'
+import {
+  acceptInvitation,
+  digestOfToken,
+  lastOwner,
+  NO_DEPARTMENT,
+  onlyOwners,
+  removeUnlessLastOwner,
+} from './add-member.ts'
 import { invitationEmail } from './emails.ts'
 import type { Mailer } from './mailer.ts'
 import { offsetOf, pageOf } from './pages.ts'
+import { normalisePhone } from './phone.ts'
+import { renderedModelBudgets } from './model-budgets.ts'
+import type { ModelBudgets } from './model-budgets.ts'
 import { mapConstraintErrors } from './constraint-errors.ts'
 
 const INVITATION_MS = 7 * 24 * 3_600_000
-const NO_DEPARTMENT = { message: 'There is no such department.', param: '/department_id' }
+
+interface InvitationParts {
+  /** Null: no e-mail is sent. */
+  readonly mailer: Mailer | null
+  /** Null: it is not configured. */
+  readonly consoleUrl: string | null
+}
 
 /** The members and invitations of an enterprise. */
-export function memberHandlers(database: Database, mailer: Mailer | null): Handlers<keyof typeof MEMBERS> {
+export function memberHandlers(
+  database: Database,
+  { mailer, consoleUrl }: InvitationParts,
+  modelBudgets: ModelBudgets,
+): Handlers<keyof typeof MEMBERS> {
+  const sent = async (invitation: Invitation, token: string, afterCommit: (work: () => void) => void) => {
+    const { email, enterpriseId } = invitation
+    const { name } = orNotFound(await findEnterprise(database, enterpriseId))
+    const mailed = email !== null && mailer?.hasRoom === true
+    if (mailed) afterCommit(() => mailer.send(invitationEmail(email, name, { token, consoleUrl })))
+    return { ...renderedInvitation(invitation), token, mailed }
+  }
   return {
-    acceptInvitation: async ({ body, caller }) => {
+    acceptInvitation: async ({ body, caller, audit }) => {
       const { enterpriseId, role } = await database.transaction((tx) => acceptInvitation(tx, caller.userId, body.token))
+      audit({ before: PENDING, after: { status: 'accepted', enterprise_id: enterpriseId, role } })
       return { enterprise: renderedEnterprise(orNotFound(await findEnterprise(database, enterpriseId))), role }
     },
 
     listMembers: async ({ params, query }) => {
-      const { members, total } = await listMembers(database, params.id, offsetOf(query))
+      const { members, total } = await listMembers(
+        database,
+        params.id,
+        { search: query.search, departmentId: query.department_id },
+        offsetOf(query),
+      )
       return pageOf(members, total, query, renderedMember)
     },
 
     invite: async ({ params, body, caller, afterCommit }) => {
       if (body.role === 'owner') onlyOwners(caller)
-      const token = randomBytes(24).toString('base64url')
+      const { email = null } = body
+      const phone = body.phone === undefined ? null : normalisePhone(body.phone)
+      if ((email === null) === (phone === null)) {
+        throw new GatewayError('INVALID_FIELD', {
+          message: 'Give either email or phone: only the user with that address can accept the invitation.',
+          param: email === null ? '/email' : '/phone',
+        })
+      }
+      const token = newToken()
       const invitation = await mapConstraintErrors(
         { reference: NO_DEPARTMENT },
         insertInvitation(database, {
           id: `inv_${randomUUID()}`,
           enterpriseId: params.id,
-          email: body.email,
+          email,
+          phone,
           role: body.role,
           departmentId: body.department_id ?? null,
           tokenDigest: digestOfToken(token),
@@ -53,10 +95,7 @@ export function memberHandlers(database: Database, mailer: Mailer | null): Handl
           expiresAt: new Date(Date.now() + INVITATION_MS),
         }),
       )
-      const { name } = orNotFound(await findEnterprise(database, params.id))
-      const mailed = mailer?.hasRoom === true
-      if (mailed) afterCommit(() => mailer.send(invitationEmail(body.email, name, token)))
-      return { ...renderedInvitation(invitation), token, mailed }
+      return sent(invitation, token, afterCommit)
     },
 
     listInvitations: async ({ params, query }) => {
@@ -64,9 +103,19 @@ export function memberHandlers(database: Database, mailer: Mailer | null): Handl
       return pageOf(invitations, total, query, renderedInvitation)
     },
 
-    cancelInvitation: async ({ params }) => {
-      if (await cancelInvitation(database, params.id, params.invitationId)) return null
-      throw new GatewayError('NOT_FOUND')
+    resendInvitation: async ({ params, caller, audit, afterCommit }) => {
+      const token = newToken()
+      const renewed = { tokenDigest: digestOfToken(token), expiresAt: new Date(Date.now() + INVITATION_MS) }
+      const invitation = orNotFound(await renewInvitation(database, params.id, params.invitationId, renewed))
+      if (invitation.role === 'owner') onlyOwners(caller)
+      audit({ before: null, after: { expires_at: invitation.expiresAt.toISOString() } })
+      return sent(invitation, token, afterCommit)
+    },
+
+    cancelInvitation: async ({ params, audit }) => {
+      if (!(await cancelInvitation(database, params.id, params.invitationId))) throw new GatewayError('NOT_FOUND')
+      audit({ before: PENDING, after: { status: 'cancelled' } })
+      return null
     },
 
     getMember: async ({ params }) => renderedMember(orNotFound(await findMember(database, params.id, params.memberId))),
@@ -75,43 +124,41 @@ export function memberHandlers(database: Database, mailer: Mailer | null): Handl
       const { id, memberId } = params
       const { role, status, department_id: departmentId } = body
       const { monthly_budget: monthlyBudget, monthly_tokens: monthlyTokens } = body
+      const { rpm, tpm, max_concurrency: maxConcurrency } = body
+      const budgetsForModels = await modelBudgets.read(body)
       await database.transaction(async (tx) => {
         const before = await countOwners(tx, id)
         const member = orNotFound(await findMember(tx, id, memberId))
         if (member.role === 'owner' || role === 'owner') onlyOwners(caller)
-        const change = { role, status, departmentId, monthlyBudget, monthlyTokens }
+        const budgets = { monthlyBudget, monthlyTokens, modelBudgets: budgetsForModels }
+        const change = { role, status, departmentId, ...budgets, rpm, tpm, maxConcurrency }
         await mapConstraintErrors({ reference: NO_DEPARTMENT }, changeMember(tx, id, memberId, change))
         if (before > 0 && (await countOwners(tx, id)) === 0) throw lastOwner()
       })
+      await modelBudgets.countEarlier({ owner: 'member', id: memberId, enterpriseId: id }, budgetsForModels)
       return renderedMember(orNotFound(await findMember(database, id, memberId)))
     },
 
     removeMember: async ({ params, caller }) => {
-      await database.transaction(async (tx) => {
-        const before = await countOwners(tx, params.id)
-        const member = orNotFound(await findMember(tx, params.id, params.memberId))
-        if (member.role === 'owner') onlyOwners(caller)
-        await removeMember(tx, params.id, params.memberId)
-        if (before > 0 && (await countOwners(tx, params.id)) === 0) throw lastOwner()
-      })
+      await database.transaction((tx) =>
+        removeUnlessLastOwner(tx, params.id, async () => {
+          const member = orNotFound(await findMember(tx, params.id, params.memberId))
+          if (member.role === 'owner') onlyOwners(caller)
+          return member
+        }),
+      )
       return null
     },
   }
 }
 
-/** Throws ROLE_DENIED for other roles: an admin of an enterprise must not take it over. */
-function onlyOwners({ enterpriseRole }: Caller): void {
-  if (enterpriseRole !== 'owner') {
-    throw new GatewayError('ROLE_DENIED', { message: 'Only an owner may add, change or remove an owner.' })
-  }
-}
-
-function lastOwner(): GatewayError {
-  return new GatewayError('CONFLICT', { message: 'An enterprise needs an owner: make another member an owner first.' })
+function newToken(): string {
+  return randomBytes(24).toString('base64url')
 }
 
 function renderedMember(member: Member): Static<typeof ShownMember> {
   const { id, userId, userName, phone, role, status, departmentId, monthlyBudget, monthlyTokens, createdAt } = member
+  const { rpm, tpm, maxConcurrency } = member
   return {
     id,
     user: { id: userId, name: userName, phone },
@@ -120,16 +167,21 @@ function renderedMember(member: Member): Static<typeof ShownMember> {
     department_id: departmentId,
     monthly_budget: monthlyBudget,
     monthly_tokens: monthlyTokens,
+    model_budgets: renderedModelBudgets(member.modelBudgets),
+    rpm,
+    tpm,
+    max_concurrency: maxConcurrency,
     spend: null,
     created_at: createdAt.toISOString(),
   }
 }
 
 function renderedInvitation(invitation: Invitation): Static<typeof ShownInvitation> {
-  const { id, email, role, departmentId, status, expiresAt, createdAt } = invitation
+  const { id, email, phone, role, departmentId, status, expiresAt, createdAt } = invitation
   return {
     id,
     email,
+    phone,
     role,
     department_id: departmentId,
     status,

@@ -9,6 +9,7 @@ import type { Handlers } from './call.ts'
 import { validateAsConfiguration, checkStorable, pointerTo } from './validate-as-configuration.ts'
 import { orNotFound } from './or-not-found.ts'
 import { ModelViews } from './model-views.ts'
+import type { ModelGroupOperation } from './model-group-handlers.ts'
 import { offsetOf, pageOf } from './pages.ts'
 import type { UpstreamParts } from './upstream-handlers.ts'
 
@@ -19,18 +20,25 @@ type NewModel = Pick<StoredModel, 'id' | 'entry'>
 type Place = ReadonlyArray<string | number>
 
 /** Prices, deployments and aliases of models. These settings override the configuration and the catalogue. */
-export function modelHandlers({ database, book, seal }: UpstreamParts): Handlers<keyof typeof CATALOGUE> {
+export function modelHandlers({
+  database,
+  book,
+  seal,
+}: UpstreamParts): Handlers<Exclude<keyof typeof CATALOGUE, ModelGroupOperation>> {
   const views = async (): Promise<ModelViews> => new ModelViews(book, book.merge(await listStored(database, seal)))
 
   return {
     adminListModels: async ({ query }) => {
       const all = await views()
-      const ids = all.ids(query.search)
+      const { prices = null } = query
+      const named = all.ids(query.search)
+      const isKnown = (id: string): boolean => (all.find(id)?.prices ?? null) !== null
+      const ids = prices === null ? named : named.filter((id) => isKnown(id) === (prices === 'known'))
       const { offset, limit } = offsetOf(query)
       return pageOf(ids.slice(offset, offset + limit), ids.length, query, (id) => orNotFound(all.find(id)))
     },
 
-    adminReplaceModels: async ({ body }) => {
+    adminReplaceModels: async ({ body, audit }) => {
       checkStorable(body)
       const models = body.models.map(({ id, ...entry }) => ({ id, entry }))
       return database.transaction(async (tx) => {
@@ -41,6 +49,7 @@ export function modelHandlers({ database, book, seal }: UpstreamParts): Handlers
         checkModels(book, { ...stored, models: models.map(asStored) }, models, (index) => ['models', index])
         await deleteOtherModels(tx, ids)
         await putModels(tx, models)
+        audit({ before: entriesOf(stored.models), after: entriesOf(models) })
         const kept = new Set(ids)
         return { set: ids.length, removed: stored.models.filter(({ id }) => !kept.has(id)).length }
       })
@@ -81,6 +90,10 @@ export function modelHandlers({ database, book, seal }: UpstreamParts): Handlers
 /** A missing field keeps its value; null removes it. */
 function changedBy(entry: JsonObject, change: JsonObject): JsonObject {
   return Object.fromEntries(Object.entries({ ...entry, ...change }).filter(([, value]) => value !== null))
+}
+
+function entriesOf(models: readonly NewModel[]): object {
+  return Object.fromEntries(models.map(({ id, entry }) => [id, entry]))
 }
 
 function asStored(model: NewModel): StoredModel {

@@ -28,25 +28,29 @@ export class OperationValidator {
 
   /** Throws INVALID_FIELD. */
   query(spec: OperationSpec, sent: URLSearchParams): unknown {
-    const query = Object.fromEntries(sent)
+    const query: Record<string, unknown> = Object.fromEntries(sent)
     if (spec.query === undefined) {
       const [name] = Object.keys(query)
       if (name !== undefined) throw unknownField(name, [])
       return query
     }
+    for (const [name, { type }] of Object.entries<{ readonly type?: unknown }>(spec.query.properties)) {
+      if (type === 'array' && sent.has(name)) query[name] = sent.getAll(name)
+    }
     return this.#check(this.#queries, spec.query, query)
   }
 
-  /** Throws INVALID_FIELD. */
+  /** Throws INVALID_FIELD. A request without a body has no fields. */
   body(spec: OperationSpec, sent: unknown): unknown {
     if (spec.body === undefined) return null
-    const body = this.#check(this.#bodies, spec.body, sent ?? {})
+    const body = this.#check(this.#bodies, spec.body, sent === undefined ? {} : sent)
     refuseUnstorable(body, '')
     return body
   }
 
   #check(ajv: Ajv, schema: NonNullable<OperationSpec['body']>, value: unknown): unknown {
-    if (typeof value === 'object' && value !== null && !Array.isArray(value)) {
+    const isClosed = !Object.hasOwn(schema, 'additionalProperties')
+    if (isClosed && typeof value === 'object' && value !== null && !Array.isArray(value)) {
       const names = Object.keys(schema.properties)
       for (const name of Object.keys(value)) if (!names.includes(name)) throw unknownField(name, names)
     }

@@ -9,7 +9,7 @@ import { weaknessOf } from './weak-passwords.ts'
  */
 export async function hashPassword(
   password: string,
-  of: { readonly phone: string; readonly param?: string },
+  of: { readonly phone: string | null; readonly param?: string },
 ): Promise<string> {
   const { phone, param = '/password' } = of
   const weakness = weaknessOf(password, phone)

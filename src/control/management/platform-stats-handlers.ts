@@ -7,21 +7,24 @@ import type {
 } from '../../shared/api/operations/platform-stats.ts'
 import type { RelayState, UpstreamKeyState } from '../../shared/core/relay-state.ts'
 import type { Queryable } from '../store/database.ts'
-import { durationAt } from '../store/latency-buckets.ts'
 import { countPlatform, enterpriseNames, keyUsage, timings, upstreamUsage } from '../store/platform-stats.ts'
 import type { KeyUsage, UpstreamUsage } from '../store/platform-stats.ts'
 import { usageByGroup, usageSeries } from '../store/usage-stats.ts'
 import type { UsageSums } from '../store/usage-stats.ts'
 import type { Handlers } from './call.ts'
 import { offsetOf, pageOf } from './pages.ts'
+import { percentilesOf } from './percentiles.ts'
 import { granularityOf, rangeOf } from './period.ts'
-import { sumsOf } from './stats-handlers.ts'
+import { EVERYONE } from './log-scope.ts'
+import { chosenZone, stretchesOf, sumsOf } from './stats-handlers.ts'
 
 const DEFAULT_PERIOD = '7d'
 /** The most models, and the most tenants, on the dashboard. */
 const MOST = 10
 /** This is more than there are different statuses: at most a hundred. */
 const ALL_STATUSES = 1_000
+/** This is more than there are times on the dashboard: at most ten thousand days. */
+const ALL_TIMES = 20_000
 const MINUTE_MS = 60_000
 
 type UpstreamKey = Static<typeof Relay>['upstream_keys'][number]
@@ -32,14 +35,17 @@ export function platformStatsHandlers(
   relayState: () => RelayState,
 ): Handlers<keyof typeof PLATFORM_STATS> {
   return {
-    adminDashboard: async ({ query: { period = DEFAULT_PERIOD } }) => {
+    adminDashboard: async ({ query: { period = DEFAULT_PERIOD, ...query } }) => {
       const range = rangeOf(period)
       const granularity = granularityOf(period)
+      const stretches = stretchesOf(chosenZone(query, 'UTC'), granularity, range)
+      const asked = { scope: EVERYONE, filter: {}, range }
+      const byGroup = { ...asked, areDaysOfUtc: granularity === 'day' }
       const [series, models, tenants, statuses, active] = await Promise.all([
-        usageSeries(database, { kind: 'everyone' }, range, { granularity, group: null }),
-        usageByGroup(database, range, { granularity, group: 'model', most: MOST }),
-        usageByGroup(database, range, { granularity, group: 'enterprise', most: MOST }),
-        usageByGroup(database, range, { granularity, group: 'status', most: ALL_STATUSES }),
+        usageSeries(database, { ...asked, stretches, group: null, most: 1 }, ALL_TIMES),
+        usageByGroup(database, { ...byGroup, group: 'model', most: MOST }),
+        usageByGroup(database, { ...byGroup, group: 'enterprise', most: MOST }),
+        usageByGroup(database, { ...byGroup, group: 'status', most: ALL_STATUSES }),
         countPlatform(database),
       ])
       const names = await enterpriseNames(
@@ -78,7 +84,14 @@ export function platformStatsHandlers(
       const range = rangeOf(period)
       const granularity = granularityOf(period)
       const [statuses, upstreams, taken] = await Promise.all([
-        usageByGroup(database, range, { granularity, group: 'status', most: ALL_STATUSES }),
+        usageByGroup(database, {
+          scope: EVERYONE,
+          filter: {},
+          range,
+          group: 'status',
+          most: ALL_STATUSES,
+          areDaysOfUtc: granularity === 'day',
+        }),
         upstreamUsage(database, range),
         timings(database, range),
       ])
@@ -98,9 +111,9 @@ export function platformStatsHandlers(
           waiting: now.waiting,
           fronts: now.fronts,
         },
-        overhead_ms: percentiles(taken.overhead),
-        ttft_ms: percentiles(taken.ttft),
-        total_ms: percentiles(taken.total),
+        overhead_ms: percentilesOf(taken.overhead),
+        ttft_ms: percentilesOf(taken.ttft),
+        total_ms: percentilesOf(taken.total),
         upstream_keys: upstreamKeys(now.keys, upstreams),
       }
     },
@@ -144,14 +157,6 @@ function successRate(statuses: ReadonlyArray<UsageSums & { readonly group: strin
 
 function shareOf(part: number, whole: number): number | null {
   return whole === 0 ? null : part / whole
-}
-
-function percentiles(counts: ReadonlyArray<readonly [number, number]>): Static<typeof Relay>['total_ms'] {
-  const at = (share: number): number | null => {
-    const durationUs = durationAt(counts, share)
-    return durationUs === null ? null : Math.round(durationUs) / 1000
-  }
-  return { p50: at(0.5), p95: at(0.95), p99: at(0.99) }
 }
 
 /** The keys that are configured, and those that were removed but served requests. */

@@ -1,19 +1,21 @@
 import { Hono } from 'hono'
 import type { Context } from 'hono'
 import { ALL_ENDPOINTS } from '../../shared/endpoints/index.ts'
-import { isChange } from '../../shared/api/operation.ts'
+import { EVENT_STREAM, isChange, showsBodies } from '../../shared/api/operation.ts'
 import type { OperationSpec } from '../../shared/api/operation.ts'
 import { OPERATIONS } from '../../shared/api/operations/index.ts'
 import type { OperationName } from '../../shared/api/operations/index.ts'
-import { resourceOf } from '../../shared/api/operations/resource.ts'
+import { changedResourceOf, resourceOf } from '../../shared/api/operations/resource.ts'
 import { errorFields, GatewayError } from '../../shared/core/errors.ts'
 import { createUnknownPath } from '../../shared/core/unknown-path.ts'
 import { OperationValidator } from './operation-validator.ts'
 import { storableText } from '../store/text.ts'
-import type { Attempt, RefusalLog } from './audit.ts'
-import { Download } from './call.ts'
+import type { Audited } from './audit-changes.ts'
+import type { Attempt, LookLog, RefusalLog } from './audit.ts'
+import { Download, Redirect } from './call.ts'
 import type { Call, Caller, Handler, Handlers } from './call.ts'
 import type { Changes } from './changes.ts'
+import { ConsolePages } from './console-pages.ts'
 import { entityTagOf, namesTagWeakly } from './entity-tags.ts'
 import type { Guard } from './guard.ts'
 import { respond, toWebRequest } from './web.ts'
@@ -24,6 +26,7 @@ export interface RouterOptions {
   readonly guard: Guard
   readonly changes: Changes
   readonly refusals: RefusalLog
+  readonly looks: LookLog
   readonly onFault: (cause: unknown) => void
 }
 
@@ -37,6 +40,8 @@ interface Route {
   readonly handle: AnyHandler
   /** Shows the resource of the operation; null when it has no GET. */
   readonly show: AnyHandler | null
+  /** Shows what the operation changes; null when it has no GET. */
+  readonly current: AnyHandler | null
 }
 
 type AnyHandler = Handler<OperationSpec>
@@ -46,26 +51,36 @@ export class ManagementRouter {
   readonly #app = new Hono<Env>()
   readonly #options: RouterOptions
   readonly #validator = new OperationValidator()
+  readonly #console = new ConsolePages()
 
   constructor(options: RouterOptions) {
     this.#options = options
     // The cast is safe: each handler gets the input that its own specification describes.
     const handlerOf = (name: OperationName): AnyHandler => options.handlers[name] as unknown as AnyHandler
-    const methods = new Map<string, string[]>()
+    const paths = new Map<string, Route[]>()
     for (const [name, spec] of Object.entries(OPERATIONS) as Array<[OperationName, OperationSpec]>) {
       const path = spec.path.replace(/\{(\w+)\}/g, ':$1')
-      methods.set(path, [...(methods.get(path) ?? []), spec.method])
       const resource = resourceOf(spec)
-      const route = { name, spec, handle: handlerOf(name), show: resource === null ? null : handlerOf(resource) }
-      this.#app.on(spec.method, path, (context) => this.#run(route, context))
+      const changed = isChange(spec) ? changedResourceOf(spec) : null
+      const route = {
+        name,
+        spec,
+        handle: handlerOf(name),
+        show: resource === null ? null : handlerOf(resource),
+        current: changed === null ? null : handlerOf(changed),
+      }
+      paths.set(path, [...(paths.get(path) ?? []), route])
     }
-    for (const [path, allow] of methods) {
+    // A path is the one with the fewest parameters: `/logs/bodies` is no `/logs/{logId}`, whatever the method.
+    for (const [path, routes] of [...paths].sort(([a], [b]) => parametersIn(a) - parametersIn(b))) {
+      for (const route of routes) this.#app.on(route.spec.method, path, (context) => this.#run(route, context))
+      const allow = routes.map(({ spec }) => spec.method)
       this.#app.all(path, () => {
         throw new GatewayError('METHOD_NOT_ALLOWED', { message: `This path takes ${allow.join(', ')}.`, allow })
       })
     }
     const aiPaths = ALL_ENDPOINTS.map(({ path }) => path.replace(/\{(\w+)\}/g, ':$1'))
-    const unknownPath = createUnknownPath([...methods.keys(), ...aiPaths])
+    const unknownPath = createUnknownPath([...paths.keys(), ...aiPaths])
     this.#app.notFound((context) => {
       throw unknownPath(context.env.request.path)
     })
@@ -74,6 +89,7 @@ export class ManagementRouter {
 
   async serve(request: ManagementRequest): Promise<ManagementResponse> {
     try {
+      if (this.#console.has(request)) return await this.#console.serve(request)
       return respond(await this.#app.fetch(toWebRequest(request), { request }))
     } catch (cause) {
       return respond(this.#failed(cause, request.requestId))
@@ -91,15 +107,17 @@ export class ManagementRouter {
     const { guard } = this.#options
     const { name, spec } = route
     const params = storable(Object.entries(context.req.param()))
-    let caller = await guard.identify(spec.access, headers['authorization'])
+    const userAgent = headers['user-agent'] ?? ''
+    let caller = await guard.identify(spec.access, headers['authorization'], { address, userAgent })
     let sent: unknown = null
     let query: unknown = null
     try {
-      caller = await guard.admit(caller, spec.access, params['id'] ?? '')
+      caller = await guard.admit(caller, spec, params['id'] ?? '')
       query = this.#validator.query(
         spec,
-        new URLSearchParams(Object.entries(storable(new URLSearchParams(request.query)))),
+        new URLSearchParams([...new URLSearchParams(request.query)].map(storablePair)),
       )
+      if (showsBodies(spec, query)) caller = await guard.admitToBodies(caller, spec, params['id'] ?? '')
       sent = this.#validator.body(spec, parseBody(request.body))
       const attempt = { name, spec, path, params, query, sent, caller, address, requestId }
       return isChange(spec) ? await this.#change(route, attempt, request) : await this.#read(route, attempt, request)
@@ -110,8 +128,14 @@ export class ManagementRouter {
   }
 
   async #read({ spec, handle, show }: Route, attempt: Attempt, request: ManagementRequest): Promise<Response> {
-    const value: unknown = await handle(callOf(attempt, request, []))
+    const value: unknown = await handle(this.#callOf(attempt, request, [], []))
+    if (showsBodies(spec, attempt.query)) await this.#options.looks.add(attempt, value)
     const headers = commonHeaders(request.requestId)
+    if (value instanceof Redirect) {
+      headers.set('Location', value.location)
+      headers.set('Set-Cookie', value.cookie)
+      return rendered(spec.answer.status, null, headers)
+    }
     if (value instanceof Download) return downloaded(spec, value, headers)
     const body = spec.answer.schema === null ? null : JSON.stringify(value)
     if (show === null || body === null) return rendered(spec.answer.status, body, headers)
@@ -122,15 +146,17 @@ export class ManagementRouter {
     return rendered(spec.answer.status, body, headers)
   }
 
-  async #change({ handle, show }: Route, attempt: Attempt, request: ManagementRequest): Promise<Response> {
+  async #change({ handle, show, current }: Route, attempt: Attempt, request: ManagementRequest): Promise<Response> {
     const afterCommit: (() => void)[] = []
-    const call = callOf(attempt, request, afterCommit)
+    const audited: Audited[] = []
+    const call = this.#callOf(attempt, request, afterCommit, audited)
     const { status, body, isReplayed } = await this.#options.changes.apply(
       {
         ...attempt,
         idempotencyKey: call.idempotencyKey,
         ifMatch: request.headers['if-match'] ?? null,
-        current: show === null ? null : () => show(call),
+        current: current === null ? null : () => current({ ...call, withoutSpend: true }),
+        audited,
         afterCommit,
       },
       () => handle(call),
@@ -140,6 +166,40 @@ export class ManagementRouter {
     if (isReplayed) headers.set('Idempotent-Replayed', 'true')
     if (show !== null && body !== null) headers.set('ETag', entityTagOf(JSON.parse(body)))
     return rendered(status, body, headers)
+  }
+
+  #callOf(
+    attempt: Attempt,
+    request: ManagementRequest,
+    afterCommit: (() => void)[],
+    audited: Audited[],
+  ): Call<OperationSpec> {
+    const { params, query, sent, caller, spec } = attempt
+    const { guard } = this.#options
+    const { headers, address } = request
+    return {
+      params,
+      query: query as Call<OperationSpec>['query'],
+      body: sent as Call<OperationSpec>['body'],
+      // The guard guarantees a caller for each operation that needs one.
+      caller: caller as Caller,
+      idempotencyKey: headers['idempotency-key'] ?? null,
+      address,
+      requestId: request.requestId,
+      message: { headers, body: request.body },
+      recheck: async () => {
+        const origin = { address, userAgent: headers['user-agent'] ?? '' }
+        const known = await guard.identify(spec.access, headers['authorization'], origin)
+        await guard.admit(known, spec, params['id'] ?? '')
+      },
+      afterCommit: (work) => {
+        afterCommit.push(work)
+      },
+      audit: (changed) => {
+        audited.push(changed)
+      },
+      signal: request.signal,
+    }
   }
 
   /** Reports a failure and ignores it: the operation itself is committed. */
@@ -170,26 +230,14 @@ export class ManagementRouter {
   }
 }
 
-function callOf(attempt: Attempt, request: ManagementRequest, afterCommit: (() => void)[]): Call<OperationSpec> {
-  const { params, query, sent, caller } = attempt
-  return {
-    params,
-    query: query as Call<OperationSpec>['query'],
-    body: sent as Call<OperationSpec>['body'],
-    // The guard guarantees a caller for each operation that needs one.
-    caller: caller as Caller,
-    idempotencyKey: request.headers['idempotency-key'] ?? null,
-    address: request.address,
-    message: { headers: request.headers, body: request.body },
-    afterCommit: (work) => {
-      afterCommit.push(work)
-    },
-    signal: request.signal,
-  }
+function parametersIn(path: string): number {
+  return path.split('/:').length - 1
 }
 
 function downloaded(spec: OperationSpec, { contentType, fileName, body }: Download, headers: Headers): Response {
   headers.set('Content-Type', contentType)
+  // Without it, nginx would keep events until it has some kilobytes of them.
+  if (contentType === EVENT_STREAM) headers.set('X-Accel-Buffering', 'no')
   if (fileName !== null) headers.set('Content-Disposition', `attachment; filename="${fileName}"`)
   return new Response(typeof body === 'string' ? body : ReadableStream.from(body), {
     status: spec.answer.status,
@@ -204,7 +252,11 @@ function rendered(status: number, body: string | null, headers: Headers): Respon
 
 /** Replaces characters that no database can store: a search for such a text then finds nothing. */
 function storable(texts: Iterable<readonly [name: string, text: string]>): Record<string, string> {
-  return Object.fromEntries(Array.from(texts, ([name, text]) => [name, storableText(text)]))
+  return Object.fromEntries(Array.from(texts, storablePair))
+}
+
+function storablePair([name, text]: readonly [string, string]): [string, string] {
+  return [name, storableText(text)]
 }
 
 function commonHeaders(requestId: string): Headers {

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { SignJWT, jwtVerify } from 'jose'
+import { decodeJwt, SignJWT, jwtVerify } from 'jose'
 import { GatewayError } from '../../shared/core/errors.ts'
 
 /** A key that signs or verifies tokens, named in their header. */
@@ -17,7 +17,12 @@ export interface TokenSubject {
 
 export interface VerifiedToken extends TokenSubject {
   readonly tokenId: string
+  readonly issuedAt: Date
   readonly expiresAt: Date
+}
+
+export interface IssuedToken extends VerifiedToken {
+  readonly token: string
 }
 
 export const TOKEN_SECONDS = 7 * 24 * 60 * 60
@@ -35,16 +40,25 @@ export class Tokens {
     this.#keys = keys
   }
 
-  async issue(subject: TokenSubject): Promise<string> {
+  /** Issues a token that is valid for `TOKEN_SECONDS`. */
+  async issue(subject: TokenSubject): Promise<IssuedToken> {
+    const now = Math.floor(Date.now() / 1000)
+    const times = { issuedAt: dateOf(now), expiresAt: dateOf(now + TOKEN_SECONDS) }
+    const verified = { ...subject, ...times, tokenId: randomUUID() }
+    return { ...verified, token: await this.sign(verified) }
+  }
+
+  /** Signs a token with the given id and times. */
+  async sign({ userId, generation, tokenId, issuedAt, expiresAt }: VerifiedToken): Promise<string> {
     const [key] = this.#keys
-    return new SignJWT({ gen: subject.generation })
+    return new SignJWT({ gen: generation })
       .setProtectedHeader({ alg: ALGORITHM, kid: key.kid, typ: 'JWT' })
-      .setSubject(subject.userId)
+      .setSubject(userId)
       .setIssuer(ISSUER)
       .setAudience(AUDIENCE)
-      .setJti(randomUUID())
-      .setIssuedAt()
-      .setExpirationTime(`${TOKEN_SECONDS}s`)
+      .setJti(tokenId)
+      .setIssuedAt(issuedAt)
+      .setExpirationTime(expiresAt)
       .sign(key.secret)
   }
 
@@ -61,15 +75,28 @@ export class Tokens {
         { algorithms: [ALGORITHM], issuer: ISSUER, audience: AUDIENCE, requiredClaims: ['sub', 'jti', 'exp', 'iat'] },
       )
       // The claims may have any JSON type: jose checks only the times.
-      const { sub, jti, exp, gen }: Record<string, unknown> = payload
-      if (!isId(sub) || !isId(jti) || !Number.isSafeInteger(exp) || !Number.isSafeInteger(gen)) {
+      const { sub, jti, exp, iat, gen }: Record<string, unknown> = payload
+      if (!isId(sub) || !isId(jti) || ![exp, iat, gen].every((value) => Number.isSafeInteger(value))) {
         throw new Error('a claim of the token has the wrong type')
       }
-      return { userId: sub, generation: Number(gen), tokenId: jti, expiresAt: new Date(Number(exp) * 1000) }
+      return { userId: sub, generation: Number(gen), tokenId: jti, issuedAt: dateOf(iat), expiresAt: dateOf(exp) }
     } catch (cause) {
       throw new GatewayError('TOKEN_INVALID', { cause })
     }
   }
+}
+
+/** Whether the token says that somebody else issued it; nothing is verified. */
+export function namesOtherIssuer(token: string): boolean {
+  try {
+    return decodeJwt(token).iss !== ISSUER
+  } catch {
+    return false
+  }
+}
+
+function dateOf(seconds: unknown): Date {
+  return new Date(Number(seconds) * 1000)
 }
 
 function isId(value: unknown): value is string {

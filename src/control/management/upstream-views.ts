@@ -1,3 +1,4 @@
+import type { HealthCheckSettings } from '../../shared/core/health-check.ts'
 import type { Static } from 'typebox'
 import type { Upstream, UpstreamKey } from '../../shared/api/operations/upstreams.ts'
 import type { UpstreamConfig } from '../../shared/config/shape.ts'
@@ -55,7 +56,7 @@ type Resolved = Omit<
 >
 
 function resolved(config: UpstreamConfig): Resolved {
-  const { timeouts, services = {}, models } = config
+  const { timeouts, services = {}, models, healthCheck } = config
   return {
     name: config.name,
     provider: config.profile ?? null,
@@ -71,6 +72,7 @@ function resolved(config: UpstreamConfig): Resolved {
       total_ms: timeouts.totalMs,
     },
     bills_after_disconnect: config.billsAfterDisconnect,
+    health_check: healthCheck === undefined ? null : shownCheck(healthCheck),
     services: Object.entries(services).flatMap(([name, list]) => (list.length > 0 ? [name] : [])),
     models: models.map(({ id, upstreamModel, weight, priority, ownedBy }) => ({
       id,
@@ -80,6 +82,10 @@ function resolved(config: UpstreamConfig): Resolved {
       owned_by: ownedBy,
     })),
   }
+}
+
+function shownCheck({ intervalMs, timeoutMs, path }: HealthCheckSettings): Resolved['health_check'] {
+  return { interval_ms: intervalMs, timeout_ms: timeoutMs, path }
 }
 
 function unresolved(id: string, headerNames: string[]): Resolved {
@@ -93,6 +99,7 @@ function unresolved(id: string, headerNames: string[]): Resolved {
     header_names: headerNames,
     timeouts: null,
     bills_after_disconnect: null,
+    health_check: null,
     services: [],
     models: [],
   }

@@ -1,12 +1,19 @@
 import { createHash } from 'node:crypto'
 import type { Static } from 'typebox'
+import { MAX_STATEMENT_MOVEMENTS } from '../../shared/api/operations/wallet.ts'
 import type { Wallet as ShownWallet, WALLET } from '../../shared/api/operations/wallet.ts'
 import type { MoneyConfig } from '../../shared/config/shape.ts'
 import { isSignedWebhook } from '../../shared/core/standard-webhooks.ts'
 import { GatewayError } from '../../shared/core/errors.ts'
+import { readStatement } from '../ledger/statement.ts'
 import { countWalletTransactions, findWallet, listWalletTransactions, moveWallet } from '../ledger/wallet.ts'
 import type { Movement, Wallet, WalletTransaction } from '../ledger/wallet.ts'
 import type { Database } from '../store/database.ts'
+import { findEnterprise } from '../store/enterprises.ts'
+import { DAY_MS } from '../store/partitions.ts'
+import { lockResource } from '../store/resource-lock.ts'
+import type { Audited } from './audit-changes.ts'
+import { startsOf } from './calendar.ts'
 import type { Handlers } from './call.ts'
 import { orNotFound } from './or-not-found.ts'
 import { longPageOf } from './pages.ts'
@@ -59,6 +66,18 @@ export function walletHandlers(
     const movement = { enterpriseId, kind: 'topup', amountMicro: BigInt(amount), reference, actor } as const
     return move(movement, idempotencyKey ?? reference)
   }
+  /** For paths that have no GET of the wallet. */
+  const audited = async (
+    enterpriseId: string,
+    audit: (changed: Audited) => void,
+    change: () => Promise<Static<typeof ShownWallet>>,
+  ): Promise<Static<typeof ShownWallet>> => {
+    await lockResource(database, '', enterpriseId)
+    const found = await findWallet(database, enterpriseId)
+    const after = await change()
+    audit({ before: found === null ? null : rendered(found), after })
+    return after
+  }
   return {
     getWallet: async ({ params }) => rendered(orNotFound(await findWallet(database, params.id))),
 
@@ -71,12 +90,13 @@ export function walletHandlers(
       return credit(params.id, body, caller.userId, idempotencyKey)
     },
 
-    receivePayment: async ({ body, message }) => {
+    receivePayment: async ({ body, message, audit }) => {
       if (paymentSecret === null) throw new GatewayError('ROUTE_NOT_FOUND')
       if (!isSignedWebhook(paymentSecret, message.headers, message.body.toString('utf8'), Date.now())) {
         throw new GatewayError('SIGNATURE_INVALID')
       }
-      return credit(body.enterprise_id, body, null, null)
+      const { enterprise_id: enterpriseId } = body
+      return audited(enterpriseId, audit, () => credit(enterpriseId, body, null, null))
     },
 
     listTransactions: ({ params, query }) =>
@@ -91,7 +111,39 @@ export function walletHandlers(
         renderedMove,
       ),
 
-    adminAdjustWallet: async ({ params, body, caller, idempotencyKey }) => {
+    walletStatement: async ({ params, query }) => {
+      const { timeZone, currency } = orNotFound(await findEnterprise(database, params.id))
+      const month = monthOf(query.month, timeZone)
+      const statement = orNotFound(await readStatement(database, params.id, month, MAX_STATEMENT_MOVEMENTS))
+      const { sums, lines, closing, omitted } = statement
+      const total = sums.topup + sums.refund + sums.adjustment + sums.usage
+      let balance = closing
+      return {
+        from: new Date(month.days[0] ?? month.endMs).toISOString(),
+        to: new Date(month.endMs).toISOString(),
+        time_zone: timeZone,
+        currency,
+        opening: closing - total,
+        closing,
+        credited: sums.topup,
+        refunded: sums.refund,
+        adjusted: sums.adjustment,
+        charged: sums.usage,
+        lines: lines.map(({ at, dayMs, ...line }) => {
+          const shown = {
+            ...line,
+            balance,
+            time: at.toISOString(),
+            day: dayMs === null ? null : new Date(dayMs).toISOString(),
+          }
+          balance -= line.amount
+          return shown
+        }),
+        omitted,
+      }
+    },
+
+    adminAdjustWallet: async ({ params, body, caller, idempotencyKey, audit }) => {
       const { kind, amount, reference } = body
       if (amount === 0 || (kind === 'refund' && amount > 0)) {
         throw new GatewayError('INVALID_FIELD', {
@@ -100,9 +152,17 @@ export function walletHandlers(
         })
       }
       const movement = { enterpriseId: params.id, kind, amountMicro: BigInt(amount), reference } as const
-      return move({ ...movement, actor: caller.userId }, idempotencyKey ?? reference)
+      const actor = caller.userId
+      return audited(params.id, audit, () => move({ ...movement, actor }, idempotencyKey ?? reference))
     },
   }
+}
+
+/** The days and the end of a month like `2026-11`; the present one by default. */
+function monthOf(month: string | undefined, timeZone: string): { days: number[]; endMs: number } {
+  const withinMs = month === undefined ? Date.now() : Date.parse(`${month}-15T00:00:00Z`)
+  const [fromMs = withinMs, endMs = withinMs] = startsOf(timeZone, 'month', withinMs, withinMs + 32 * DAY_MS)
+  return { days: startsOf(timeZone, 'day', fromMs, endMs), endMs }
 }
 
 function rendered({

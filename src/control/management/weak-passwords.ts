@@ -8,11 +8,11 @@ const LEAST_DIGITS = 6
 
 let commonest: ReadonlySet<string> | null = null
 
-/** Returns the reason why a password is easy to guess, or null. @param phone E.164 */
-export function weaknessOf(password: string, phone: string): string | null {
+/** Returns the reason why a password is easy to guess, or null. @param phone E.164; null: the user has none */
+export function weaknessOf(password: string, phone: string | null): string | null {
   commonest ??= readList()
   if (commonest.has(password.toLowerCase())) return 'is one of the most common passwords'
-  return isPhone(password, phone) ? 'is the phone number' : null
+  return phone !== null && isPhone(password, phone) ? 'is the phone number' : null
 }
 
 function readList(): ReadonlySet<string> {

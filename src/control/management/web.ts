@@ -1,5 +1,3 @@
-import { GatewayError } from '../../shared/core/errors.ts'
-
 /** A management request as it reaches the control process. */
 export interface ManagementRequest {
   readonly requestId: string
@@ -23,10 +21,10 @@ const FORBIDDEN = new Set(['CONNECT', 'TRACE', 'TRACK'])
 
 /** Only for routing: the handlers read the `ManagementRequest` itself. */
 export function toWebRequest({ method, path, query, signal }: ManagementRequest): Request {
-  if (FORBIDDEN.has(method.toUpperCase())) throw new GatewayError('METHOD_NOT_ALLOWED')
   const url = new URL(`http://management${path}`)
   url.search = query
-  return new Request(url, { method, signal })
+  // No path takes such a method: any other that no path takes leads to the same refusal.
+  return new Request(url, { method: FORBIDDEN.has(method.toUpperCase()) ? 'REFUSED' : method, signal })
 }
 
 export function respond(response: Response): ManagementResponse {

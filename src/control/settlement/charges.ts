@@ -1,5 +1,5 @@
 import type { Spender, Tenants } from '../../shared/core/budget.ts'
-import { budgetName, ownersOf, timeZoneOf } from '../../shared/core/budget.ts'
+import { budgetName, modelBudgetName, ownerName, ownersOf, timeZoneOf } from '../../shared/core/budget.ts'
 import { monthAt } from '../../shared/core/month.ts'
 import type { Month } from '../../shared/core/month.ts'
 import { postUsage } from '../ledger/post-usage.ts'
@@ -10,6 +10,8 @@ import type { Queryable } from '../store/database.ts'
 /** The columns of a row that decide who pays how much. */
 export interface ChargedRow extends Spender {
   readonly atMs: number
+  /** The model asked for. */
+  readonly model: string | null
   readonly promptTokens: number
   readonly completionTokens: number
   readonly costMicro: number
@@ -20,13 +22,15 @@ interface MonthlyUsage {
   readonly spender: Spender
   readonly month: Month
   readonly writer: string
+  /** Null: of any model, since nobody has budgets for some models. */
+  readonly model: string | null
   costMicro: number
   tokens: number
 }
 
 /**
  * Sums the cost of rows by payer, for the ledger of the enterprises and the use of budgets. A request counts in the month in which
- * it arrived, and for the departments that were above its caller at its settlement.
+ * it arrived, for the departments that were above its caller at its settlement, and for the groups that its model was in then.
  */
 export class Charges {
   readonly #tenants: Tenants
@@ -43,12 +47,14 @@ export class Charges {
     if ((tokens === 0 && row.costMicro === 0) || row.keyId === null) return
     let usages = this.#usages.get(row.keyId)
     if (usages === undefined) this.#usages.set(row.keyId, (usages = []))
-    let usage = usages.find((one) => isOf(one, writer, row))
+    const { modelBudgets, modelNames } = this.#tenants
+    const model = modelBudgets.size === 0 || row.model === null ? null : modelNames.modelOf(row.model)
+    let usage = usages.find((one) => one.model === model && isOf(one, writer, row))
     if (usage === undefined) {
       const { keyId, memberId, departmentId, enterpriseId } = row
       const spender = { keyId, memberId, departmentId, enterpriseId }
       const month = monthAt(timeZoneOf(spender, this.#tenants), row.atMs)
-      usage = { spender, month, writer, costMicro: 0, tokens: 0 }
+      usage = { spender, month, writer, model, costMicro: 0, tokens: 0 }
       usages.push(usage)
     }
     usage.costMicro += row.costMicro
@@ -59,11 +65,11 @@ export class Charges {
   async post(queryable: Queryable, batch: string): Promise<void> {
     const costs = new Map<string, number>()
     const uses = new Map<string, Writable<BudgetCharge>>()
-    for (const { spender, month, writer, costMicro, tokens } of [...this.#usages.values()].flat()) {
+    for (const usage of [...this.#usages.values()].flat()) {
+      const { spender, writer, costMicro, tokens } = usage
       const { enterpriseId } = spender
       if (enterpriseId !== null) costs.set(enterpriseId, (costs.get(enterpriseId) ?? 0) + costMicro)
-      for (const [owner, id] of ownersOf(spender, this.#tenants)) {
-        const budget = budgetName(owner, id, month.name)
+      for (const budget of this.#budgetsOf(usage)) {
         const use = uses.get(`${writer}\n${budget}`)
         if (use === undefined) {
           uses.set(`${writer}\n${budget}`, { budget, writer: writerName(this.#node, writer), costMicro, tokens })
@@ -75,6 +81,19 @@ export class Charges {
     }
     await addBudgetUse(queryable, [...uses.values()])
     await postUsage(queryable, batch, costs)
+  }
+
+  /** The names of all budgets that a usage counts against. */
+  #budgetsOf({ spender, month, model }: MonthlyUsage): string[] {
+    const { modelBudgets, modelNames } = this.#tenants
+    return ownersOf(spender, this.#tenants).flatMap(([owner, id]) => {
+      const own = model === null ? [] : (modelBudgets.get(ownerName(owner, id)) ?? [])
+      const forModel = own.filter(({ models }) => modelNames.cover(models, model ?? ''))
+      return [
+        budgetName(owner, id, month.name),
+        ...forModel.map(({ models }) => modelBudgetName(models, owner, id, month.name)),
+      ]
+    })
   }
 }
 

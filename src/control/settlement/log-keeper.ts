@@ -3,7 +3,10 @@ import { repeat } from '../../shared/runtime/repeat.ts'
 import { removeAuditEntriesBefore } from '../store/audit-log.ts'
 import type { Database } from '../store/database.ts'
 import { removeOldAnswers } from '../store/idempotent-answers.ts'
+import { removeOldSignInCodes } from '../store/identities.ts'
+import { removeOldMailedTokens } from '../store/mailed-tokens.ts'
 import { DAY_MS, LogPartitions } from '../store/partitions.ts'
+import { removeOldSessions } from '../store/sessions.ts'
 import { dropLogDay, listLogDays, removeDeadLettersBefore } from '../store/retention.ts'
 import type { SettlerLogger } from './settler.ts'
 
@@ -19,7 +22,7 @@ const EVERY_MS = 3_600_000
 
 /**
  * Applies the retention of the request log: drops the tables of old days whole, never row by row, and keeps the hourly sums.
- * Deletes old audit entries, dead letters and idempotent answers as well. Creates the table of the next day ahead of time, so that
+ * Deletes old audit entries, dead letters, idempotent answers and sessions as well. Creates the table of the next day ahead of time, so that
  * no insert waits for it at midnight.
  */
 export class LogKeeper {
@@ -68,6 +71,9 @@ export class LogKeeper {
     const today = Math.floor(clock.now() / DAY_MS)
     await new LogPartitions(database).ensure([today, today + 1])
     await removeOldAnswers(database)
+    await removeOldSessions(database)
+    await removeOldMailedTokens(database)
+    await removeOldSignInCodes(database)
     if (retentionDays === 0) return
     const oldestDay = today - retentionDays
     for (const day of await listLogDays(database)) {

@@ -1,5 +1,6 @@
 import type { Choice, Standing } from '../../shared/core/deployment.ts'
 import type { AttemptRecord } from '../../shared/core/request-record.ts'
+import type { Tags } from '../../shared/core/tags.ts'
 import type { Usage } from '../../shared/core/usage.ts'
 import type { LogFieldsWith, NamedLogField } from '../../shared/records/log-fields.ts'
 import type { RecordFields } from '../../journal/record.ts'
@@ -40,7 +41,9 @@ const AT = Object.fromEntries(LOG_COLUMNS.map(({ name }, index) => [name, index]
 /** Returns the row of an end record. Throws a RangeError that says why the record cannot become a row. */
 export function rowOfEnd({ values }: RecordFields, node: string, priceOf: PriceOf = FREE): LogRow {
   const row = LOG_COLUMNS.map((field) => (field.end === null ? null : storable(field, values[field.end])))
-  const costMicro = wholeCount('costMicro', priceOf(of(row, AT.providerId), of(row, AT.servedModel), usageOf(row)))
+  const costMicro =
+    of(row, AT.callCostMicro) ??
+    wholeCount('costMicro', priceOf(of(row, AT.providerId), of(row, AT.servedModel), usageOf(row)))
   return withAdded(row, { node, costMicro })
 }
 
@@ -113,6 +116,8 @@ function storable({ name, type }: NamedLogField, value: unknown): unknown {
       return value
     case 'attempts':
       return (value as AttemptRecord[]).map(storableAttempt)
+    case 'tags':
+      return storableTags(value as Tags)
     default:
       return wholeCount(name, value as number)
   }
@@ -129,6 +134,10 @@ export function checkedId(id: string): string {
     throw new RangeError(`an id has ${id.length} characters; the range is 1 to ${MAX_ID_LENGTH}`)
   }
   return storableText(id)
+}
+
+function storableTags(tags: Tags): RequestLogRow['tags'] {
+  return Object.fromEntries(tags.map(([name, value]) => [storableText(name), storableText(value)]))
 }
 
 function storableAttempt(attempt: AttemptRecord): AttemptRecord {

@@ -5,6 +5,7 @@ import { OPERATIONS } from '../../../src/shared/api/operations/index.ts'
 import type { OperationName } from '../../../src/shared/api/operations/index.ts'
 import { ENTERPRISE_ACTIONS, mayDo } from '../../../src/shared/api/roles.ts'
 import type { EnterpriseRole } from '../../../src/shared/api/roles.ts'
+import { eventually } from '../../support/eventually.ts'
 import { readToken, signed } from '../../support/forged-tokens.ts'
 import type { TestGateway } from '../../support/gateway.ts'
 import { startGateway } from '../../support/gateway.ts'
@@ -35,9 +36,10 @@ beforeAll(async () => {
   foreignId = await enterprise()
   disabledId = await enterprise()
   for (const [index, role] of ROLES.entries()) {
-    const { client } = await newUser(`+1202555300${index}`)
+    const phone = `+1202555300${index}`
+    const { client } = await newUser(phone)
     for (const id of [enterpriseId, disabledId]) {
-      const invited = await admin.expect('invite', 201, { params: { id }, body: { email: 'a@example.com', role } })
+      const invited = await admin.expect('invite', 201, { params: { id }, body: { phone, role } })
       await client.expect('acceptInvitation', 200, { body: { token: invited.json['token'] } })
     }
     members.set(role, client)
@@ -77,21 +79,52 @@ async function makeForeign(): Promise<Record<string, string>> {
   const asker = await newUser('+12025553013')
   const asked = await asker.client.expect('askToJoin', 201, { params, body: {} })
   const joined = await newUser('+12025553014')
-  const invited = await admin.expect('invite', 201, { params, body: { email: 'b@example.com', role: 'owner' } })
+  const invited = await admin.expect('invite', 201, { params, body: { phone: '+12025553014', role: 'owner' } })
   await joined.client.expect('acceptInvitation', 200, { body: { token: invited.json['token'] } })
   const { json } = await admin.expect('listMembers', 200, { params })
+  const key = await admin.expect('createEnterpriseKey', 201, { params, body: { name: 'theirs' } })
   return {
     memberId: (json['data'] as Array<{ id: string }>)[0]?.id ?? '',
     departmentId: await make('createDepartment', { name: 'Theirs' }),
-    keyId: await make('createEnterpriseKey', { name: 'theirs' }),
+    keyId: String(key.json['id']),
+    logId: await makeForeignLog(params, String(key.json['key'])),
     invitationId: await make('invite', { email: 'c@example.com', role: 'employee' }),
     requestId: String(asked.json['id']),
+    ...(await makeForeignAlert(params)),
     id: String((await admin.expect('createKey', 201, { body: { name: 'theirs' } })).json['id']),
   }
 }
 
+/** The id of a request in the log of the enterprise. */
+async function makeForeignLog(params: { readonly id: string }, key: string): Promise<string> {
+  const body = JSON.stringify({ model: 'sim-gpt', messages: [{ role: 'user', content: 'hi' }] })
+  const headers = { authorization: `Bearer ${key}`, 'content-type': 'application/json' }
+  await fetch(`${gateway.url}/v1/chat/completions`, { method: 'POST', headers, body })
+  return eventually(async () => {
+    const { json } = await admin.expect('enterpriseLogs', 200, { params })
+    const [row] = json['data'] as Array<{ id: string }>
+    expect(row).toBeDefined()
+    return row?.id ?? ''
+  })
+}
+
+async function makeForeignAlert(params: { readonly id: string }): Promise<Record<string, string>> {
+  const body = { kind: 'budget', channels: [{ webhook: 'https://hooks.example.com/theirs' }] }
+  const { json } = await admin.expect('createAlert', 201, { params, body })
+  return { alertId: String(json['id']), channelId: (json['channels'] as Array<{ id: string }>)[0]?.id ?? '' }
+}
+
 /** Ids of nothing. */
-const NOTHING_WITHIN = { memberId: 'x', departmentId: 'x', keyId: 'x', requestId: 'x', invitationId: 'x' }
+const NOTHING_WITHIN = {
+  memberId: 'x',
+  departmentId: 'x',
+  keyId: 'x',
+  requestId: 'x',
+  invitationId: 'x',
+  alertId: 'x',
+  channelId: 'x',
+  logId: 'x',
+}
 
 /** What is sent has nothing that an operation could do anything with: only who calls is told. */
 const sent = (id: string) => ({
@@ -99,7 +132,10 @@ const sent = (id: string) => ({
 })
 
 async function outcome(client: ManagementClient, name: OperationName, id: string): Promise<string> {
-  const { status, json } = await client.call(name, sent(id))
+  // A deletion needs nothing that is sent: no enterprise has this entity tag.
+  const isForGood = name === 'deleteEnterprise' || name === 'leaveEnterprise'
+  const headers = isForGood ? { 'if-match': '"x"' } : {}
+  const { status, json } = await client.call(name, { ...sent(id), headers })
   return status < 400 ? 'allowed' : String((json['error'] as { code: string }).code)
 }
 
@@ -136,6 +172,30 @@ describe.each(enterpriseOperations)('%s', (name, { access }) => {
     }
   })
 })
+
+describe.each(ALL.filter(([, { bodiesAccess }]) => bodiesAccess !== undefined))('%s with bodies', (name, spec) => {
+  const query = { bodies: 'true' }
+
+  it('needs the right to read bodies besides, and is for nobody of another enterprise', async () => {
+    for (const [role, client] of members) {
+      const { status, json } = await client.call(name, { ...sent(enterpriseId), query })
+      const code = status < 400 ? 'allowed' : String((json['error'] as { code: string }).code)
+      expect([role, code === 'ROLE_DENIED']).toEqual([role, !mayRead(role, spec)])
+      if (!isEnterprises(spec)) continue
+      for (const id of [foreignId, 'ent_x']) {
+        const foreignAnswer = await client.call(name, { ...sent(id), query })
+        expect([role, foreignAnswer.status]).toEqual([role, 404])
+      }
+    }
+  })
+})
+
+/** Requests of users are checked one by one: what is sent names none. */
+function mayRead(role: EnterpriseRole, { access, bodiesAccess }: OperationSpec): boolean {
+  return [access, bodiesAccess].every(
+    (one) => one === 'user' || (one !== 'platform-admin' && mayDo(role, one as keyof typeof ENTERPRISE_ACTIONS)),
+  )
+}
 
 describe.each(enterpriseOperations)('%s', (name) => {
   it('does nothing in an enterprise that is disabled, whatever the role', async () => {

@@ -35,10 +35,10 @@ interface Somebody {
   readonly phone: string
 }
 
-async function newUser(name: string): Promise<Somebody> {
+async function newUser(name: string, more: object = {}): Promise<Somebody> {
   lastNumber += 1
   const phone = `+1202555${String(2000 + lastNumber)}`
-  await admin.expect('adminCreateUser', 201, { body: { phone, name, password: PASSWORD } })
+  await admin.expect('adminCreateUser', 201, { body: { phone, name, password: PASSWORD, ...more } })
   const client = new ManagementClient(gateway.url)
   await client.login(phone, PASSWORD)
   return { client, phone }
@@ -55,7 +55,7 @@ async function newEnterprise(more: object = {}): Promise<{ id: string; owner: So
 /** A new user in the role. */
 async function newMember(id: string, owner: Somebody, role: string): Promise<Somebody & { memberId: string }> {
   const somebody = await newUser(role)
-  const invited = await owner.client.expect('invite', 201, { params: { id }, body: { email: 'a@example.com', role } })
+  const invited = await owner.client.expect('invite', 201, { params: { id }, body: { phone: somebody.phone, role } })
   await somebody.client.expect('acceptInvitation', 200, { body: { token: invited.json['token'] } })
   const { json } = await owner.client.expect('listMembers', 200, { params: { id }, query: { limit: '100' } })
   const members = json['data'] as Array<{ id: string; user: { phone: string } }>
@@ -215,6 +215,69 @@ describe('an enterprise', () => {
     await other.client.expect('withdrawJoinRequest', 204, withdrawn)
   })
 
+  it('decides on those who ask with a role and department, or with a reason that they read', async () => {
+    const { id, owner } = await newEnterprise()
+    const params = { id }
+    const made = await owner.client.expect('createDepartment', 201, { params, body: { name: 'Research' } })
+    const departmentId = String(made.json['id'])
+    const ask = async (name: string): Promise<Somebody & { requestId: string }> => {
+      const asker = await newUser(name)
+      const { json } = await asker.client.expect('askToJoin', 201, { params, body: {} })
+      return { ...asker, requestId: String(json['id']) }
+    }
+    const [ann, bob, eve] = [await ask('Ann'), await ask('Bob'), await ask('Eve')]
+    const { client } = owner
+    const approved = {
+      params: { id, requestId: ann.requestId },
+      body: { role: 'finance', department_id: departmentId },
+    }
+    await client.expect('approveJoinRequest', 200, approved)
+    const { json } = await client.expect('listMembers', 200, { params, query: { search: 'nn' } })
+    expect(json).toMatchObject({
+      total: 1,
+      data: [{ role: 'finance', department_id: departmentId, user: { name: 'Ann' } }],
+    })
+    const reason = 'We do not know you.'
+    await client.expect('rejectJoinRequest', 200, { params: { id, requestId: bob.requestId }, body: { reason } })
+    const own = await bob.client.expect('listOwnJoinRequests', 200)
+    expect(own.json['data']).toMatchObject([{ enterprise: { id, name: 'Acme' }, status: 'rejected', reason }])
+    const open = await client.expect('listJoinRequests', 200, { params, query: { status: 'pending' } })
+    expect(open.json).toMatchObject({ total: 1, data: [{ user: { name: 'Eve' } }] })
+    // An admin of the enterprise makes no owners, and a role has a department of this enterprise.
+    const admins = await newMember(id, owner, 'admin')
+    const at = { id, requestId: eve.requestId }
+    expect(codeOf(await admins.client.call('approveJoinRequest', { params: at, body: { role: 'owner' } }))).toBe(
+      'ROLE_DENIED',
+    )
+    expect(codeOf(await client.call('approveJoinRequest', { params: at, body: { department_id: 'x' } }))).toBe(
+      'INVALID_FIELD',
+    )
+  })
+
+  it('sends an invitation again, and lets members leave but for the last owner', async () => {
+    const { id, owner } = await newEnterprise()
+    const user = await newUser('Uma')
+    const invited = await owner.client.expect('invite', 201, {
+      params: { id },
+      body: { phone: user.phone, role: 'admin' },
+    })
+    const at = { params: { id, invitationId: String(invited.json['id']) } }
+    const again = await owner.client.expect('resendInvitation', 200, at)
+    expect(codeOf(await user.client.call('acceptInvitation', { body: { token: invited.json['token'] } }))).toBe(
+      'NOT_FOUND',
+    )
+    await user.client.expect('acceptInvitation', 200, { body: { token: again.json['token'] } })
+    expect((await owner.client.call('resendInvitation', at)).status).toBe(404)
+    expect(codeOf(await owner.client.call('leaveEnterprise', { params: { id } }))).toBe('CONFLICT')
+    const audit = await user.client.expect('listEnterpriseAudit', 200, {
+      params: { id },
+      query: { operation: 'invite' },
+    })
+    expect(audit.json['data']).toMatchObject([{ operation: 'invite', enterprise_id: id, outcome: 'done' }])
+    await user.client.expect('leaveEnterprise', 204, { params: { id } })
+    expect((await user.client.call('getEnterprise', { params: { id } })).status).toBe(404)
+  })
+
   it('invites by tokens that are good once, and not after they were cancelled', async () => {
     const { id, owner } = await newEnterprise()
     const invited = await owner.client.expect('invite', 201, {
@@ -222,7 +285,7 @@ describe('an enterprise', () => {
       body: { email: 'a@example.com', role: 'finance' },
     })
     const token = String(invited.json['token'])
-    const first = await newUser('First')
+    const first = await newUser('First', { email: 'A@example.com' })
     const accepted = await first.client.expect('acceptInvitation', 200, { body: { token } })
     expect(accepted.json).toMatchObject({ role: 'finance', enterprise: { id } })
     expect((await (await newUser('Second')).client.call('acceptInvitation', { body: { token } })).status).toBe(404)
@@ -244,6 +307,89 @@ describe('an enterprise', () => {
       body: { ...account, invitation_token: third.json['token'] },
     })
     expect(registered.json['user']).toMatchObject({ enterprises: [{ id, role: 'employee' }] })
+  })
+
+  it('lets only the user of the address accept an invitation, which stays open for that user', async () => {
+    const { id, owner } = await newEnterprise()
+    const invite = async (body: object): Promise<{ token: string; id: string }> => {
+      const { json } = await owner.client.expect('invite', 201, { params: { id }, body: { role: 'employee', ...body } })
+      return { token: String(json['token']), id: String(json['id']) }
+    }
+    const ann = await newUser('Ann', { email: 'ann@example.com' })
+    const bob = await newUser('Bob')
+    const byEmail = await invite({ email: 'Ann@Example.com' })
+    const byPhone = await invite({ phone: bob.phone })
+    const accept = (who: Somebody, { token }: { token: string }) =>
+      who.client.call('acceptInvitation', { body: { token } })
+    expect(await accept(bob, byEmail)).toMatchObject({ status: 403, json: { error: { code: 'INVITATION_DENIED' } } })
+    expect(await accept(ann, byPhone)).toMatchObject({ status: 403, json: { error: { code: 'INVITATION_DENIED' } } })
+    const account = { phone: '+12025559191', password: PASSWORD, name: 'Eve', invitation_token: byPhone.token }
+    expect(codeOf(await bob.client.call('register', { body: account }))).toBe('INVITATION_DENIED')
+    const taken = await bob.client.call('register', { body: { ...account, invitation_token: byEmail.token } })
+    expect(taken).toMatchObject({ status: 409, json: { error: { param: '/invitation_token' } } })
+    // A phone number of a refused registration is still free.
+    expect((await bob.client.call('login', { body: { phone: account.phone, password: PASSWORD } })).status).toBe(401)
+    expect((await accept(ann, byEmail)).status).toBe(200)
+    expect((await accept(bob, byPhone)).status).toBe(200)
+    const list = await owner.client.expect('listInvitations', 200, { params: { id } })
+    expect(list.json['data']).toMatchObject([
+      { id: byPhone.id, phone: bob.phone, email: null, status: 'accepted' },
+      { id: byEmail.id, phone: null, email: 'Ann@Example.com', status: 'accepted' },
+    ])
+    // An invitation to an address makes an account of that address.
+    const fresh = await invite({ email: 'new@example.com' })
+    const made = await bob.client.expect('register', 200, { body: { ...account, invitation_token: fresh.token } })
+    expect(made.json['user']).toMatchObject({ email: 'new@example.com', enterprises: [{ id }] })
+
+    for (const [body, param] of [
+      [{ role: 'employee' }, '/email'],
+      [{ role: 'employee', email: 'a@example.com', phone: bob.phone }, '/phone'],
+      [{ role: 'employee', phone: '12345' }, '/phone'],
+    ] as const) {
+      expect(await owner.client.call('invite', { params: { id }, body })).toMatchObject({
+        status: 400,
+        json: { error: { code: 'INVALID_FIELD', param } },
+      })
+    }
+  })
+
+  it('keeps the keys of a removed member off, also when the member comes back', async () => {
+    const { id, owner } = await newEnterprise()
+    const employee = await newMember(id, owner, 'employee')
+    const made = await owner.client.expect('createEnterpriseKey', 201, {
+      params: { id },
+      body: { name: 'hers', member_id: employee.memberId },
+    })
+    const key = String(made.json['key'])
+    const own = { params: { id, keyId: String(made.json['id']) } }
+    const member = { params: { id, memberId: employee.memberId } }
+    expect((await chat(key)).status).toBe(200)
+    // While the member is disabled, so is the key.
+    await owner.client.expect('updateMember', 200, { ...member, body: { status: 'disabled' } })
+    await eventually(async () => {
+      expect((await chat(key)).code).toBe('KEY_DISABLED')
+    })
+    await owner.client.expect('updateMember', 200, { ...member, body: { status: 'active' } })
+    await eventually(async () => {
+      expect((await chat(key)).status).toBe(200)
+    })
+    await owner.client.expect('removeMember', 204, member)
+    await eventually(async () => {
+      expect((await chat(key)).code).toBe('KEY_DISABLED')
+    })
+    const again = await owner.client.expect('invite', 201, {
+      params: { id },
+      body: { phone: employee.phone, role: 'employee' },
+    })
+    await employee.client.expect('acceptInvitation', 200, { body: { token: again.json['token'] } })
+    expect((await owner.client.expect('getEnterpriseKey', 200, own)).json['enabled']).toBe(false)
+    expect((await chat(key)).code).toBe('KEY_DISABLED')
+    const gone = await owner.client.call('updateEnterpriseKey', { ...own, body: { member_id: employee.memberId } })
+    expect(gone).toMatchObject({ status: 400, json: { error: { param: '/member_id' } } })
+    await owner.client.expect('toggleEnterpriseKey', 200, { ...own, body: { enabled: true } })
+    await eventually(async () => {
+      expect((await chat(key)).status).toBe(200)
+    })
   })
 
   it('keeps an owner, whom only owners make and take out', async () => {

@@ -5,6 +5,7 @@ import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import openapiTS, { astToString } from 'openapi-typescript'
 import { afterAll, beforeAll, expect, it } from 'vitest'
+import { NOUNS } from '../../../src/shared/api/nouns.ts'
 import type { TestGateway } from '../../support/gateway.ts'
 import { startGateway } from '../../support/gateway.ts'
 import { ManagementClient } from '../../support/management-client.ts'
@@ -50,8 +51,8 @@ const client = createClient<paths>()
 void client.POST('/api/keys', { body: { rpm: 5 } })
 // @ts-expect-error a limit is a number
 void client.POST('/api/keys', { body: { name: 'a', rpm: '5' } })
-// @ts-expect-error no group of this name
-void client.GET('/api/stats/usage', { params: { query: { group_by: 'colour' } } })
+// @ts-expect-error no granularity of this name
+void client.GET('/api/stats/usage', { params: { query: { granularity: 'minute' } } })
 // @ts-expect-error no such path
 void client.GET('/api/nothing')
 `
@@ -89,7 +90,11 @@ it('is made from the document, compiles, and lists keys', { timeout: TIMEOUT_MS 
   const write = (name: string, text: string): void => {
     writeFileSync(join(directory, name), text)
   }
-  write('schema.ts', astToString(await openapiTS(document)))
+  const types = astToString(await openapiTS(document))
+  for (const noun of NOUNS.values()) {
+    expect(types.match(new RegExp(`^        ${noun}\\d*: `, 'gm')), noun).toEqual([`        ${noun}: `])
+  }
+  write('schema.ts', types)
   write('program.ts', PROGRAM)
   write('mistakes.ts', MISTAKES)
   write('package.json', JSON.stringify({ type: 'module' }))

@@ -131,6 +131,19 @@ describe("a user's key", () => {
     await statusBecomes(key, 401)
   })
 
+  it('takes a change without a body as one of nothing, and refuses a body that is no object', async () => {
+    const { id } = await newKey()
+    const headers = { authorization: `Bearer ${user.token ?? ''}`, 'content-type': 'application/json' }
+    const put = (body?: string): Promise<Response> =>
+      fetch(`${gateway.url}/api/keys/${id}`, { method: 'PUT', headers, ...(body === undefined ? {} : { body }) })
+    expect((await put()).status).toBe(200)
+    for (const body of ['null', '[]', '"name"', '7']) {
+      const answer = await put(body)
+      expect([body, answer.status]).toEqual([body, 400])
+      expect(await answer.json()).toMatchObject({ error: { code: 'INVALID_FIELD' } })
+    }
+  })
+
   it('gets a new secret, and goes on under the old one for as long as is said', async () => {
     const { id, key } = await newKey()
     await statusBecomes(key, 200)
@@ -260,3 +273,56 @@ it.each([
   const { json } = await user.expect('createKey', 400, { body })
   expect((json['error'] as { message: string }).message).toBe(message)
 })
+
+describe('a list of keys', () => {
+  it('is searched, filtered and sorted, and shows the last use and the end of the grace period', async () => {
+    const other = await otherUser('+12025551299')
+    const make = async (name: string): Promise<{ id: string; key: string; masked: string }> => {
+      const { json } = await other.expect('createKey', 201, { body: { name } })
+      expect(json).toMatchObject({ last_used_at: null, old_key_until: null })
+      return { id: String(json['id']), key: String(json['key']), masked: String(json['key_masked']) }
+    }
+    const first = await make('Zebra 100%')
+    const second = await make('apple')
+    const third = await make('Mango')
+    const names = async (query: Record<string, string>): Promise<unknown[]> => {
+      const { json } = await other.expect('listKeys', 200, { query })
+      return (json['data'] as Array<{ name: string }>).map(({ name }) => name)
+    }
+    expect(await names({})).toEqual(['Mango', 'apple', 'Zebra 100%'])
+    expect(await names({ sort: 'name' })).toEqual(['apple', 'Mango', 'Zebra 100%'])
+    expect(await names({ search: '0%' })).toEqual(['Zebra 100%'])
+    expect(await names({ search: '%' })).toEqual(['Zebra 100%'])
+    expect(await names({ search: second.masked.slice(-4) })).toEqual(['apple'])
+    await other.expect('toggleKey', 200, { params: { id: third.id }, body: { enabled: false } })
+    expect(await names({ enabled: 'false' })).toEqual(['Mango'])
+    expect(await names({ enabled: 'true', limit: '1' })).toEqual(['apple'])
+    expect(await other.call('listKeys', { query: { sort: 'cost' } })).toMatchObject({
+      status: 400,
+      json: { error: { param: '/sort' } },
+    })
+
+    const before = await other.expect('getKey', 200, { params: { id: first.id } })
+    await statusBecomes(first.key, 200)
+    const used = await eventually(async () => {
+      const answer = await other.expect('getKey', 200, { params: { id: first.id } })
+      expect(Date.parse(String(answer.json['last_used_at']))).toBeGreaterThan(Date.now() - 120_000)
+      return answer
+    })
+    expect(await names({ sort: 'last_used' })).toEqual(['Zebra 100%', 'Mango', 'apple'])
+    // Its use is no change of the key: what somebody was editing meanwhile is not in conflict with it.
+    expect(used.headers.get('etag')).not.toBe(before.headers.get('etag'))
+    const ifMatch = { 'if-match': before.headers.get('etag') ?? '' }
+    await other.expect('updateKey', 200, { params: { id: first.id }, body: { name: 'Zebra' }, headers: ifMatch })
+    const { json } = await other.expect('rotateKey', 200, { params: { id: first.id }, body: { grace_seconds: 3_600 } })
+    expect(Date.parse(String(json['old_key_until']))).toBeGreaterThan(Date.now() + 3_500_000)
+  })
+})
+
+async function otherUser(phone: string): Promise<ManagementClient> {
+  const account = { phone, name: 'Grace', password: 'correct horse battery' }
+  await admin.expect('adminCreateUser', 201, { body: account })
+  const client = new ManagementClient(gateway.url)
+  await client.login(account.phone, account.password)
+  return client
+}

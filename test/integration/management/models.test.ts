@@ -98,6 +98,15 @@ describe('the catalogue', () => {
     expect(models.find(({ id }) => id === 'plain')).toMatchObject({ prices: null, prices_source: null })
     const found = await admin.expect('adminListModels', 200, { query: { search: '70b' } })
     expect(found.json).toMatchObject({ total: 1, data: [{ id: 'llama-3.3-70b-versatile' }] })
+    for (const [prices, isKnown] of [
+      ['known', true],
+      ['unknown', false],
+    ] as const) {
+      const some = (await admin.expect('adminListModels', 200, { query: { prices, limit: '100' } })).json
+      const shown = some['data'] as Array<Record<string, unknown>>
+      expect(shown.every((model) => (model['prices'] !== null) === isKnown)).toBe(true)
+      expect(shown.some(({ id }) => id === (isKnown ? 'priced' : 'plain'))).toBe(true)
+    }
     await admin.expect('adminGetModel', 404, { params: { id: 'nothing' } })
   })
 

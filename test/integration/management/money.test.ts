@@ -9,6 +9,7 @@ import { ManagementClient } from '../../support/management-client.ts'
 
 const PASSWORD = 'correct horse battery'
 const PAYMENT_SECRET = `whsec_${Buffer.alloc(32, 7).toString('base64')}`
+const PATIENCE = { timeoutMs: 40_000 }
 const PAYMENT = { amount: 1_000, currency: 'USD', reference: 'payment 1' }
 
 let simulator: Simulator
@@ -150,6 +151,49 @@ it('holds the platform’s budget beside that of the tenant, who cannot raise it
     const { json } = await owner.expect('getEnterprise', 200, { params: { id } })
     expect(json).toMatchObject({ monthly_budget: 8, platform_monthly_budget: 1_000_000 })
     expect(await chat(gateway, key, 'priced')).toEqual([429, 'BUDGET_EXHAUSTED'])
+  })
+})
+
+it('tells the movements of a month with the balance after each, and usage by the day', async () => {
+  const tenant = await newTenant(admin, gateway, { time_zone: 'Asia/Kolkata' })
+  const { id, owner } = tenant
+  const credit = (amount: number, reference: string) =>
+    admin.expect('topUpWallet', 200, { params: { id }, body: { ...PAYMENT, amount, reference } })
+  await credit(1_000, 'invoice 1')
+  const key = await newKey(tenant)
+  expect(await chat(gateway, key, 'priced')).toEqual([200, undefined])
+  await eventually(async () => {
+    expect((await owner.expect('getWallet', 200, { params: { id } })).json['charged']).toBe(5)
+  }, PATIENCE)
+  await admin.expect('adminAdjustWallet', 200, {
+    params: { id },
+    body: { kind: 'refund', amount: -95, reference: 'too much' },
+  })
+  const { json } = await owner.expect('walletStatement', 200, { params: { id } })
+  expect(json).toMatchObject({
+    time_zone: 'Asia/Kolkata',
+    currency: 'USD',
+    opening: 0,
+    closing: 900,
+    credited: 1_000,
+    charged: -5,
+    refunded: -95,
+    omitted: 0,
+    lines: [
+      { kind: 'refund', amount: -95, balance: 900, reference: 'too much', day: null },
+      { kind: 'usage', amount: -5, balance: 995, id: null },
+      { kind: 'topup', amount: 1_000, balance: 1_000, reference: 'invoice 1' },
+    ],
+  })
+  // Midnight in Kolkata.
+  expect((json['lines'] as Array<{ day: string }>)[1]?.day).toMatch(/T18:30:00.000Z$/)
+  const past = await owner.expect('walletStatement', 200, { params: { id }, query: { month: '2020-02' } })
+  expect(past.json).toMatchObject({
+    from: '2020-01-31T18:30:00.000Z',
+    to: '2020-02-29T18:30:00.000Z',
+    opening: 0,
+    closing: 0,
+    lines: [],
   })
 })
 

@@ -5,6 +5,7 @@ import { eventually } from '../../support/eventually.ts'
 import { freePort } from '../../support/free-port.ts'
 import type { TestGateway } from '../../support/gateway.ts'
 import { startGateway } from '../../support/gateway.ts'
+import { LiveStream } from '../../support/live-streams.ts'
 import { ManagementClient } from '../../support/management-client.ts'
 
 let gateway: TestGateway
@@ -45,6 +46,22 @@ it('streams exports', async () => {
   expect(answer.status).toBe(200)
   expect(answer.headers.get('content-type')).toContain('text/csv')
   await answer.text()
+})
+
+it('streams live events, and forgets the streams of clients that leave', async () => {
+  const own = new ManagementClient(url, token)
+  for (let turn = 0; turn < 6; turn++) {
+    const stream = await eventually(async () => {
+      const opened = await LiveStream.of(url, own, 'adminLive')
+      expect(opened.status).toBe(200)
+      return opened
+    })
+    await eventually(() => {
+      expect(stream.events.map(({ event }) => event)).toEqual(expect.arrayContaining(['ready', 'now']))
+    })
+    // The last one is open while the gateway ends.
+    if (turn < 5) stream.leave()
+  }
 })
 
 it('refuses bodies that are too large, and says so', async () => {

@@ -115,6 +115,47 @@ describe('the dashboard', () => {
   })
 })
 
+describe('a period that ended before', () => {
+  it.each(['hour', 'day', 'month'])('has nothing of what came later, by %s', async (granularity) => {
+    const hourAgo = new Date(Math.floor(Date.now() / 3_600_000) * 3_600_000 - 3_600_000).toISOString()
+    for (const name of ['adminUsage', 'adminLatency'] as const) {
+      const { json } = await admin.expect(name, 200, { query: { period: '7d', to: hourAgo, granularity } })
+      expect(json).toMatchObject({ to: hourAgo, series: [] })
+    }
+    const { json } = await admin.expect('adminUsage', 200, {
+      query: { period: '24h', to: new Date().toISOString(), granularity },
+    })
+    expect((json['totals'] as { cost: number }).cost).toBe(SERVED * TOKENS)
+  })
+})
+
+describe('latency', () => {
+  it('has percentiles of requests that reached an upstream, for everyone, an enterprise and a user', async () => {
+    const params = { id: enterpriseId }
+    const asked = [
+      await admin.expect('adminLatency', 200, { query: { granularity: 'hour' } }),
+      await admin.expect('adminLatency', 200, { query: { granularity: 'day', model: 'm' } }),
+      await admin.expect('enterpriseLatency', 200, { params, query: { granularity: 'hour' } }),
+      await user.expect('latency', 200, { query: { key_id: keyId } }),
+    ]
+    for (const { json } of asked) {
+      const { ttft_ms: ttft, total_ms: total } = json as Record<string, Record<'p50' | 'p95' | 'p99', number>>
+      expect(ttft?.p50).toBeGreaterThan(0)
+      expect(total?.p50).toBeGreaterThan(0)
+      expect(total?.p99).toBeGreaterThanOrEqual(total?.p50 ?? Infinity)
+      expect((json['series'] as unknown[]).length).toBeGreaterThan(0)
+    }
+    const none = await user.expect('latency', 200, { query: { model: 'n' } })
+    expect(none.json).toMatchObject({ total_ms: { p50: null, p99: null }, series: [] })
+  })
+
+  it('is read from the log for a month at most, except that of everyone', async () => {
+    const refused = await user.call('latency', { query: { period: '40d' } })
+    expect(refused).toMatchObject({ status: 400, json: { error: { param: '/period' } } })
+    await admin.expect('adminLatency', 200, { query: { period: '400d' } })
+  })
+})
+
 describe('statistics of entry keys', () => {
   it.each(['24h', '30d'])('tell what each did in %s, and when it was last used', async (period) => {
     const beganMs = Date.now() - 600_000

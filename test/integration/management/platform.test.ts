@@ -78,6 +78,19 @@ describe('the enterprises of the platform', () => {
   })
 })
 
+describe('the system', () => {
+  it('tells its version and the settings that decide what people may do, and no secret', async () => {
+    const { json } = await admin.expect('adminGetSystem', 200)
+    expect(json).toMatchObject({
+      node_version: process.versions.node,
+      currency: 'USD',
+      registration: expect.stringMatching(/^(open|closed)$/) as string,
+      log_retention_days: 90,
+    })
+    expect(Date.parse(String(json['started_at']))).toBeLessThanOrEqual(Date.now())
+  })
+})
+
 describe('the journal', () => {
   it('tells how far behind the database is, and of no record that was lost', async () => {
     const state = await admin.expect('adminJournal', 200)

@@ -96,6 +96,72 @@ describe('a session', () => {
   })
 })
 
+describe('the sessions of a user', () => {
+  const listed = async (client: ManagementClient, query = {}): Promise<Array<Record<string, unknown>>> =>
+    (await client.expect('listSessions', 200, { query })).json['data'] as Array<Record<string, unknown>>
+
+  it('are listed with their client, and end one by one', async () => {
+    const { client, phone } = await newUser()
+    const phoneClient = new ManagementClient(gateway.url)
+    const headers = { 'user-agent': 'Phone/1.0' }
+    const { json } = await phoneClient.expect('login', 200, { body: { phone, password: PASSWORD }, headers })
+    phoneClient.token = String(json['token'])
+
+    const both = await listed(client)
+    expect(both).toHaveLength(2)
+    expect(both.find(({ user_agent: agent }) => agent === 'Phone/1.0')).toMatchObject({
+      current: false,
+      address: '127.0.0.1',
+    })
+    expect(both.filter(({ current }) => current)).toHaveLength(1)
+    expect(await listed(client, { limit: '1', page: '2' })).toHaveLength(1)
+    expect((await listed(phoneClient)).find(({ current }) => current)).toMatchObject({ user_agent: 'Phone/1.0' })
+
+    const other = both.find(({ current }) => current === false)
+    await client.expect('endSession', 204, { params: { id: String(other?.['id']) } })
+    expect(codeOf(await phoneClient.call('me'))).toBe('TOKEN_INVALID')
+    expect(codeOf(await client.call('endSession', { params: { id: String(other?.['id']) } }))).toBe('NOT_FOUND')
+    const [own, ...rest] = await listed(client)
+    expect([own?.['current'], rest]).toEqual([true, []])
+    await client.expect('endSession', 204, { params: { id: String(own?.['id']) } })
+    expect(codeOf(await client.call('me'))).toBe('TOKEN_INVALID')
+  })
+
+  it('are those of the user alone', async () => {
+    const ada = await newUser()
+    const eve = await newUser()
+    const [theirs] = await listed(ada.client)
+    const id = String(theirs?.['id'])
+    expect((await listed(eve.client)).map((one) => one['id'])).not.toContain(id)
+    expect(codeOf(await eve.client.call('endSession', { params: { id } }))).toBe('NOT_FOUND')
+    await ada.client.expect('me', 200)
+  })
+
+  it('leave the list with a log-out and a change of the password', async () => {
+    const { client, phone } = await newUser()
+    const other = new ManagementClient(gateway.url)
+    await other.login(phone, PASSWORD)
+    await other.expect('logout', 204)
+    expect(await listed(client)).toHaveLength(1)
+    await other.login(phone, PASSWORD)
+    const changed = await client.expect('changePassword', 200, {
+      body: { old_password: PASSWORD, new_password: 'another long one' },
+    })
+    client.token = String(changed.json['token'])
+    expect(await listed(client)).toMatchObject([{ current: true }])
+  })
+
+  it('are a hundred at most: a further log-in ends the least recently used', { timeout: 120_000 }, async () => {
+    const { client, phone } = await newUser()
+    const body = { phone, password: PASSWORD }
+    for (let number = 0; number < 100; number++) await client.expect('login', 200, { body, token: null })
+    expect(codeOf(await client.call('me'))).toBe('TOKEN_INVALID')
+    await client.login(phone, PASSWORD)
+    const { json } = await client.expect('listSessions', 200)
+    expect(json['total']).toBe(100)
+  })
+})
+
 describe('what needs a session', () => {
   it('takes no token that is none of ours', async () => {
     const client = new ManagementClient(gateway.url)

@@ -77,7 +77,7 @@ describe.each([
     await admin.expect('topUpWallet', 200, { params, body: { amount: 60, currency: 'USD', reference: 'one' } })
     const department = { name: 'Research', monthly_budget: 100 }
     departmentId = String((await owner.expect('createDepartment', 201, { params, body: department })).json['id'])
-    const invitation = { email: 'a@example.com', role: 'employee', department_id: departmentId }
+    const invitation = { phone: '+12025556002', role: 'employee', department_id: departmentId }
     const invited = await owner.expect('invite', 201, { params, body: invitation })
     await employee.expect('acceptInvitation', 200, { body: { token: invited.json['token'] } })
     const { json } = await owner.expect('listMembers', 200, { params })
@@ -133,12 +133,15 @@ describe.each([
 
   const expectedOf = (spent: number) => {
     const wallet = { owner: 'wallet', id: params.id, remaining: 60 - spent }
+    const forecast = spent === 0 ? 0 : (expect.any(Number) as number)
+    const monthly = { spent, held: 0, resets_at: RESETS, forecast, nearest: wallet, models: [] }
+    const ofWallet = { limit: 60, remaining: 60 - spent, resets_at: null, forecast: null, nearest: null }
     return {
-      key: { limit: 500, spent, held: 0, remaining: 500 - spent, resets_at: RESETS, nearest: wallet },
-      member: { limit: null, spent, held: 0, remaining: null, resets_at: RESETS, nearest: wallet },
-      department: { limit: 100, spent, held: 0, remaining: 100 - spent, resets_at: RESETS, nearest: wallet },
-      enterprise: { limit: 1_000, spent, held: 0, remaining: 1_000 - spent, resets_at: RESETS, nearest: wallet },
-      wallet: { limit: 60, spent, held: 0, remaining: 60 - spent, resets_at: null, nearest: null },
+      key: { limit: 500, remaining: 500 - spent, ...monthly },
+      member: { limit: null, remaining: null, ...monthly },
+      department: { limit: 100, remaining: 100 - spent, ...monthly },
+      enterprise: { limit: 1_000, remaining: 1_000 - spent, ...monthly },
+      wallet: { ...monthly, ...ofWallet },
     }
   }
 
@@ -160,6 +163,17 @@ describe.each([
     })
     leaves.abort()
     await slow
+  })
+
+  it('shows what the month will have cost at its end', async () => {
+    const { wallet, ...others } = (await shown()) as Record<string, { spent: number; forecast: number | null }>
+    expect(wallet?.forecast).toBeNull()
+    for (const { spent, forecast } of Object.values(others)) {
+      expect(spent).toBeGreaterThan(0)
+      // All of it was spent today, and at most 31 days follow.
+      expect(forecast).toBeGreaterThanOrEqual(spent)
+      expect(forecast).toBeLessThanOrEqual(32 * spent)
+    }
   })
 
   it('shows the same in lists, and to employees nothing of it', async () => {

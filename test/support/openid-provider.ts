@@ -1,0 +1,129 @@
+import { createServer } from 'node:http'
+import type { Server } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { Provider } from 'oidc-provider'
+
+/** What the provider says of the person who logs in, besides the subject. */
+export interface Person {
+  readonly subject: string
+  readonly claims: Readonly<Record<string, unknown>>
+}
+
+export const CLIENT = { id: 'sluice', secret: 'a secret of the client' } as const
+
+/** An OpenID provider on loopback. Whoever comes is logged in as `person`, without a page in between. */
+export class OpenIdProvider {
+  person: Person | null = { subject: 'ada', claims: {} }
+  /** The life of access tokens for a resource, which are JWTs. */
+  accessTokenSeconds = 3_600
+  readonly #server: Server
+  #provider: Provider | null = null
+
+  private constructor() {
+    this.#server = createServer((request, response) => {
+      const provider = this.#provider
+      if (provider === null) {
+        response.destroy()
+      } else if (request.url?.startsWith('/interaction/') === true) {
+        const result = this.person === null ? { error: 'access_denied' } : { login: { accountId: this.person.subject } }
+        provider.interactionFinished(request, response, result).catch(() => response.destroy())
+      } else {
+        void provider.callback()(request, response)
+      }
+    })
+  }
+
+  static async start(redirectUrl: string): Promise<OpenIdProvider> {
+    const started = new OpenIdProvider()
+    await new Promise<void>((resolve) => started.#server.listen(0, '127.0.0.1', resolve))
+    started.#provider = started.#create(redirectUrl)
+    return started
+  }
+
+  get issuer(): string {
+    return `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}`
+  }
+
+  /** The `auth.oidc` section of a configuration. */
+  get config(): Record<string, unknown> {
+    return {
+      issuer: this.issuer,
+      client_id: CLIENT.id,
+      client_secret: CLIENT.secret,
+      scopes: ['openid', 'profile', 'email', 'groups'],
+    }
+  }
+
+  /** Goes to `url` as a browser, and returns the address at which the provider sends it back to the gateway. */
+  async logIn(url: string): Promise<URL> {
+    const cookies = new Map<string, string>()
+    let next = new URL(url)
+    for (let step = 0; step < 10; step++) {
+      if (next.origin !== this.issuer) return next
+      const cookie = [...cookies].map((pair) => pair.join('=')).join('; ')
+      const response = await fetch(next, { redirect: 'manual', headers: { cookie } })
+      await response.arrayBuffer()
+      for (const set of response.headers.getSetCookie()) {
+        const [name = '', value = ''] = (set.split(';')[0] ?? '').split(/=(.*)/s)
+        cookies.set(name, value)
+      }
+      const location = response.headers.get('location')
+      if (location === null) throw new Error(`the provider stopped at ${next.pathname} with ${response.status}`)
+      next = new URL(location, next)
+    }
+    throw new Error('the provider redirects without an end')
+  }
+
+  async stop(): Promise<void> {
+    this.#server.closeAllConnections()
+    await new Promise((resolve) => this.#server.close(resolve))
+  }
+
+  #create(redirectUrl: string): Provider {
+    return new Provider(this.issuer, {
+      clients: [
+        {
+          client_id: CLIENT.id,
+          client_secret: CLIENT.secret,
+          redirect_uris: [redirectUrl],
+          token_endpoint_auth_method: 'client_secret_post',
+        },
+      ],
+      cookies: { keys: ['a key for cookies'] },
+      claims: { openid: ['sub'], profile: ['name'], email: ['email', 'email_verified'], groups: ['groups'] },
+      features: {
+        devInteractions: { enabled: false },
+        registration: { enabled: true },
+        resourceIndicators: {
+          enabled: true,
+          defaultResource: () => [],
+          useGrantedResource: () => true,
+          getResourceServerInfo: (_, resource) => ({
+            scope: 'openid',
+            audience: resource,
+            accessTokenFormat: 'jwt',
+            accessTokenTTL: this.accessTokenSeconds,
+            jwt: { sign: { alg: 'RS256' } },
+          }),
+        },
+      },
+      interactions: { url: (_, { uid }) => `/interaction/${uid}` },
+      findAccount: (_, accountId) => ({
+        accountId,
+        claims: () => ({ ...this.person?.claims, sub: accountId }),
+      }),
+      loadExistingGrant: async (context) => {
+        const { session, client } = context.oidc
+        const grant = new context.oidc.provider.Grant({
+          ...(session?.accountId === undefined ? {} : { accountId: session.accountId }),
+          ...(client === undefined ? {} : { clientId: client.clientId }),
+        })
+        grant.addOIDCScope('openid profile email groups')
+        const resource = context.oidc.params?.['resource']
+        if (typeof resource === 'string') grant.addResourceScope(resource, 'openid')
+        await grant.save()
+        return grant
+      },
+    })
+  }
+}

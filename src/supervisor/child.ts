@@ -1,4 +1,4 @@
-import type { ControlSetup, EndReason, FromChild, FrontSetup, ToChild } from './messages.ts'
+import type { ConfigChange, ControlSetup, EndReason, FromChild, FrontSetup, Reconfigure, ToChild } from './messages.ts'
 
 /** How long a process may outlive its supervisor. */
 const ORPHAN_MS = 10_000
@@ -10,6 +10,36 @@ let drainNow: (reason: EndReason) => void = () => {
 let announceEnd: () => void = () => undefined
 let leaving = false
 
+/** The ways in which a child takes a configuration that was read again. Each rejects with the reason why it cannot. */
+export interface Reconfiguration {
+  /** Makes what can fail, and changes nothing. */
+  prepare(change: ConfigChange): Promise<void>
+  apply(change: ConfigChange): Promise<void>
+  discard(): void
+}
+
+let onReconfiguration: (reconfiguration: Reconfiguration) => void = () => undefined
+/** Resolves when the child can take configurations: one that comes earlier waits. */
+const reconfigurable = new Promise<Reconfiguration>((resolve) => (onReconfiguration = resolve))
+
+/** Lets the supervisor change the configuration of this child from now on. */
+export function reconfigureOnRequest(reconfiguration: Reconfiguration): void {
+  onReconfiguration(reconfiguration)
+}
+
+/** One message at a time, in the order in which they came. */
+let reconfiguring: Promise<void> = Promise.resolve()
+
+async function reconfigure({ type, id, ...change }: Reconfigure): Promise<void> {
+  try {
+    const child = await reconfigurable
+    await child[type](change)
+    tellSupervisor({ type: 'configured', id, problem: null })
+  } catch (cause) {
+    tellSupervisor({ type: 'configured', id, problem: cause instanceof Error ? cause.message : String(cause) })
+  }
+}
+
 /** Waits for the supervisor's setup and calls `run` with it; calls `fail` when `run` rejects. */
 export function receiveSetup<Setup extends FrontSetup | ControlSetup>(
   run: (setup: Setup) => Promise<void>,
@@ -18,7 +48,11 @@ export function receiveSetup<Setup extends FrontSetup | ControlSetup>(
   process.on('message', (message: ToChild) => {
     if (message.type === 'setup') run(message as Setup).catch(fail)
     else if (message.type === 'leave') announceEnd()
-    else drainNow(message.reason)
+    else if (message.type === 'prepare' || message.type === 'apply') {
+      reconfiguring = reconfiguring.then(() => reconfigure(message))
+    } else if (message.type === 'discard') {
+      reconfiguring = reconfiguring.then(() => reconfigurable).then((child) => child.discard())
+    } else drainNow(message.reason)
   })
   process.on('disconnect', () => {
     drainNow('orphaned')
@@ -30,6 +64,7 @@ export function receiveSetup<Setup extends FrontSetup | ControlSetup>(
   // A terminal sends its signals to all processes of the group; only the supervisor acts on them.
   process.on('SIGINT', () => undefined)
   process.on('SIGTERM', () => undefined)
+  process.on('SIGHUP', () => undefined)
 }
 
 /**

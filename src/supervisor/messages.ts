@@ -35,6 +35,21 @@ export type ToChild =
   /** The gateway is about to end: serve new requests, and announce the end. */
   | { readonly type: 'leave' }
   | { readonly type: 'drain'; readonly reason: EndReason }
+  /** Asks whether the child can take the configuration, or to take it. The child answers with `configured`. */
+  | Reconfigure
+  /** The prepared configuration does not come. */
+  | { readonly type: 'discard' }
+
+export type Reconfigure =
+  | ({ readonly type: 'prepare'; readonly id: number } & ConfigChange)
+  | ({ readonly type: 'apply'; readonly id: number } & ConfigChange)
+
+/** A configuration that was read again. */
+export interface ConfigChange {
+  readonly config: Config
+  /** Whether the files of the certificate have another content, or are other files. */
+  readonly isNewCertificate: boolean
+}
 
 export type ControlNews = 'waiting' | 'sole'
 
@@ -52,6 +67,8 @@ export type FromChild =
   | { readonly type: 'sole' }
   /** The child ends, and a restart cannot help. */
   | { readonly type: 'fatal'; readonly message: string }
+  /** Answers `prepare` and `apply`. @member problem null: it is done */
+  | { readonly type: 'configured'; readonly id: number; readonly problem: string | null }
 
 /** The accounts that the first start creates; shown once. */
 export interface FirstRun {

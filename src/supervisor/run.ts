@@ -1,17 +1,20 @@
 import { createHash } from 'node:crypto'
-import { mkdirSync, readdirSync, rmSync } from 'node:fs'
+import { closeSync, mkdirSync, openSync, readdirSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as elapsed } from 'node:timers/promises'
 import { readConfig } from '../shared/config/config.ts'
 import { ownVersion } from '../shared/config/own-version.ts'
 import { ConfigError } from '../shared/config/config-error.ts'
+import { EXIT } from '../shared/core/exit-codes.ts'
 import { readFailure } from '../shared/config/read-failure.ts'
 import { loadSecrets } from '../shared/config/secrets.ts'
 import type { Config } from '../shared/config/shape.ts'
 import { lockDataDirectory } from '../shared/runtime/data-directory.ts'
 import { exampleModel } from './example-model.ts'
 import { claimPort } from './listen-port.ts'
+import { fileState } from './config-watch.ts'
+import { Reload } from './reload.ts'
 import { HandOver, freeIndices, predecessors } from './hand-over.ts'
 import { forgetState, leavingFronts, sayLeaving, sayState } from './succession.ts'
 import type { EndReason, FirstRun } from './messages.ts'
@@ -30,9 +33,12 @@ const MAX_HEADER_BYTES = '16384'
  * rejects with the reason why it cannot start. After that, SIGTERM or SIGINT ends the process.
  */
 export async function runSupervisor(argv: readonly string[]): Promise<void> {
-  const config = readConfig({ env: process.env, argv })
+  const files = new Map<string, string>()
+  const read = (onFile: (file: string) => void): Config => readConfig({ env: process.env, argv, onFile })
+  const config = read((file) => files.set(file, fileState(file)))
   const hasSecrets = loadSecrets(config.dataDir, process.env) !== null
   const logger = openLog(config)
+  process.on('SIGHUP', endWithTerminal)
   const version = ownVersion()
   const { dataDir } = config
   const patienceMs = config.server.drainAnnounceMs + config.server.drainTimeoutMs + END_GRACE_MS
@@ -57,6 +63,13 @@ export async function runSupervisor(argv: readonly string[]): Promise<void> {
   const children: SupervisedChild[] = []
   const ofKind = (kind: ChildKind): readonly SupervisedChild[] => children.filter((child) => child.kind === kind)
   const timeoutMs = config.server.drainTimeoutMs + END_GRACE_MS
+  const reload = new Reload({
+    first: { config, files },
+    read,
+    fronts: () => ofKind('front'),
+    control: () => ofKind('control')[0],
+    logger: logger.child('configuration'),
+  })
   let isServing = false
   let stopping: Promise<void> | null = null
 
@@ -115,6 +128,7 @@ export async function runSupervisor(argv: readonly string[]): Promise<void> {
   const stop = (exitCode: number): Promise<void> => {
     stopping ??= (async () => {
       process.exitCode = exitCode
+      reload.stop()
       await held.release()
       // The fronts end first: the control process settles their last records, and the simulator answers their last calls.
       const reason = isServing ? await leave() : 'stop'
@@ -123,6 +137,7 @@ export async function runSupervisor(argv: readonly string[]): Promise<void> {
       logger.flush()
       process.removeAllListeners('SIGTERM')
       process.removeAllListeners('SIGINT')
+      process.removeAllListeners('SIGHUP')
     })()
     return stopping
   }
@@ -137,6 +152,8 @@ export async function runSupervisor(argv: readonly string[]): Promise<void> {
   }
   process.on('SIGTERM', () => void stop(0))
   process.on('SIGINT', () => void stop(0))
+  process.off('SIGHUP', endWithTerminal)
+  process.on('SIGHUP', () => void (isTerminalGone() ? stop(0) : reload.run()))
 
   const env = {
     UWS_HTTP_MAX_HEADERS_SIZE: MAX_HEADER_BYTES,
@@ -164,7 +181,7 @@ export async function runSupervisor(argv: readonly string[]): Promise<void> {
       index,
       setup: async () => {
         await Promise.all([secretsMade, isSole])
-        return { config, socketPath, index, port }
+        return { config: reload.config, socketPath, index, port }
       },
       env: () => env,
     }),
@@ -174,7 +191,7 @@ export async function runSupervisor(argv: readonly string[]): Promise<void> {
     index: 0,
     setup: async () => {
       await simulator
-      return { config, socketPath, simulatorPort, displayUrl, handedOverFronts: leavingFronts(dataDir) }
+      return { config: reload.config, socketPath, simulatorPort, displayUrl, handedOverFronts: leavingFronts(dataDir) }
     },
     env: () => env,
     onNews: (news) => {
@@ -191,6 +208,22 @@ export async function runSupervisor(argv: readonly string[]): Promise<void> {
   sayState(dataDir, 'serving')
   const ready = `Sluice is ready at ${displayUrl} (Node ${process.versions.node}, ${front?.httpServer ?? 'no front'})`
   process.stdout.write(`${readyText(ready, displayUrl, firstRun, config)}\n`)
+}
+
+/** Until children run: the files are read again later, if they have changed. */
+function endWithTerminal(): void {
+  if (isTerminalGone()) process.exit(EXIT.failure)
+}
+
+/** Whether this gateway was started in a terminal that has closed, which sends SIGHUP too. */
+function isTerminalGone(): boolean {
+  if (![process.stdin, process.stdout, process.stderr].some(({ isTTY }) => isTTY)) return false
+  try {
+    closeSync(openSync('/dev/tty', 'r'))
+    return false
+  } catch {
+    return true
+  }
 }
 
 function openLog({ log }: Config): Logger {

@@ -3,7 +3,16 @@ import type { ChildProcess } from 'node:child_process'
 import { availableParallelism } from 'node:os'
 import { fileURLToPath } from 'node:url'
 import type { Logger } from '../shared/telemetry/logger.ts'
-import type { ControlNews, ControlSetup, EndReason, FirstRun, FromChild, FrontSetup, ToChild } from './messages.ts'
+import type {
+  ConfigChange,
+  ControlNews,
+  ControlSetup,
+  EndReason,
+  FirstRun,
+  FromChild,
+  FrontSetup,
+  ToChild,
+} from './messages.ts'
 
 export type ChildKind = 'control' | 'front' | 'simulator'
 
@@ -62,6 +71,8 @@ export class SupervisedChild {
   #retry: NodeJS.Timeout | null = null
   #ended: (() => void) | null = null
   #stopped: Promise<void> | null = null
+  #asked = 0
+  readonly #answers = new Map<number, (problem: string | null) => void>()
 
   constructor(plan: ChildPlan, logger: Logger, onFatal: (message: string) => void) {
     this.#plan = plan
@@ -118,6 +129,37 @@ export class SupervisedChild {
     })
   }
 
+  /**
+   * Asks the child to prepare for a configuration, or to take it. Resolves with the reason why it cannot; null: it has done so, or it has
+   * ended, and its next start gets the configuration of that time.
+   */
+  ask(what: 'prepare' | 'apply', change: ConfigChange, timeoutMs: number): Promise<string | null> {
+    const child = this.#child
+    if (child?.connected !== true) return Promise.resolve(null)
+    const id = ++this.#asked
+    return new Promise((resolve) => {
+      const end = (problem: string | null): void => {
+        clearTimeout(late)
+        child.off('exit', gone)
+        this.#answers.delete(id)
+        resolve(problem)
+      }
+      const gone = (): void => {
+        end(null)
+      }
+      const late = setTimeout(() => {
+        end(`${this.#plan.kind}-${this.#plan.index} did not answer within ${timeoutMs / 1000} s`)
+      }, timeoutMs)
+      this.#answers.set(id, end)
+      child.once('exit', gone)
+      this.#tell({ type: what, id, ...change })
+    })
+  }
+
+  discard(): void {
+    this.#tell({ type: 'discard' })
+  }
+
   /** Sends nothing to a child without a channel: it is about to end, and its exit is handled anyway. */
   #tell(message: ToChild): void {
     if (this.#child?.connected === true) this.#child.send(message, () => undefined)
@@ -171,6 +213,7 @@ export class SupervisedChild {
           httpServer: message.httpServer ?? null,
         })
       } else if (message.type === 'waiting' || message.type === 'sole') this.#plan.onNews?.(message.type)
+      else if (message.type === 'configured') this.#answers.get(message.id)?.(message.problem)
       else if (message.type === 'fatal' && this.#starts === 1) {
         this.#stopping = true
         this.#onFatal(message.message)

@@ -1,10 +1,13 @@
 import { randomUUID } from 'node:crypto'
 import type { Command } from 'commander'
 import { USERS } from '../shared/api/operations/users.ts'
+import { changedFields } from '../control/management/audit-changes.ts'
 import { hashPassword } from '../control/management/passwords.ts'
 import { normalisePhone } from '../control/management/phone.ts'
 import { insertAuditEntry } from '../control/store/audit-log.ts'
 import type { Queryable } from '../control/store/database.ts'
+import { dropMailedTokens } from '../control/store/mailed-tokens.ts'
+import { removeTotp } from '../control/store/totp.ts'
 import { findUserByPhone, insertUser, updateUser } from '../control/store/users.ts'
 import { OperationValidator } from '../control/management/operation-validator.ts'
 import { BY_OPERATOR } from './by-operator.ts'
@@ -27,7 +30,10 @@ export function addCreateAdmin(program: Command, { output }: CommandContext): vo
     .requiredOption('--phone <number>', 'phone number with its country code, like +12025550100')
     .option('--name <name>', 'name of the admin', 'Administrator')
     .option('--password-stdin', 'read the password from standard input')
-    .option('--replace', 'if a user has this number, make that user an admin and set this password')
+    .option(
+      '--replace',
+      'if a user has this number, make that user an admin, set this password and turn one-time passwords off',
+    )
     .action(async (options: AdminOptions) => {
       const config = configOf(options)
       const phone = normalisePhone(options.phone)
@@ -56,6 +62,9 @@ async function makeAdmin(
   const id = known?.id ?? `user_${randomUUID()}`
   if (known === null) await insertUser(tx, { id, phone, name, passwordHash, role: 'admin', status: 'active' })
   else await updateUser(tx, id, { role: 'admin', status: 'active', passwordHash })
+  // Whoever lost the authenticator and is the only admin gets in again.
+  const hadTotp = await removeTotp(tx, id)
+  await dropMailedTokens(tx, id, 'reset_password')
   await insertAuditEntry(tx, {
     ...BY_OPERATOR,
     operation: known === null ? 'adminCreateUser' : 'adminUpdateUser',
@@ -63,6 +72,15 @@ async function makeAdmin(
     enterpriseId: null,
     targetId: id,
     sent: JSON.stringify({ phone, role: 'admin' }),
+    changes: changedFields({
+      before: known === null ? null : { role: known.role, status: known.status, ...(hadTotp ? { totp: true } : {}) },
+      after: {
+        ...(known === null ? { phone, name } : {}),
+        role: 'admin',
+        status: 'active',
+        ...(hadTotp ? { totp: false } : {}),
+      },
+    }),
   })
   return { id, isNew: known === null }
 }

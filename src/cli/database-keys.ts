@@ -2,6 +2,7 @@ import { ENTERPRISE_KEYS } from '../shared/api/operations/enterprise-keys.ts'
 import { KEYS } from '../shared/api/operations/keys.ts'
 import type { RequestOf, ResultOf } from '../client/operations.ts'
 import { digestApiKey, generateApiKey, maskApiKey } from '../shared/core/api-key.ts'
+import { changedFields } from '../control/management/audit-changes.ts'
 import { newEntryKey, renderedEnterpriseKey, renderedKey } from '../control/management/entry-keys.ts'
 import { normalisePhone } from '../control/management/phone.ts'
 import type { Database, Queryable } from '../control/store/database.ts'
@@ -58,7 +59,7 @@ export class DatabaseKeys implements KeysBackend {
   async create(body: RequestOf<'createEnterpriseKey'>['body']): Promise<ResultOf<'createKey'>> {
     const operation = this.#owner.kind === 'user' ? KEYS.createKey : ENTERPRISE_KEYS.createEnterpriseKey
     this.#validator.body(operation, body)
-    const { secret, entry } = newEntryKey(this.#owner, body, this.#hashSecret)
+    const { secret, entry } = await newEntryKey(this.#owner, body, { keyHash: this.#hashSecret, mayCapture: false })
     const made = await this.#change('create', entry.id, body, async (tx) => {
       await insertEntryKey(tx, entry)
       return findOwnedKey(tx, this.#owner, entry.id)
@@ -94,8 +95,10 @@ export class DatabaseKeys implements KeysBackend {
   ): Promise<T> {
     const isOfUser = this.#owner.kind === 'user'
     return this.#database.transaction(async (tx) => {
+      const before = await findOwnedKey(tx, this.#owner, id)
       const changed = await work(tx)
       if (changed === null) throw new Error(`there is no key ${id}`)
+      const after = await findOwnedKey(tx, this.#owner, id)
       await insertAuditEntry(tx, {
         ...BY_OPERATOR,
         operation: isOfUser ? `${verb}Key` : `${verb}EnterpriseKey`,
@@ -103,6 +106,10 @@ export class DatabaseKeys implements KeysBackend {
         enterpriseId: this.#owner.kind === 'enterprise' ? this.#owner.enterpriseId : null,
         targetId: id,
         sent: JSON.stringify(sent),
+        changes: changedFields({
+          before: before === null ? null : this.#rendered(before),
+          after: after === null ? null : this.#rendered(after),
+        }),
       })
       return changed
     })

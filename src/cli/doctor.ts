@@ -1,14 +1,14 @@
 import { setTimeout as elapsed } from 'node:timers/promises'
 import type { Command } from 'commander'
-import type { Config } from '../shared/config/shape.ts'
-import { UsageError } from '../shared/config/config-error.ts'
+import type { Config, UpstreamConfig } from '../shared/config/shape.ts'
+import { ConfigError, UsageError } from '../shared/config/config-error.ts'
 import { EXIT } from '../shared/core/exit-codes.ts'
 import { lockHolder } from '../shared/runtime/data-directory.ts'
 import { command, configOf } from './command.ts'
 import type { CommandContext, CommonOptions } from './command.ts'
 import { checkClock } from './doctor/clock.ts'
 import type { ClockReading } from './doctor/clock.ts'
-import { failed, ok, reasonOf } from './doctor/finding.ts'
+import { failed, ok, reasonOf, skipped } from './doctor/finding.ts'
 import type { Finding } from './doctor/finding.ts'
 import { checkGateway } from './doctor/gateway.ts'
 import {
@@ -29,6 +29,8 @@ const CHECK_TIMEOUT_MS = 120_000
 interface Report {
   readonly findings: readonly Finding[]
   readonly clock?: ClockReading | null
+  /** Upstreams that are still to be checked. */
+  readonly upstreams?: readonly UpstreamConfig[]
 }
 
 export function addDoctor(program: Command, { output, ended }: CommandContext): void {
@@ -54,20 +56,19 @@ async function examine(options: CommonOptions, spend: boolean, output: Output): 
     config = configOf(options)
   } catch (cause) {
     if (cause instanceof UsageError) throw cause
-    return [
-      failed(
-        'configuration',
-        reasonOf(cause),
-        'correct the line or variable that it names; config/sluice.example.yaml lists every key',
-      ),
-    ]
+    const fix = 'correct the line or variable that it names; config/sluice.example.yaml lists every key'
+    const problems = cause instanceof ConfigError ? cause.problems : [cause]
+    return problems.map((problem) => failed('configuration', reasonOf(problem), fix))
   }
   // This module loads every dialect. A static import would make all other commands wait for that.
-  const { upstreamChecks } = await import('./doctor/upstreams.ts')
+  const [{ upstreamChecks }, { readStoredUpstreams }] = await Promise.all([
+    import('./doctor/upstreams.ts'),
+    import('./doctor/stored-upstreams.ts'),
+  ])
   const findings = [ok('configuration', config.file ?? 'no file: defaults and environment variables')]
   const clocks: ClockReading[] = []
   const holder = await lockHolder(config.dataDir)
-  const checks: ReadonlyArray<readonly [what: string, run: () => Promise<Report>]> = [
+  const checks: Array<readonly [what: string, run: () => Promise<Report>]> = [
     ['data directory', async () => ({ findings: [await checkDataDirectory(config, holder)] })],
     ['secrets', async () => ({ findings: [await checkSecrets(config)] })],
     ['disk', async () => ({ findings: [await checkDisk(config)] })],
@@ -76,8 +77,12 @@ async function examine(options: CommonOptions, spend: boolean, output: Output): 
     ['certificate', async () => ({ findings: [await checkCertificate(config)] })],
     ['database', () => checkDatabase(config, holder)],
     ['redis', async () => ({ findings: [await checkRedis(config)] })],
-    ...upstreamChecks(config, spend).map((run) => ['upstreams', run] as const),
+    ...(config.upstreams.length === 0
+      ? ([['upstreams', async () => ({ findings: [NO_UPSTREAMS] })]] as const)
+      : upstreamChecks(config, config.upstreams, { spend }).map((run) => ['upstreams', run] as const)),
   ]
+  const stored = await within('stored upstreams', readStoredUpstreams(config, holder))
+  checks.push(...upstreamChecks(config, stored.upstreams ?? [], { spend }).map((run) => ['upstreams', run] as const))
   const progress = new Progress('checking', checks.length, output)
   try {
     for (const [what, run] of checks) {
@@ -89,7 +94,7 @@ async function examine(options: CommonOptions, spend: boolean, output: Output): 
   } finally {
     progress.end()
   }
-  return [...findings, checkClock(clocks)]
+  return [...findings, ...stored.findings, checkClock(clocks)]
 }
 
 async function within(what: string, work: Promise<Report>): Promise<Report> {
@@ -106,6 +111,7 @@ async function within(what: string, work: Promise<Report>): Promise<Report> {
   }
 }
 
+const NO_UPSTREAMS = skipped('upstreams', 'the configuration has none: the simulator answers')
 const HANG_FIX = 'see whether its disk, server or network hangs, then run sluice doctor again'
 
 const MARKS = { ok: 'ok      ', warning: 'WARNING ', failed: 'FAILED  ', skipped: 'skipped ' } as const

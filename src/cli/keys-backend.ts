@@ -14,4 +14,6 @@ export interface WhoseKeys {
   readonly user?: string
   readonly enterprise?: string
   readonly url?: string
+  /** Use the gateway of SLUICE_URL or of the last login. */
+  readonly remote?: true
 }

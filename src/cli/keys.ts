@@ -20,12 +20,13 @@ interface CreateOptions extends KeyOptions {
   readonly models?: string[]
   readonly ipAllow?: string[]
   readonly clientAllow?: string[]
+  readonly mcpTools?: string[]
   readonly expiresAt?: string
 }
 
 /**
- * Commands for the entry API keys of a user or an enterprise in the database; with `--url`, for those that the token in SLUICE_TOKEN
- * may manage.
+ * Commands for the entry API keys of a user or an enterprise in the database; with `--url` or `--remote`, for those that the
+ * logged-in user may manage.
  */
 export function addKeys(program: Command, { output }: CommandContext): void {
   const keys = program.command('keys').description('entry API keys: list, create, toggle, rotate, delete')
@@ -33,7 +34,11 @@ export function addKeys(program: Command, { output }: CommandContext): void {
     command(keys, nameAndArguments, description)
       .option('--user <phone>', 'the keys of this user, in the database (default: of the only admin)')
       .option('--enterprise <id>', 'the keys of this enterprise')
-      .option('--url <url>', 'use the running gateway at this URL, with the token in SLUICE_TOKEN, not the database')
+      .option(
+        '--url <url>',
+        'use the running gateway at this URL, with the token of sluice login or in SLUICE_TOKEN, not the database',
+      )
+      .option('--remote', 'the same with the gateway of SLUICE_URL or of the last sluice login')
 
   keysCommand('list', 'list all keys').action(async (options: KeyOptions) => {
     const list = await withKeys(options, output, (backend) => backend.list())
@@ -51,6 +56,7 @@ export function addKeys(program: Command, { output }: CommandContext): void {
     .option('--models <names>', 'models that the key may use, separated by commas', names)
     .option('--ip-allow <ranges>', 'addresses and ranges that may use the key, separated by commas', names)
     .option('--client-allow <prefixes>', 'prefixes of the User-Agents that may use the key, separated by commas', names)
+    .option('--mcp-tools <names>', 'tools that the key may use at /mcp, separated by commas; * is all', names)
     .option('--expires-at <time>', 'when the key expires, ISO 8601')
     .action(async (options: CreateOptions) => {
       const made = await withKeys(options, output, (backend) => backend.create(bodyOf(options)))
@@ -95,10 +101,11 @@ function bodyOf(options: CreateOptions): RequestOf<'createEnterpriseKey'>['body'
     models: options.models,
     ip_allow: options.ipAllow,
     client_allow: options.clientAllow,
+    mcp_tools: options.mcpTools,
     expires_at: options.expiresAt,
   }
   const given = Object.fromEntries(Object.entries(body).filter(([, value]) => value !== undefined))
-  return given as RequestOf<'createEnterpriseKey'>['body']
+  return { ...given, name: options.name }
 }
 
 function tellKey(output: Output, key: Key): void {

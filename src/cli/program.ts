@@ -7,7 +7,10 @@ import type { ExitCode } from './command.ts'
 import { addCreateAdmin } from './create-admin.ts'
 import { addDoctor } from './doctor.ts'
 import { failed } from './failures.ts'
+import { addImport } from './import.ts'
 import { addKeys } from './keys.ts'
+import { addLogin, addLogout } from './login.ts'
+import { addMcp } from './mcp.ts'
 import { addMigrate } from './migrate.ts'
 import { Output } from './output.ts'
 import { addReconcile } from './reconcile.ts'
@@ -39,6 +42,10 @@ export async function main(argv: readonly string[]): Promise<ExitCode> {
     addKeys,
     addReconcile,
     addDoctor,
+    addImport,
+    addMcp,
+    addLogin,
+    addLogout,
     addAdoptSecrets,
     addBench,
   ]) {

@@ -1,10 +1,12 @@
+import { lookup as resolveHost } from 'node:dns/promises'
 import type { Config, UpstreamConfig } from '../../shared/config/shape.ts'
 import { systemClock } from '../../shared/runtime/clock.ts'
 import { GatewayError } from '../../shared/core/errors.ts'
 import { ModelCatalogue, targetQuirks } from '../../shared/core/model-facts.ts'
+import { REACH_KEY, UpstreamReach } from '../../shared/core/upstream-reach.ts'
 import type { UpstreamKey } from '../../shared/core/snapshot.ts'
 import { baseOf } from '../../front/gateway/upstream-address.ts'
-import { buildUpstreamLook } from '../../front/gateway/upstream-request.ts'
+import { buildKeyCheck } from '../../front/gateway/upstream-request.ts'
 import { UpstreamProbes } from '../../front/gateway/upstream-probes.ts'
 import type { ClockReading } from './clock.ts'
 import { failed, ok, reasonOf, skipped, warning } from './finding.ts'
@@ -18,19 +20,37 @@ export interface UpstreamReport {
   readonly clock: ClockReading | null
 }
 
-/** One check for each upstream of the configuration. @param spend also makes a call with each key */
-export function upstreamChecks(config: Config, spend: boolean): ReadonlyArray<() => Promise<UpstreamReport>> {
-  if (config.upstreams.length === 0) {
-    return [
-      async () => ({ findings: [skipped('upstreams', 'none is configured: the simulator answers')], clock: null }),
-    ]
-  }
-  return config.upstreams.map((upstream) => () => checkUpstream(config, upstream, spend))
+export interface UpstreamCheckOptions {
+  /** Also makes a call with each key. */
+  readonly spend: boolean
+  /** Returns the addresses of a host. Default: those that the machine finds. */
+  readonly addressesOf?: (host: string) => Promise<readonly string[]>
 }
 
-async function checkUpstream(config: Config, upstream: UpstreamConfig, spend: boolean): Promise<UpstreamReport> {
+/** One check for each upstream. */
+export function upstreamChecks(
+  config: Config,
+  upstreams: readonly UpstreamConfig[],
+  options: UpstreamCheckOptions,
+): ReadonlyArray<() => Promise<UpstreamReport>> {
+  return upstreams.map((upstream) => () => checkUpstream(config, upstream, options))
+}
+
+async function checkUpstream(
+  config: Config,
+  upstream: UpstreamConfig,
+  { spend, addressesOf = foundAddresses }: UpstreamCheckOptions,
+): Promise<UpstreamReport> {
   const check = `upstream ${upstream.id}`
   const { origin } = baseOf(upstream.baseUrl)
+  if (upstream.publicOnly === true) {
+    // The gateway does not connect there either. A call from here would send it the credential.
+    const address = await refusedAddress(config, new URL(upstream.baseUrl).hostname, addressesOf)
+    if (address !== null) {
+      const says = `its host resolves to ${address}, which is not on the public Internet`
+      return { findings: [failed(check, says, `correct base_url, or list the host in ${REACH_KEY}`)], clock: null }
+    }
+  }
   const before = Date.now()
   const answer = await reach(origin).catch((cause: unknown) => reasonOf(cause))
   if (typeof answer === 'string') {
@@ -47,6 +67,22 @@ async function checkUpstream(config: Config, upstream: UpstreamConfig, spend: bo
       )
   }
   return { findings, clock: clockOf(answer, before, origin) }
+}
+
+/** Returns an address that upstreams which admins added may not have; null: there is none, or none is known. */
+async function refusedAddress(
+  { management }: Config,
+  hostname: string,
+  addressesOf: (host: string) => Promise<readonly string[]>,
+): Promise<string | null> {
+  const reach = new UpstreamReach(management.privateUpstreams)
+  const host = hostname.replace(/^\[|\]$/g, '')
+  const addresses = await addressesOf(host).catch(() => [])
+  return addresses.find((address) => !reach.allows(host, address)) ?? null
+}
+
+async function foundAddresses(host: string): Promise<string[]> {
+  return (await resolveHost(host, { all: true })).map(({ address }) => address)
 }
 
 /** Resolves with any response: each proves that the host is reachable. */
@@ -72,7 +108,7 @@ async function checkByModelList(name: string, upstream: UpstreamConfig, key: Ups
   }
   const { origin, pathname } = baseOf(upstream.baseUrl)
   const version = dialect === 'anthropic-messages' ? ['anthropic-version', '2023-06-01'] : []
-  const look = buildUpstreamLook(upstream, key.credential, { origin, path: `${pathname}/models`, auth }, version)
+  const look = buildKeyCheck(upstream, key, { origin, path: `${pathname}/models` }, version)
   return send(look, GET_TIMEOUT_MS).then(
     (status) => {
       if (isRefusal(status)) return refused(name, `the provider refuses it with status ${status}`)
@@ -92,7 +128,9 @@ async function checkByCall(name: string, config: Config, upstream: UpstreamConfi
   const { upstreamModel } = model
   const facts = new ModelCatalogue(config.models).factsOf(upstreamModel, provider.profile ?? null, provider.id)
   const target = targetQuirks(facts, provider.target)
-  const probes = new UpstreamProbes(systemClock, config.server.vendor)
+  // As the gateway does: upstreams of the database must be where they are allowed.
+  const reach = new UpstreamReach(config.management.privateUpstreams)
+  const probes = new UpstreamProbes(systemClock, config.server.vendor, { reach })
   try {
     const { error } = await probes.run(
       { provider, key, upstreamModel, weight: 1, target },

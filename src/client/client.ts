@@ -12,6 +12,7 @@ import type { ModelEntry, ModelList } from '../shared/endpoints/models.ts'
 import type { Ranking, RerankRequest } from '../shared/endpoints/rerank.ts'
 import type { ResponsesRequest } from '../shared/endpoints/responses.ts'
 import type { Video, VideoRequest } from '../shared/endpoints/video.ts'
+import type { ToolResult } from '../shared/api/tool-endpoints.ts'
 import { AiCalls } from './ai-calls.ts'
 import type { Unknown } from './ai-calls.ts'
 import { CHAT_END, MESSAGES_END, RESPONSES_END } from './event-stream.ts'
@@ -57,7 +58,7 @@ export class SluiceClient {
 
   /** Logs in, and calls the management plane as that user from now on. */
   async login(
-    body: { readonly phone: string; readonly password: string },
+    body: { readonly phone: string; readonly password: string; readonly code?: string },
     options?: CallOptions,
   ): Promise<ResultOf<'login'>> {
     const session = await this.call('login', { body }, options)
@@ -81,6 +82,14 @@ export class SluiceClient {
   /** Yields all entries of a list, page by page: `for await (const key of client.list('listKeys'))`. */
   list<Name extends ListOperation>(name: Name, ...args: CallArguments<Name>): AsyncGenerator<ItemOf<Name>, void> {
     return itemsOf(this.#operations, name, args)
+  }
+
+  /**
+   * Calls a tool of the gateway, or of a server behind it, as the user who is logged in. It is repeated only after an answer that proves
+   * that it was not called: it may change something.
+   */
+  callTool(name: string, input: Readonly<Record<string, unknown>>, options?: CallOptions): Promise<ToolResult> {
+    return this.#operations.callTool(name, input, options)
   }
 
   readonly chat = {

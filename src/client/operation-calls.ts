@@ -1,3 +1,4 @@
+import type { ToolResult } from '../shared/api/tool-endpoints.ts'
 import type { Attempt } from './attempt.ts'
 import { ByteStream } from './byte-stream.ts'
 import { readJson } from './json.ts'
@@ -62,6 +63,18 @@ export class OperationCalls {
       requestId: response.headers.get('x-request-id'),
       headers: response.headers,
     }))
+  }
+
+  /** Calls a tool. It is repeated only after an answer that proves that it was not called: it may change something. */
+  callTool(name: string, input: object, options: CallOptions = {}): Promise<ToolResult> {
+    const outgoing = {
+      method: 'POST' as const,
+      path: addressOf('/mcp/tools/{name}', { name }, {}),
+      headers: this.token === null ? {} : { authorization: `Bearer ${this.token}` },
+      body: input,
+      repeats: 'refused' as const,
+    }
+    return this.#transport.send(outgoing, options, readJson<ToolResult>)
   }
 }
 

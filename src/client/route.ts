@@ -20,7 +20,8 @@ export function addressOf(path: string, params: Readonly<Record<string, string>>
   })
   const search = new URLSearchParams()
   for (const [name, value] of Object.entries(query) as Array<[string, unknown]>) {
-    if (value !== undefined && value !== null) search.set(name, textOf(name, value))
+    if (value === undefined || value === null) continue
+    for (const one of Array.isArray(value) ? (value as unknown[]) : [value]) search.append(name, textOf(name, one))
   }
   return search.size === 0 ? filled : `${filled}?${search.toString()}`
 }
@@ -28,5 +29,5 @@ export function addressOf(path: string, params: Readonly<Record<string, string>>
 function textOf(name: string, value: unknown): string {
   if (typeof value === 'string') return value
   if (typeof value === 'number' || typeof value === 'boolean') return String(value)
-  throw new TypeError(`query.${name} must be a string, a number or a boolean`)
+  throw new TypeError(`query.${name} must be a string, a number, a boolean, or a list of them`)
 }

@@ -1,0 +1,13 @@
+const KEPT_MS = 60_000
+
+/** Has the browser save a file. */
+export function saveFile(blob: Blob, name: string): void {
+  const url = URL.createObjectURL(blob)
+  const link = document.createElement('a')
+  link.href = url
+  link.download = name
+  link.click()
+  setTimeout(() => {
+    URL.revokeObjectURL(url)
+  }, KEPT_MS)
+}

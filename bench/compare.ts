@@ -9,10 +9,10 @@ import { problemsOf, shown, summarise } from './support/comparison.ts'
 import type { PairResult, ScenarioResult } from './support/comparison.ts'
 import { costOf } from './support/cost.ts'
 import { inNewPairs, inTurns } from './support/new-pairs.ts'
-import { besideOthers } from './support/process-use.ts'
+import { besideOthers } from '../src/cli/bench/process-use.ts'
 import { startGateway, startSimulator } from './support/programs.ts'
-import type { Gateway, Program } from './support/programs.ts'
-import { machine, writeReport } from './support/report.ts'
+import type { Gateway, Program } from '../src/cli/bench/programs.ts'
+import { machine, writeReport } from '../src/cli/bench/machine.ts'
 import type { Pair, Side } from './support/statistics.ts'
 
 const { values } = parseArgs({

@@ -4,9 +4,9 @@ import type { Row, Scenario } from './scenarios/table.ts'
 import { scenarios } from './scenarios/table.ts'
 import { checkAnswer, checkText } from './support/check.ts'
 import { nginxVersion, startNginx } from './support/nginx.ts'
-import type { Program } from './support/programs.ts'
+import type { Program } from '../src/cli/bench/programs.ts'
 import { startGateway, startSimulator } from './support/programs.ts'
-import { commitOf, machine, rounded, writeReport } from './support/report.ts'
+import { commitOf, machine, rounded, writeReport } from '../src/cli/bench/machine.ts'
 
 const { values } = parseArgs({
   options: {

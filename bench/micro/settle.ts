@@ -100,6 +100,7 @@ function identity(id: string): Omit<BeginRecord, 'kind'> {
     clientAddress: '127.0.0.1',
     clientRequestId: null,
     traceId: null,
+    tags: null,
   }
 }
 
@@ -137,5 +138,8 @@ function end(id: string): EndRecord {
     ttftUs: 5_600,
     totalUs: 5_700,
     overheadUs: 300,
+    callCostMicro: null,
+    argumentBytes: null,
+    resultBytes: null,
   }
 }

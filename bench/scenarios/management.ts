@@ -1,14 +1,19 @@
 import { cpus } from 'node:os'
 import { parseArgs } from 'node:util'
 import { setTimeout as elapsed } from 'node:timers/promises'
+import { memoryMbOfTree } from '../../src/cli/bench/process-use.ts'
 import { beside } from '../support/beside.ts'
 import { load } from '../support/load-client.ts'
 import type { LoadTarget } from '../support/load-client.ts'
+import type { ConsolesTally, ConsolesTarget } from '../support/open-consoles.ts'
 import type { ManagementTally, ManagementTarget } from '../support/management-load.ts'
-import { answers, startGateway, startSimulator } from '../support/programs.ts'
-import type { Gateway } from '../support/programs.ts'
-import { median, percentile } from '../support/statistics.ts'
+import { answers } from '../../src/cli/bench/programs.ts'
+import { startGateway, startSimulator } from '../support/programs.ts'
+import type { Gateway } from '../../src/cli/bench/programs.ts'
+import { ToolSession } from '../support/tool-session.ts'
+import type { ToolSessionsTally, ToolSessionsTarget } from '../support/tool-load.ts'
 import { steadyLoad } from '../support/steady-load.ts'
+import { median, percentile } from '../support/statistics.ts'
 
 const { values } = parseArgs({
   options: {
@@ -18,16 +23,29 @@ const { values } = parseArgs({
     /** Seconds of load before the measurement; it fills the log that searches and exports read. */
     fill: { type: 'string', default: '20' },
     rate: { type: 'string', default: '300' },
+    /** Open consoles with a live log, beside which the requests are measured too. */
+    consoles: { type: 'string', default: '0' },
   },
 })
 const seconds = Number(values.seconds)
+const consoles = Number(values.consoles)
 
 /** The promised bounds. */
 const MAX_P99_RATIO = 1.1
 const MAX_CHANGE_MS = 1_000
 
 const CONNECTIONS = 8
+/** What the gateway allows a user. */
+const STREAMS_OF_A_USER = 4
 const CHANGES = 10
+/** Sessions that call tools without a pause, and users who have them: a user has at most 32 calls under way. */
+const BUSY_SESSIONS = 200
+const BUSY_USERS = 8
+/** Sessions that do nothing. A user has at most 64. */
+const IDLE_SESSIONS = 1_200
+const SESSIONS_OF_USER = 60
+const MAX_IDLE_KB = 100
+const SETTLE_MS = 3_000
 const POLL_MS = 5
 const BODY = JSON.stringify({
   model: 'sim-gpt',
@@ -37,13 +55,14 @@ const BODY = JSON.stringify({
 })
 
 /**
- * Measures AI requests at a steady rate, alone and beside a saturated management plane, and the time until a change takes
- * effect.
+ * Measures AI requests at a steady rate, alone, beside a saturated management plane, and beside sessions that call tools; the time until
+ * a change takes effect; and the memory of sessions that do nothing.
  */
 async function main(): Promise<boolean> {
   console.log(`node ${process.version}, ${cpus().length} × ${cpus()[0]?.model ?? 'unknown'}`)
   const simulator = await startSimulator()
-  const gateway = await startGateway({ upstreamBaseUrl: simulator.baseUrl })
+  const config = { mcp: { max_sessions: 10_000 } }
+  const gateway = await startGateway({ upstreamBaseUrl: simulator.baseUrl, config })
   try {
     const key = await createKey(gateway, 'bench of management')
     const target = { baseUrl: gateway.baseUrl, headers: { authorization: `Bearer ${key.key}` } }
@@ -51,7 +70,13 @@ async function main(): Promise<boolean> {
     const filled = await load(target, { body: BODY, connections: 32, seconds: Number(values.fill), spreadMs: 0 })
     await gateway.settled(filled.lastRequestId)
     console.log(`${filled.requests} rows in the log`)
-    return await compare(gateway, target)
+    const areHeld = [
+      await compare(gateway, target),
+      await compareWithTools(gateway, target),
+      await idleSessions(gateway),
+      consoles === 0 || (await compareConsoles(gateway, target)),
+    ]
+    return areHeld.every(Boolean)
   } finally {
     await gateway.stop()
     await simulator.stop()
@@ -88,6 +113,99 @@ async function compare(gateway: Gateway, target: LoadTarget): Promise<boolean> {
   for (const problem of problems) console.log(`NOT HELD: ${problem}`)
   if (problems.length === 0) console.log(`held: p99 at most ${MAX_P99_RATIO} ×, changes within ${MAX_CHANGE_MS} ms`)
   return problems.length === 0
+}
+
+/** AI requests alone, and beside sessions of the tool server that call tools without a pause. */
+async function compareWithTools(gateway: Gateway, target: LoadTarget): Promise<boolean> {
+  const tokens = await userTokens(gateway, BUSY_USERS)
+  const sessions: ToolSessionsTarget = { url: gateway.url, tokens, sessions: BUSY_SESSIONS }
+  const alone: number[] = []
+  const busy: number[] = []
+  for (let round = 0; round < Number(values.rounds); round++) {
+    alone.push(...(await p99Of(target)))
+    const { result, news } = await beside<number[], ToolSessionsTally>('tool-load', sessions, () => p99Of(target))
+    busy.push(...result)
+    const { answered, failed, ms } = news
+    console.log(
+      `round ${round + 1}: alone ${rounded(alone.at(-1))} ms, beside ${BUSY_SESSIONS} tool sessions ${rounded(busy.at(-1))} ms; ${answered} calls (${failed} failed), p50 ${rounded(ms.p50)} ms, p99 ${rounded(ms.p99)} ms`,
+    )
+    if (failed > 0) return false
+  }
+  const ratio = median(busy) / median(alone)
+  const isHeld = ratio <= MAX_P99_RATIO
+  console.log(`${isHeld ? 'held' : 'NOT HELD'}: p99 ${rounded(ratio)} × that without tool sessions`)
+  return isHeld
+}
+
+/** The memory of tool sessions that do nothing, without and with an open stream, of all processes of the gateway. */
+async function idleSessions(gateway: Gateway): Promise<boolean> {
+  const users = IDLE_SESSIONS / SESSIONS_OF_USER
+  const tokens = await userTokens(gateway, users + 1)
+  const [warm = '', ...others] = tokens
+  for (let n = 0; n < SESSIONS_OF_USER; n++) await openStream(await ToolSession.begin(gateway.url, warm))
+  const sessions: ToolSession[] = []
+  const beforeMb = await settledMb(gateway)
+  for (const token of others) {
+    for (let n = 0; n < SESSIONS_OF_USER; n++) sessions.push(await ToolSession.begin(gateway.url, token))
+  }
+  const begunMb = await settledMb(gateway)
+  for (const session of sessions) await openStream(session)
+  const openMb = await settledMb(gateway)
+  const kbEach = (mb: number): number => Math.round(((mb - beforeMb) * 1024) / sessions.length)
+  const isHeld = kbEach(begunMb) <= MAX_IDLE_KB
+  console.log(
+    `${isHeld ? 'held' : 'NOT HELD'}: ${sessions.length} idle tool sessions take ${kbEach(begunMb)} KB each, ${kbEach(openMb)} KB with an open stream`,
+  )
+  return isHeld
+}
+
+/** Measures the requests alone and beside open consoles, round by round. */
+async function compareConsoles(gateway: Gateway, target: LoadTarget): Promise<boolean> {
+  const admins = Math.ceil(consoles / STREAMS_OF_A_USER)
+  const tokens = await userTokens(gateway, admins, 'admin')
+  const watched: ConsolesTarget = { url: gateway.url, tokens, consoles }
+  const alone: number[] = []
+  const open: number[] = []
+  for (let round = 0; round < Number(values.rounds); round++) {
+    alone.push(...(await p99Of(target)))
+    const { result, news } = await beside<number[], ConsolesTally>('open-consoles', watched, () => p99Of(target))
+    open.push(...result)
+    console.log(
+      `round ${round + 1}: alone ${rounded(alone.at(-1))} ms, beside ${consoles} consoles ${rounded(open.at(-1))} ms; ` +
+        `${news.updates} updates with ${news.rows} rows, ${news.failed} consoles refused`,
+    )
+  }
+  const ratio = median(open) / median(alone)
+  const isHeld = ratio <= MAX_P99_RATIO
+  console.log(
+    `p99, median of rounds: alone ${rounded(median(alone))} ms, beside ${consoles} consoles ${rounded(median(open))} ms: ${rounded(ratio)} ×: ` +
+      (isHeld ? 'held' : 'NOT HELD'),
+  )
+  return isHeld
+}
+
+async function openStream(session: ToolSession): Promise<void> {
+  const { status } = await session.stream()
+  if (status !== 200) throw new Error(`a stream of a tool session: ${status}`)
+}
+
+async function settledMb({ pid }: Gateway): Promise<number> {
+  await elapsed(SETTLE_MS)
+  return memoryMbOfTree(pid)
+}
+
+let users = 0
+/** Tokens of new users. */
+async function userTokens(gateway: Gateway, count: number, role: 'user' | 'admin' = 'user'): Promise<string[]> {
+  const tokens: string[] = []
+  for (let n = 0; n < count; n++) {
+    users += 1
+    const login = { phone: `+1202555${String(1000 + users)}`, password: 'correct horse battery' }
+    await manage(gateway, 'POST', '/v1/admin/users', { ...login, name: 'bench', role })
+    const { token } = (await manage(gateway, 'POST', '/api/auth/login', login)) as { token: string }
+    tokens.push(token)
+  }
+  return tokens
 }
 
 async function p99Of(target: LoadTarget): Promise<number[]> {

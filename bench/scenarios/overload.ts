@@ -7,8 +7,8 @@ import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
 import type { Manners } from '../support/closed-loop.ts'
 import type { LoadNews, LoadOrder, PhaseResult } from '../support/overload-load.ts'
-import { besideOthers, cpuUsOfTree, cpuUsSince } from '../support/process-use.ts'
-import type { Program } from '../support/programs.ts'
+import { besideOthers, cpuUsOfTree, cpuUsSince } from '../../src/cli/bench/process-use.ts'
+import type { Program } from '../../src/cli/bench/programs.ts'
 import { startGateway } from '../support/programs.ts'
 
 const { values } = parseArgs({

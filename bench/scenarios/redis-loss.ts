@@ -2,9 +2,9 @@ import { parseArgs } from 'node:util'
 import { TestRedis } from '../../test/support/redis.ts'
 import { BUSY_BODY, BUSY_LIMITS } from '../support/busy-key.ts'
 import { startGateway, startSimulator } from '../support/programs.ts'
-import type { Program } from '../support/programs.ts'
-import { median, percentile } from '../support/statistics.ts'
+import type { Program } from '../../src/cli/bench/programs.ts'
 import { steadyLoad } from '../support/steady-load.ts'
+import { median, percentile } from '../support/statistics.ts'
 
 const { values } = parseArgs({
   options: {

@@ -2,8 +2,8 @@ import { load } from '../support/load-client.ts'
 import type { LoadOptions, LoadResult } from '../support/load-client.ts'
 import { steadyLoad } from '../support/steady-load.ts'
 import type { SteadyOptions } from '../support/steady-load.ts'
-import { cpuUsOfTree, cpuUsSince, memoryMbOfTree } from '../support/process-use.ts'
-import type { Program } from '../support/programs.ts'
+import { cpuUsOfTree, cpuUsSince, memoryMbOfTree } from '../../src/cli/bench/process-use.ts'
+import type { Program } from '../../src/cli/bench/programs.ts'
 
 export interface Relayed {
   readonly result: LoadResult

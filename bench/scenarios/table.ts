@@ -2,12 +2,12 @@ import { besideLargeBodies } from '../support/large-bodies.ts'
 import { costOf } from '../support/cost.ts'
 import type { Unit } from '../support/cost.ts'
 import type { LoadOptions } from '../support/load-client.ts'
-import type { Program } from '../support/programs.ts'
+import type { Program } from '../../src/cli/bench/programs.ts'
 import { TRANSLATED_MODEL } from '../support/programs.ts'
-import { median, percentile } from '../support/statistics.ts'
 import type { SteadyOptions } from '../support/steady-load.ts'
 import { relay, relaySteadily } from './relay.ts'
 import type { Relayed } from './relay.ts'
+import { median, percentile } from '../support/statistics.ts'
 
 export interface Scenario {
   readonly name: string

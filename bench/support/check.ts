@@ -1,4 +1,4 @@
-import type { Program } from './programs.ts'
+import type { Program } from '../../src/cli/bench/programs.ts'
 
 const SHOWN = 60
 

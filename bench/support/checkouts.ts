@@ -2,7 +2,7 @@ import { spawnSync } from 'node:child_process'
 import { existsSync, mkdtempSync, readFileSync, rmSync, symlinkSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
-import { commitOf } from './report.ts'
+import { commitOf } from '../../src/cli/bench/machine.ts'
 
 /** A source tree that has been built. */
 export interface Checkout {

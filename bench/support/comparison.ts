@@ -1,5 +1,5 @@
 import type { Cost, Unit } from './cost.ts'
-import { rounded } from './report.ts'
+import { rounded } from '../../src/cli/bench/machine.ts'
 import { compareFigure } from './statistics.ts'
 import type { Comparison, Pair } from './statistics.ts'
 

@@ -1,6 +1,6 @@
 import { setTimeout as elapsed } from 'node:timers/promises'
 import { beside } from './beside.ts'
-import type { Program } from './programs.ts'
+import type { Program } from '../../src/cli/bench/programs.ts'
 
 /** The first bodies start the workers, which then compile their code. */
 const WARM_UP_MS = 10_000

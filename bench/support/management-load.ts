@@ -1,5 +1,5 @@
 import { setPriority } from 'node:os'
-import type { Gateway } from './programs.ts'
+import type { Gateway } from '../../src/cli/bench/programs.ts'
 
 /*
  * The load of 24 admins: log searches, statistics, exports of the whole log and log-ins. Each asks again as soon as it has an answer.

@@ -5,8 +5,8 @@ import { createServer } from 'node:net'
 import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import type { Program } from './programs.ts'
-import { answers } from './programs.ts'
+import type { Program } from '../../src/cli/bench/programs.ts'
+import { answers } from '../../src/cli/bench/programs.ts'
 
 /** The version of nginx; null when it is not installed. */
 export function nginxVersion(): string | null {

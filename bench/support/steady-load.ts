@@ -1,4 +1,4 @@
-import autocannon from 'autocannon'
+import { loadBuffered } from '../../src/cli/bench/buffered-load.ts'
 import type { LoadOptions, LoadResult, LoadTarget } from './load-client.ts'
 
 export interface SteadyOptions extends Pick<LoadOptions, 'body' | 'connections' | 'seconds'> {
@@ -8,34 +8,16 @@ export interface SteadyOptions extends Pick<LoadOptions, 'body' | 'connections' 
 
 /** Loads a target at a fixed rate below its capacity, to measure latencies. */
 export async function steadyLoad({ baseUrl, headers }: LoadTarget, options: SteadyOptions): Promise<LoadResult> {
-  const totalMs: number[] = []
-  const result = await new Promise<autocannon.Result>((resolve, reject) => {
-    const running = autocannon(
-      {
-        url: `${baseUrl}/chat/completions`,
-        method: 'POST',
-        headers: { 'content-type': 'application/json', ...headers },
-        body: options.body,
-        connections: options.connections,
-        duration: options.seconds,
-        overallRate: options.rate,
-      },
-      (error: unknown, done) => {
-        if (error instanceof Error) reject(error)
-        else resolve(done)
-      },
-    )
-    // The histogram of autocannon counts only whole milliseconds.
-    running.on('response', (_client, _status, _bytes, responseMs) => totalMs.push(responseMs))
-  })
-  const { non2xx, errors, duration } = result
+  const { body, connections, seconds, rate } = options
+  const url = `${baseUrl}/chat/completions`
+  const result = await loadBuffered({ url, headers, body, connections, rate, dose: { seconds } })
   return {
-    requests: totalMs.length,
+    requests: result.totalMs.length,
     events: 0,
-    errors: non2xx + errors,
-    seconds: duration,
+    errors: result.failures,
+    seconds: result.seconds,
     firstByteMs: [],
-    totalMs,
+    totalMs: result.totalMs,
     lastRequestId: '',
   }
 }

@@ -3,13 +3,14 @@
  * `*.long.test.ts` and, with their full dose (`test/support/dose.ts`), the files of `DOSED`. `test/README.md` explains both.
  */
 
-export type Tier = 'short' | 'long'
+/** `shots` only makes pictures of the console: `npm run console:shots`. */
+export type Tier = 'short' | 'long' | 'shots'
 
 /** Tests that share one process with others: they start nothing and change nothing that others see. */
 const UNIT_TESTS = 'test/{unit,regressions/translation}/**/*.test.ts'
 
 /** Folders whose tests start whole gateways. Every other test is one of parts. */
-const GATEWAY_FOLDERS = 'test/{e2e,fault,integration/gateway,integration/management}'
+const GATEWAY_FOLDERS = 'test/{console,e2e,fault,integration/gateway,integration/management,integration/mcp}'
 /** They are about rows: the short tier asks a Postgres, which answers in a fraction of the time, the long one the embedded database. */
 const MANAGEMENT_TESTS = 'test/integration/management/**/*.test.ts'
 const GATEWAY_TESTS = `${GATEWAY_FOLDERS}/**/*.test.ts`
@@ -27,12 +28,16 @@ const DOSED_GATEWAYS = [
   'test/fault/login-storm.test.ts',
   'test/fault/redis-loss.test.ts',
   'test/fault/restarts.test.ts',
+  'test/integration/gateway/cli-login.test.ts',
+  'test/integration/gateway/cli.test.ts',
   'test/integration/gateway/client-aborts.test.ts',
-  'test/integration/gateway/lost-secrets.test.ts',
+  'test/integration/gateway/import-litellm.test.ts',
+  'test/integration/gateway/import-new-api.test.ts',
   'test/integration/gateway/ports.test.ts',
   'test/integration/gateway/recorded-replay.test.ts',
   'test/integration/gateway/slots-over-fronts.test.ts',
   'test/integration/gateway/startup.test.ts',
+  'test/integration/gateway/video-fronts.test.ts',
   'test/integration/gateway/wallets.test.ts',
   'test/integration/management/exports.test.ts',
   'test/integration/management/naughty-strings.test.ts',
@@ -43,11 +48,13 @@ const DOSED_PARTS = [
   'test/integration/leases/redis-leases.test.ts',
   'test/integration/leases/redis-outages.test.ts',
   'test/integration/leases/simulation.test.ts',
-  'test/integration/store/pglite.test.ts',
+  'test/integration/store/pglite-directory.test.ts',
+  'test/integration/store/pglite-template.test.ts',
   'test/integration/store/postgres-outage.test.ts',
   'test/integration/store/postgres.test.ts',
   'test/unit/limits/budgets.test.ts',
   'test/unit/limits/far-limits.test.ts',
+  'test/unit/limits/holder-limits.test.ts',
   'test/unit/limits/leases.test.ts',
   'test/unit/limits/places-through-kills.test.ts',
   'test/unit/scheduling/histories.test.ts',
@@ -60,10 +67,16 @@ const POSTGRES_ONLY = [
   'test/fault/database-outages.test.ts',
   'test/fault/redis-failover.long.test.ts',
   'test/fault/redis-loss.test.ts',
+  'test/integration/gateway/capture-over-machines.test.ts',
+  'test/integration/gateway/deletion-over-machines.test.ts',
+  'test/integration/gateway/holder-limits-over-machines.test.ts',
   'test/integration/gateway/limits-over-machines.long.test.ts',
   'test/integration/gateway/limits-over-machines.test.ts',
+  'test/integration/gateway/live-log-over-machines.test.ts',
+  'test/integration/gateway/tools-over-machines.test.ts',
   'test/integration/gateway/wallets-over-machines.long.test.ts',
   'test/integration/gateway/wallets-over-machines.test.ts',
+  'test/integration/management/capture.test.ts',
 ]
 
 /**
@@ -77,11 +90,12 @@ const BOTH_DATABASES = [
   'test/integration/gateway/cli.test.ts',
   'test/integration/gateway/first-run.test.ts',
   'test/integration/gateway/journal.test.ts',
-  'test/integration/gateway/lost-secrets.test.ts',
+  'test/integration/gateway/lost-secrets.long.test.ts',
   'test/integration/gateway/startup.test.ts',
   'test/integration/management/changes.test.ts',
   'test/integration/management/exports.test.ts',
   'test/integration/management/stored-upstreams.test.ts',
+  'test/integration/mcp/servers.test.ts',
 ]
 
 /** Tests of what uWebSockets.js gets wrong or leaves to its user, run on each of its builds that this machine can load. */
@@ -99,10 +113,12 @@ export const SERVER_TESTS = [
 
 /** Of them, those that run on Postgres in the long tier alone. */
 const LATER_ON_POSTGRES = [
+  'test/e2e/story.test.ts',
   'test/fault/control-loss.test.ts',
+  'test/fault/database-loss.test.ts',
   'test/integration/gateway/cli.test.ts',
-  'test/integration/gateway/lost-secrets.test.ts',
   'test/integration/gateway/startup.test.ts',
+  'test/integration/mcp/servers.test.ts',
 ]
 
 interface Files {
@@ -113,6 +129,10 @@ interface Files {
 /** The test files of a tier, by vitest project. */
 export function filesOf(tier: Tier): Record<'units' | 'parts' | 'pglite' | 'postgres', Files> {
   const isInTier = (file: string): boolean => (tier === 'long') === file.endsWith('.long.test.ts')
+  if (tier === 'shots') {
+    const none = { include: [], exclude: [] }
+    return { units: none, parts: none, pglite: { include: ['test/console/shots.ts'], exclude: [] }, postgres: none }
+  }
   const onPostgres = [...POSTGRES_ONLY, ...BOTH_DATABASES]
   if (tier === 'short') {
     return {

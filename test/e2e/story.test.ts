@@ -1,19 +1,28 @@
-import { readFileSync } from 'node:fs'
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { Webhook } from 'standardwebhooks'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { AuthenticationError, RateLimitError, SluiceClient } from '../../src/client/index.ts'
 import type { ItemOf, ListOperation } from '../../src/client/index.ts'
 import type { Simulator } from '../../src/simulator/simulator.ts'
 import { startSimulator } from '../../src/simulator/simulator.ts'
 import { eventually } from '../support/eventually.ts'
-import type { TestGateway } from '../support/gateway.ts'
+import type { GatewayOptions, TestGateway } from '../support/gateway.ts'
 import { startGateway } from '../support/gateway.ts'
+import { OpenIdBrowser } from '../support/openid-browser.ts'
+import { OpenIdProvider } from '../support/openid-provider.ts'
+import { WebhookReceiver } from '../support/webhook-receiver.ts'
 
 /** One micro-unit for each token of an answer. */
 const TOKENS = 20
 const AFFORDABLE = 7
 const BUDGET = TOKENS * AFFORDABLE
 const TOP_UP = 1_000_000
+/** Percent of the budget of the department at which the alert is sent. */
+const ALERT_AT = 80
+/** Where browsers see the gateway after its restart. */
+const BASE = 'https://ai.example.com'
 const PASSWORD = 'correct horse battery'
 const CALLERS = 4
 /** Refusals in a row after which a key that was turned off serves nobody. */
@@ -21,23 +30,34 @@ const REFUSALS = 400
 
 let simulator: Simulator
 let gateway: TestGateway
+let options: GatewayOptions
+let receiver: WebhookReceiver
+let provider: OpenIdProvider
 
 beforeAll(async () => {
+  receiver = await WebhookReceiver.start()
   simulator = await startSimulator()
-  gateway = await startGateway({
+  provider = await OpenIdProvider.start(`${BASE}/api/auth/oidc/callback`)
+  options = {
+    dataDir: mkdtempSync(join(tmpdir(), 'sluice-story-')),
     fronts: 2,
     upstreams: [{ dialect: 'openai-chat', baseUrl: `${simulator.origin}/v1`, models: ['m'] }],
     config: {
       models: [{ id: 'm', prices: { input: 0, output: 1_000_000 } }],
+      alerts: { check_interval_ms: 200, private_webhooks: ['127.0.0.1'] },
       // So many refusals from one address would be taken for an attack.
       limits: { address_failures_per_minute: 1_000_000 },
     },
-  })
+  }
+  gateway = await startGateway(options)
 }, 180_000)
 
 afterAll(async () => {
   await gateway.stop()
   await simulator.close()
+  await receiver.close()
+  await provider.stop()
+  rmSync(gateway.dataDir, { recursive: true, force: true })
 })
 
 const clientFor = (options: { token?: string; apiKey?: string } = {}): SluiceClient =>
@@ -70,6 +90,11 @@ it('an enterprise from its first day to the key that is turned off', { timeout: 
   const owner = clientFor()
   const session = await owner.login(ownerAccount)
   expect(session.user.enterprises).toEqual([{ id, name: 'Acme', role: 'owner' }])
+  // It cannot make its own money.
+  await expect(owner.management.wallet.topUpWallet({ params: { id }, body: payment })).rejects.toMatchObject({
+    statusCode: 403,
+    code: 'ROLE_DENIED',
+  })
   const department = await owner.management.departments.createDepartment({
     params: { id },
     body: { name: 'Research', monthly_budget: BUDGET },
@@ -109,6 +134,51 @@ it('an enterprise from its first day to the key that is turned off', { timeout: 
     expect((await caller.models.list()).data.map((model) => model.id)).toEqual(['m'])
   })
 
+  // The owner is told when most of the budget is used.
+  const { channels } = await owner.management.alerts.createAlert({
+    params: { id },
+    body: { kind: 'budget', owners: ['department'], threshold: ALERT_AT, channels: [{ webhook: receiver.url() }] },
+  })
+
+  // What is shown as spent of the key, the member, the department, the enterprise and the wallet is what log, ledger and statistics say.
+  const memberId = member?.id ?? ''
+  const booksAgree = async (requests: number): Promise<void> => {
+    const spent = requests * TOKENS
+    await eventually(
+      async () => {
+        const { management } = owner
+        const shown = [
+          await management.enterpriseKeys.getEnterpriseKey({ params: { id, keyId: made.id } }),
+          await management.members.getMember({ params: { id, memberId } }),
+          await management.departments.getDepartment({ params: { id, departmentId: department.id } }),
+          await management.enterprises.getEnterprise({ params: { id } }),
+          await management.wallet.getWallet({ params: { id } }),
+        ].map(({ spend }) => spend)
+        for (const spend of shown) {
+          expect(spend?.spent).toBe(spent)
+          if (spend?.limit !== null) expect(spend?.remaining).toBe((spend?.limit ?? 0) - spent - (spend?.held ?? 0))
+        }
+        const rows = await all<'enterpriseLogs'>(owner.list('enterpriseLogs', { params: { id }, query: { limit: 5 } }))
+        const { totals } = await management.statistics.enterpriseUsage({ params: { id }, query: { period: '24h' } })
+        const after = await management.wallet.getWallet({ params: { id } })
+        const transactions = await all<'listTransactions'>(owner.list('listTransactions', { params: { id } }))
+        expect(rows.filter(({ status, cost }) => status === 200 && cost > 0)).toHaveLength(requests)
+        expect(new Set(rows.map((row) => `${row.department_id} ${row.member_id} ${row.key_id}`))).toEqual(
+          new Set([`${department.id} ${memberId} ${made.id}`]),
+        )
+        expect(sum(rows.map(({ cost }) => cost))).toBe(spent)
+        expect(totals).toMatchObject({ cost: spent, requests: rows.length, completion_tokens: spent })
+        expect(after).toMatchObject({ charged: spent, balance: TOP_UP - spent })
+        expect(sum(transactions.map(({ amount }) => amount))).toBe(TOP_UP - spent)
+        expect(transactions.map(({ kind }) => kind).sort()).toEqual([
+          'topup',
+          ...transactions.slice(1).map(() => 'usage'),
+        ])
+      },
+      { timeoutMs: 60_000 },
+    )
+  }
+
   // Whole answers and streams, until the budget is gone.
   for (let served = 0; served < AFFORDABLE; served++) {
     if (served % 2 === 0) {
@@ -118,6 +188,7 @@ it('an enterprise from its first day to the key that is turned off', { timeout: 
       for await (const chunk of await caller.chat.stream(ask)) text += chunk.choices[0]?.delta.content ?? ''
       expect(text).not.toBe('')
     }
+    await booksAgree(served + 1)
   }
   const refusal: unknown = await caller.chat.create(ask).catch((cause: unknown) => cause)
   expect(refusal).toBeInstanceOf(RateLimitError)
@@ -125,30 +196,22 @@ it('an enterprise from its first day to the key that is turned off', { timeout: 
   expect((refusal as RateLimitError).message).toContain('department')
   expect((refusal as RateLimitError).retryAfterMs).toBeGreaterThan(0)
 
-  // Log, statistics, wallet and ledger tell of the same money.
-  await eventually(
-    async () => {
-      const rows = await all<'enterpriseLogs'>(owner.list('enterpriseLogs', { params: { id }, query: { limit: 5 } }))
-      const { totals } = await owner.management.statistics.enterpriseUsage({ params: { id }, query: { period: '24h' } })
-      const after = await owner.management.wallet.getWallet({ params: { id } })
-      const transactions = await all<'listTransactions'>(owner.list('listTransactions', { params: { id } }))
-      const sum = (numbers: readonly number[]): number => numbers.reduce((a, b) => a + b, 0)
-      expect(rows.filter(({ status, cost }) => status === 200 && cost > 0)).toHaveLength(AFFORDABLE)
-      expect(rows.filter(({ error_code: code }) => code === 'BUDGET_EXHAUSTED')).toHaveLength(1)
-      expect(new Set(rows.map((row) => `${row.department_id} ${row.member_id} ${row.key_id}`))).toEqual(
-        new Set([`${department.id} ${member?.id ?? ''} ${made.id}`]),
-      )
-      expect(sum(rows.map(({ cost }) => cost))).toBe(BUDGET)
-      expect(totals).toMatchObject({ cost: BUDGET, requests: rows.length, completion_tokens: BUDGET })
-      expect(after).toMatchObject({ charged: BUDGET, balance: TOP_UP - BUDGET })
-      expect(sum(transactions.map(({ amount }) => amount))).toBe(TOP_UP - BUDGET)
-      expect(transactions.map(({ kind }) => kind).sort()).toEqual([
-        'topup',
-        ...transactions.slice(1).map(() => 'usage'),
-      ])
-    },
-    { timeoutMs: 60_000 },
-  )
+  await booksAgree(AFFORDABLE)
+  const query = { error_type: 'quota_exhausted' }
+  await eventually(async () => {
+    expect(await all<'enterpriseLogs'>(owner.list('enterpriseLogs', { params: { id }, query }))).toHaveLength(1)
+  })
+
+  // One signed message has arrived.
+  await eventually(() => {
+    expect(receiver.received).toHaveLength(1)
+  })
+  const [message] = receiver.received
+  const verified = new Webhook(channels[0]?.secret ?? '').verify(message?.body ?? '', message?.headers ?? {})
+  expect(verified).toMatchObject({
+    type: 'alert.budget',
+    data: { enterprise_id: id, subject: { type: 'department', id: department.id }, threshold: ALERT_AT },
+  })
 
   // With a larger budget it goes on, until the key is turned off.
   await owner.management.departments.updateDepartment({
@@ -158,12 +221,61 @@ it('an enterprise from its first day to the key that is turned off', { timeout: 
   await eventually(async () => {
     await caller.chat.create(ask)
   })
+
+  // Bodies are captured for a while. The owner finds one and looks at it, which is recorded, and erases it.
+  const capture = { requests: true, answers: true }
+  await owner.management.enterpriseKeys.updateEnterpriseKey({ params: { id, keyId: made.id }, body: { capture } })
+  const secret = 'sk-proj-1234567890abcdefghijklmnop'
+  const told = [{ role: 'user' as const, content: `a word like marzipan, and ${secret} [[sim {"tokens":${TOKENS}}]]` }]
+  const captured = await eventually(
+    async () => {
+      await caller.chat.create({ ...ask, messages: told })
+      const rows = await all<'enterpriseLogs'>(owner.list('enterpriseLogs', { params: { id } }))
+      const row = rows.find((one) => one.captured)
+      expect(row).toBeDefined()
+      return row?.id ?? ''
+    },
+    { timeoutMs: 60_000 },
+  )
+  const look = { params: { id, logId: captured }, query: { bodies: true } }
+  const { bodies } = await owner.management.requestLog.getEnterpriseLog(look)
+  expect(bodies?.request?.text).toContain('marzipan')
+  expect(bodies?.request?.text).not.toContain(secret)
+  expect(bodies?.answer?.text).toContain('"usage"')
+  await expect(employee.management.requestLog.getEnterpriseLog(look)).rejects.toMatchObject({ statusCode: 403 })
+  const looks = await all<'adminAudit'>(admin.list('adminAudit', { query: { operation: 'getEnterpriseLog' } }))
+  expect(looks).toMatchObject([{ outcome: 'done', enterprise_id: id, target_id: captured, sent: { bodies: true } }])
+  await owner.management.requestLog.eraseEnterpriseBodies({ params: { id, logId: captured } })
+  expect(await owner.management.requestLog.getEnterpriseLog(look)).toMatchObject({ captured: false, bodies: null })
+  await owner.management.enterpriseKeys.updateEnterpriseKey({ params: { id, keyId: made.id }, body: { capture: null } })
+
   await expectOff(caller, ask, async () => {
     const params = { id, keyId: made.id }
     const off = await owner.management.enterpriseKeys.toggleEnterpriseKey({ params, body: { enabled: false } })
     expect(off.enabled).toBe(false)
   })
+  expect(receiver.received).toHaveLength(1)
+
+  // From the next start on, the enterprise has an OpenID provider. Whoever has its claim is in finance.
+  const { port } = gateway
+  await gateway.stop()
+  const claims = [{ claim: 'groups', value: 'acme-money', enterprise: id, enterprise_role: 'finance' }]
+  gateway = await startGateway({
+    ...options,
+    env: { PORT: String(port) },
+    config: { ...options.config, server: { base_url: BASE }, auth: { oidc: { ...provider.config, claims } } },
+    ...(gateway.databaseUrl === null ? {} : { database: { url: gateway.databaseUrl } }),
+  })
+  provider.person = { subject: 'fred', claims: { name: 'Fred', groups: ['acme-money'] } }
+  const browser = new OpenIdBrowser(provider, `http://127.0.0.1:${port}`, BASE)
+  const fred = await browser.signIn()
+  expect(fred).toMatchObject({ name: 'Fred', role: 'user', enterprises: [{ id, name: 'Acme', role: 'finance' }] })
+  const { json: seen } = await browser.client.expect('getWallet', 200, { params: { id } })
+  expect(seen['charged']).toBe((await owner.management.wallet.getWallet({ params: { id } })).charged)
+  await browser.client.expect('invite', 403, { params: { id }, body: { email: 'x@example.com', role: 'employee' } })
 })
+
+const sum = (numbers: readonly number[]): number => numbers.reduce((a, b) => a + b, 0)
 
 /** Has several callers ask without end, turns the key off meanwhile, and waits until all that they hear is that it is off. */
 async function expectOff(

@@ -208,11 +208,12 @@ function processes(): Array<{ kind: string; pid: number }> {
   return gateway.children().filter(({ kind }) => kind !== 'simulator')
 }
 
+/** Without the files of the embedded database: it keeps a file open for each of its tables that was used, at any time. */
 function descriptors(pid: number): number {
-  return readdirSync(`/proc/${pid}/fd`).length
+  return openFiles(pid).length
 }
 
-/** Without connections to the upstream. */
+/** The same, without connections to the upstream. */
 function ownDescriptors(pid: number): number {
   const port = simulator.port.toString(16).toUpperCase().padStart(4, '0')
   const upstream = new Set(
@@ -222,7 +223,12 @@ function ownDescriptors(pid: number): number {
       .filter((fields) => fields[2]?.endsWith(`:${port}`))
       .map((fields) => `socket:[${fields[9]}]`),
   )
-  return readdirSync(`/proc/${pid}/fd`).filter((fd) => !upstream.has(targetOf(`/proc/${pid}/fd/${fd}`))).length
+  return openFiles(pid).filter((target) => !upstream.has(target)).length
+}
+
+function openFiles(pid: number): string[] {
+  const targets = readdirSync(`/proc/${pid}/fd`).map((fd) => targetOf(`/proc/${pid}/fd/${fd}`))
+  return targets.filter((target) => !target.startsWith(join(dataDir, 'database')))
 }
 
 /** Empty when it has just been closed. */

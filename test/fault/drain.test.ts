@@ -13,6 +13,7 @@ import type { GatewayOptions, LogRow, TestGateway } from '../support/gateway.ts'
 import { spawnGateway, startGateway } from '../support/gateway.ts'
 import { Load, isServed } from '../support/load.ts'
 import { readStoredLog } from '../support/stored-log.ts'
+import { itLater } from '../support/dose.ts'
 
 const FRONTS = 2
 const ANNOUNCE_MS = 1_500
@@ -82,20 +83,24 @@ it('cuts a stream that outlasts drain_timeout_ms, records it, and leaves its ups
   expect({ open, segments }).toEqual({ open: 0, segments: [] })
 }, 180_000)
 
-it('takes further signals for what they are: impatience', async () => {
-  const [running] = await start({ drain_announce_ms: 300, drain_timeout_ms: 60_000 })
-  const stream = await openStream(running, 'patient', '[[sim {"tokens":30,"eventsPerSecond":20}]]')
-  const whole = readAll(stream)
-  running.signal('SIGTERM')
-  await eventually(async () => expect(await readiness(running)).toBe(503))
-  running.signal('SIGTERM')
-  running.signal('SIGINT')
-  for (const { pid } of running.children()) process.kill(pid, 'SIGTERM')
-  expect(await running.end('SIGTERM')).toBe(0)
-  const { text, isWhole } = await whole
-  expect(text).toContain('data: [DONE]')
-  expect(isWhole).toBe(true)
-}, 180_000)
+itLater(
+  'takes further signals for what they are: impatience',
+  async () => {
+    const [running] = await start({ drain_announce_ms: 300, drain_timeout_ms: 60_000 })
+    const stream = await openStream(running, 'patient', '[[sim {"tokens":30,"eventsPerSecond":20}]]')
+    const whole = readAll(stream)
+    running.signal('SIGTERM')
+    await eventually(async () => expect(await readiness(running)).toBe(503))
+    running.signal('SIGTERM')
+    running.signal('SIGINT')
+    for (const { pid } of running.children()) process.kill(pid, 'SIGTERM')
+    expect(await running.end('SIGTERM')).toBe(0)
+    const { text, isWhole } = await whole
+    expect(text).toContain('data: [DONE]')
+    expect(isWhole).toBe(true)
+  },
+  180_000,
+)
 
 it('lets a slow reader have the whole of its answer', async () => {
   const [running] = await start({ drain_announce_ms: 10, drain_timeout_ms: 30_000 })

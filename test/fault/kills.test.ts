@@ -2,6 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, it } from 'vitest'
+import { generateApiKey } from '../../src/shared/core/api-key.ts'
 import type { Simulator } from '../../src/simulator/simulator.ts'
 import { startSimulator } from '../../src/simulator/simulator.ts'
 import { dose } from '../support/dose.ts'
@@ -26,6 +27,8 @@ const TIMEOUT_MS = 1_800_000
 
 let simulator: Simulator
 let gateway: TestGateway
+/** The same after a kill of the supervisor: a key that the configuration lacks is turned off. */
+const apiKey = generateApiKey()
 const dataDir = mkdtempSync(join(tmpdir(), 'sluice-kills-'))
 
 beforeAll(async () => {
@@ -95,6 +98,7 @@ async function killSupervisor(): Promise<Kill> {
 
 function start(earlier?: { port: number; databaseUrl: string | null }): Promise<TestGateway> {
   return startGateway({
+    apiKey,
     fronts: FRONTS,
     dataDir,
     upstreams: [{ dialect: 'openai-chat', baseUrl: `${simulator.origin}/v1`, models: ['m'] }],

@@ -1,4 +1,4 @@
-import { inject } from 'vitest'
+import { inject, it } from 'vitest'
 
 /**
  * The number of repetitions in a test: `short` in `npm test`, `long` in `npm run test:long`. The environment variable
@@ -11,3 +11,6 @@ export function dose(variable: string, { short, long }: { readonly short: number
   if (!Number.isFinite(count) || count <= 0) throw new Error(`${variable} must be a positive number, not ${asked}`)
   return count
 }
+
+/** A test of the long tier alone, in a file that both run: `DOSED` of `test/tiers.ts` lists it. */
+export const itLater = it.runIf(inject('tier') === 'long')

@@ -87,6 +87,7 @@ export class FakeExchange implements Exchange {
       query: '',
       headers: {},
       address: '192.0.2.1',
+      hasTags: false,
       params: [],
       ...request,
     }

@@ -30,7 +30,8 @@ export default async function setup(project: TestProject): Promise<(() => Promis
   const named = process.argv.slice(2).filter((argument) => argument.includes('test/'))
   if (named.length > 0 && named.every((argument) => argument.includes('test/unit'))) return undefined
 
-  build()
+  const isOfConsole = named.length === 0 || named.some((argument) => argument.includes('test/console'))
+  build(isOfConsole ? ['--console'] : [])
   const modules = await buildModules()
   project.provide('builtModules', modules)
   const { startPostgres } = await import('./postgres.ts')
@@ -65,7 +66,7 @@ async function buildModules(): Promise<string> {
   return directory
 }
 
-function build(): void {
-  const { status, stdout, stderr } = spawnSync(process.execPath, [BUILD], { encoding: 'utf8' })
+function build(options: readonly string[]): void {
+  const { status, stdout, stderr } = spawnSync(process.execPath, [BUILD, ...options], { encoding: 'utf8' })
   if (status !== 0) throw new Error(`the build failed:\n${stdout}\n${stderr}`)
 }

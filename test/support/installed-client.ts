@@ -7,7 +7,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
-import { endWithThisProcess } from './end-with-this-process.ts'
+import { endWithThisProcess } from '../../src/cli/bench/end-with-this-process.ts'
 
 // Third-party programs and libraries that tests install, in exact versions, and keep for the next run.
 
@@ -76,6 +76,8 @@ export interface ClientOptions {
   readonly env: Readonly<Record<string, string>>
   /** Port of the gateway at 127.0.0.1; the client can reach nothing else. */
   readonly port: number
+  /** Default: two minutes. */
+  readonly timeoutMs?: number
 }
 
 const INSIDE = fileURLToPath(new URL('network-with-one-port.mjs', import.meta.url))
@@ -96,7 +98,7 @@ export async function cannotRunClients(): Promise<string | null> {
  */
 export async function runClient(
   command: readonly [string, ...string[]],
-  { cwd, home, env, port }: ClientOptions,
+  { cwd, home, env, port, timeoutMs = RUN_TIMEOUT_MS }: ClientOptions,
 ): Promise<ClientRun> {
   const door = await Door.open(port)
   const { PATH = '' } = process.env
@@ -113,9 +115,9 @@ export async function runClient(
   child.stderr.on('data', (chunk: Buffer) => (output += chunk.toString()))
   const { pid } = child
   const late = setTimeout(() => {
-    output += `\nended after ${RUN_TIMEOUT_MS} ms`
+    output += `\nended after ${timeoutMs} ms`
     if (pid !== undefined) process.kill(-pid, 'SIGKILL')
-  }, RUN_TIMEOUT_MS)
+  }, timeoutMs)
   try {
     const [code] = (await once(child, 'close')) as [number | null]
     return { code, output }

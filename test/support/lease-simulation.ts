@@ -392,5 +392,6 @@ function principal(id: string, limits: Partial<Principal['limits']>): Principal 
     userLimits: null,
     enterpriseLimits: null,
     models: null,
+    capture: null,
   }
 }

@@ -17,7 +17,8 @@ export interface ManagementAnswer {
 
 export interface Sent {
   readonly params?: Readonly<Record<string, string>>
-  readonly query?: Readonly<Record<string, string>>
+  /** A list is a parameter that is repeated. */
+  readonly query?: Readonly<Record<string, string | readonly string[]>>
   readonly body?: unknown
   /** Replaces the token of the session; null: no token. */
   readonly token?: string | null
@@ -35,7 +36,7 @@ export class ManagementClient {
   }
 
   /** A client that is logged in as the first admin. */
-  static async ofAdmin(gateway: TestGateway): Promise<ManagementClient> {
+  static async ofAdmin(gateway: Pick<TestGateway, 'url' | 'dataDir'>): Promise<ManagementClient> {
     const { admin } = JSON.parse(readFileSync(join(gateway.dataDir, 'first-run.json'), 'utf8')) as {
       admin: { phone: string; password: string }
     }
@@ -62,8 +63,12 @@ export class ManagementClient {
   ): Promise<ManagementAnswer> {
     const spec: OperationSpec = OPERATIONS[name]
     const path = spec.path.replace(/\{(\w+)\}/g, (_, param: string) => encodeURIComponent(params[param] ?? ''))
-    const url = `${this.#url}${path}?${new URLSearchParams(query).toString()}`
+    const pairs = Object.entries(query).flatMap(([parameter, value]) =>
+      [value].flat().map((one): [string, string] => [parameter, one]),
+    )
+    const url = `${this.#url}${path}?${new URLSearchParams(pairs).toString()}`
     const response = await fetch(url, {
+      redirect: 'manual',
       method: spec.method,
       headers: {
         ...(token === null ? {} : { authorization: `Bearer ${token}` }),
@@ -72,13 +77,21 @@ export class ManagementClient {
       },
       ...(body === undefined ? {} : { body: JSON.stringify(body) }),
     })
-    const text = await response.text()
     const { status, headers } = response
     const contentType = headers.get('content-type')
+    const text = contentType === 'text/event-stream' ? await firstPiece(response) : await response.text()
     const isJson = contentType?.startsWith('application/json') === true
     const json = isJson ? (JSON.parse(text) as Record<string, unknown>) : {}
     expect(headers.get('x-request-id')).toMatch(/^req_/)
     await witness(this.#url, name, spec, { status, contentType, json })
     return { status, headers, json, text }
   }
+}
+
+/** Streams of events have no end. */
+async function firstPiece({ body }: Response): Promise<string> {
+  const reader = body?.getReader()
+  const piece = await reader?.read()
+  await reader?.cancel()
+  return Buffer.from(piece?.value ?? []).toString()
 }

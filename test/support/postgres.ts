@@ -18,7 +18,7 @@ import { basename, dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { setTimeout as sleep } from 'node:timers/promises'
 import pg from 'pg'
-import { endWithThisProcess } from './end-with-this-process.ts'
+import { endWithThisProcess } from '../../src/cli/bench/end-with-this-process.ts'
 import { freePort } from './free-port.ts'
 
 export interface TestPostgres {

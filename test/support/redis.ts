@@ -4,7 +4,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Redis } from 'ioredis'
-import { endWithThisProcess } from './end-with-this-process.ts'
+import { endWithThisProcess } from '../../src/cli/bench/end-with-this-process.ts'
 import { eventually } from './eventually.ts'
 import { freePort } from './free-port.ts'
 

@@ -1,13 +1,11 @@
-import { cpSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { cpSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { fileURLToPath } from 'node:url'
 import { afterAll, describe, expect, it, vi } from 'vitest'
 import { startSimulator } from '../../../src/simulator/simulator.ts'
 import { jsonOf } from '../../support/cli-commands.ts'
 import { sluice } from '../../support/sluice.ts'
 
-const ROOT = fileURLToPath(new URL('../../../', import.meta.url))
 const PHONE = '+12025550123'
 const root = mkdtempSync(join(tmpdir(), 'sluice-cli-'))
 let directories = 0
@@ -136,34 +134,5 @@ describe('doctor', () => {
     } finally {
       await simulator.close()
     }
-  })
-})
-
-describe('bench', () => {
-  const copyOf = (): string => {
-    const directory = newDirectory()
-    cpSync(join(ROOT, 'dist'), join(directory, 'dist'), { recursive: true })
-    symlinkSync(join(ROOT, 'node_modules'), join(directory, 'node_modules'))
-    writeFileSync(
-      join(directory, 'package.json'),
-      JSON.stringify({ version: '1.2.3', type: 'module', scripts: { bench: 'node -e "process.exit(3)"' } }),
-    )
-    return directory
-  }
-
-  it('says so where there are none', async () => {
-    const cwd = copyOf()
-    const said = await sluice(['bench'], { cwd, program: join(cwd, 'dist/cli/sluice.js') })
-    expect(said.code).toBe(1)
-    expect(said.stderr).toContain('there are no benchmarks')
-  })
-
-  it('runs those of the checkout, and fails with them', async () => {
-    const cwd = copyOf()
-    mkdirSync(join(cwd, 'bench'))
-    writeFileSync(join(cwd, 'bench', 'run.ts'), '')
-    const said = await sluice(['bench', '--json'], { cwd, program: join(cwd, 'dist/cli/sluice.js') })
-    expect(said.code).toBe(1)
-    expect(jsonOf(said)).toEqual({ passed: false, exit_code: 3 })
   })
 })

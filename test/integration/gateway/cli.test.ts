@@ -11,6 +11,7 @@ import { ManagementClient } from '../../support/management-client.ts'
 import { askChat, copyMadeDatabase, databaseEnv } from '../../support/program.ts'
 import { sluice } from '../../support/sluice.ts'
 import type { Said } from '../../support/sluice.ts'
+import { itLater } from '../../support/dose.ts'
 
 const root = mkdtempSync(join(tmpdir(), 'sluice-cli-'))
 const isEmbedded = inject('database') === 'pglite'
@@ -64,7 +65,7 @@ it.runIf(!isEmbedded)('makes an admin, with the password from where nobody else 
   await expectAdmin(await newStore())
 })
 
-it('keeps keys on the database', async () => {
+itLater('keeps keys on the database', async () => {
   await (isEmbedded ? expectOneKey : expectKeysOnDatabase)(await newStore())
 })
 

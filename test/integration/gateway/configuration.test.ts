@@ -74,10 +74,10 @@ const WRONG: Readonly<Record<string, Wrong>> = {
   },
   'an upstream without a credential': {
     yaml: 'upstreams:\n  - {id: a, dialect: openai-chat, base_url: "http://a", models: [m]}\n',
-    says: 'sluice: sluice.yaml:2:5: upstream a needs a key with a credential (or auth: none)',
+    says: 'sluice: sluice.yaml:2:5: upstreams[0].keys: upstream a needs a key with a credential (or auth: none)',
   },
   'a certificate that is not there': {
-    yaml: 'server:\n  tls: {cert_file: no-cert.pem, key_file: no-key.pem}\n',
+    yaml: 'server:\n  tls: {cert_file: no-cert.pem, key_file: sluice.yaml}\n',
     says: /^sluice: .*server\.tls\.cert_file.*no such file.*$/,
   },
   'a certificate that is none': {
@@ -109,10 +109,24 @@ describe('a wrong configuration is one clear line, an exit code, and nothing els
   })
 })
 
+it('prints each error of a wrong configuration, one a line', async () => {
+  const cwd = newDirectory()
+  writeFileSync(join(cwd, 'sluice.yaml'), 'server: {port: 70000, trusted_proxies: [canary]}\nlog: {level: inof}\n')
+  const program = runProgram(cwd, { SLUICE__LOG__RETENTION_DAYS: '-1' })
+  expect(await program.ended).toBe(1)
+  expect(program.stderr().trimEnd().split('\n')).toEqual([
+    'sluice: the configuration has 4 errors:',
+    '  sluice.yaml:1:16: server.port must be a whole number from 0 to 65535, not 70000',
+    '  sluice.yaml:2:14: log.level must be one of debug, info, warn, error, silent; did you mean "info"?',
+    '  SLUICE__LOG__RETENTION_DAYS: log.retention_days must be a whole number from 0 to 36500, not -1',
+    '  sluice.yaml:1:41: server.trusted_proxies[0] must be an address or a CIDR range, e.g. 10.0.0.0/8',
+  ])
+})
+
 it('says in one line, built or not, that its packages are not installed', () => {
   const cwd = newDirectory()
   const root = fileURLToPath(new URL('../../..', import.meta.url))
-  const files = ['package.json', 'package-lock.json', 'tsconfig.json', 'tsconfig.build.json', 'src', 'dist']
+  const files = ['package.json', 'package-lock.json', 'tsconfig.json', 'tsconfig.build.json', 'config', 'src', 'dist']
   for (const file of files) cpSync(join(root, file), join(cwd, file), { recursive: true })
   const run = (file: string): [number | null, string] => {
     const { status, stderr } = spawnSync(process.execPath, [join(cwd, file)], { cwd, encoding: 'utf8' })

@@ -45,6 +45,25 @@ describe('paths and methods', () => {
     },
   )
 
+  it.each(['PUT', 'DELETE', 'PATCH', 'OPTIONS', 'TRACE', 'BREW'])(
+    'answers %s at a path of management with our 405, and the methods that it takes',
+    async (method) => {
+      const answer = await exchange(method, '/v1/admin/users')
+      expect(answer.status).toBe(405)
+      expect(errorOf(answer)).toMatchObject({ type: 'invalid_request', code: 'METHOD_NOT_ALLOWED' })
+      expect(answer.headers.get('allow')).toEqual(['GET, POST'])
+    },
+  )
+
+  it.each(['GET', 'OPTIONS'])(
+    'answers %s at a path that another with a parameter would match with the methods of this path',
+    async (method) => {
+      const answer = await exchange(method, '/api/logs/bodies')
+      expect(answer.status).toBe(405)
+      expect(answer.headers.get('allow')).toEqual(['DELETE'])
+    },
+  )
+
   it('names no server, whatever was asked', async () => {
     for (const [method, path] of [
       ['GET', '/'],

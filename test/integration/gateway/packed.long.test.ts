@@ -21,6 +21,7 @@ const run = promisify(execFile)
 const SOURCES = [
   'src',
   'config',
+  'docs',
   'package.json',
   'package-lock.json',
   'README.md',
@@ -31,7 +32,7 @@ const SOURCES = [
 const PACK_TIMEOUT_MS = 240_000
 const INSTALL_TIMEOUT_MS = 240_000
 const START = { timeoutMs: 60_000 }
-const MAX_BYTES = 120e6
+const MAX_BYTES = 140e6
 
 let work: string
 let home: string

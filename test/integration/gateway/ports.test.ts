@@ -1,6 +1,6 @@
 import type { AddressInfo } from 'node:net'
 import { afterAll, beforeAll, expect, it, vi } from 'vitest'
-import { dose } from '../../support/dose.ts'
+import { dose, itLater } from '../../support/dose.ts'
 import { askChat } from '../../support/program.ts'
 import { listen, locksIn, Starts } from '../../support/starts.ts'
 
@@ -22,7 +22,7 @@ it('takes a free port for 0, another one each time', async () => {
   expect((await askChat(other, starts.key, 'sim-gpt')).status).toBe(200)
 })
 
-it('says that a port is in use, and leaves the one who has it alone', async () => {
+itLater('says that a port is in use, and leaves the one who has it alone', async () => {
   const holder = await listen()
   const { port } = holder.address() as AddressInfo
   const directory = starts.directory()

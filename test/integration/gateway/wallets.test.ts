@@ -13,7 +13,7 @@ import {
   rushKeys,
 } from '../../support/wallet-rush.ts'
 
-const ROUNDS = dose('SLUICE_TEST_WALLETS', { short: 3, long: 20 })
+const ROUNDS = dose('SLUICE_TEST_WALLETS', { short: 2, long: 20 })
 const enterprises = prepaidEnterprises(ROUNDS)
 
 let store: TenantStore

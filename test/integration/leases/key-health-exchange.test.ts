@@ -48,3 +48,23 @@ it('tells other machines what is known of an upstream key, by message or when th
   })
   expect(tells?.heard).toEqual([])
 })
+
+it('keeps of a key that works again neither that its calls failed nor that its credential was refused', async () => {
+  const [, , tells] = machines
+  const heard: KeyHealthEvent[] = []
+  const late = new KeyHealthExchange({
+    runner: connection,
+    prefix: 'test',
+    node: 'late',
+    onNews: (one) => heard.push(one),
+  })
+  const untilMs = Date.now() + 60_000
+  const told = async (kind: KeyHealthEvent['kind'], keyId: string): Promise<void> => {
+    tells?.exchange.tell({ keyId, kind, untilMs, reason: 'test' })
+    await eventually(() => tells?.exchange.tick(Date.now()))
+  }
+  for (const kind of ['disabled', 'breaker-open', 'breaker-closed'] as const) await told(kind, 'works-again')
+  await told('disabled', 'refused')
+  await late.tick(Date.now() + 10_000)
+  expect(heard.filter(({ keyId }) => keyId !== 'k')).toMatchObject([{ keyId: 'refused', kind: 'disabled' }])
+})

@@ -12,7 +12,7 @@ import { TEST_SEED } from '../../support/seed.ts'
 import { SeededRandom } from '../../support/seeded-random.ts'
 
 const GATEWAYS = 3
-const ADMISSIONS = dose('LEASE_ADMISSIONS', { short: 1_000, long: 15_000 })
+const ADMISSIONS = dose('LEASE_ADMISSIONS', { short: 500, long: 15_000 })
 
 const client = useRedis()
 

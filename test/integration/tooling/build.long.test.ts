@@ -21,6 +21,7 @@ import { eventually } from '../../support/eventually.ts'
 const OTHER_MODULES = [
   'cli/sluice',
   'client/index',
+  'control/capture/body-worker',
   'control/main',
   'control/store/pglite-thread',
   'front/main',
@@ -51,15 +52,26 @@ beforeEach(() => {
     'src/main.ts',
     "import { greet, type Name } from './greet.ts'\nconst name: Name = 'all'\nconsole.log(greet(name))\n",
   )
+  write('config/models.yaml', 'models: []\n')
   write('src/greet.ts', 'export type Name = string\nexport const greet = (name: Name): string => `hello ${name}`\n')
 })
 
 afterEach(() => rmSync(root, { recursive: true, force: true }))
 
-it('makes a program that runs, and a template', () => {
+it('makes a program that runs, a template, and JSON of the catalogue', () => {
   expect(build()).toEqual({ status: 0, stderr: '' })
+  expect(readFileSync(join(root, 'dist/shared/config/models.json'), 'utf8')).toBe('{"models":[]}')
   expect(run()).toBe('hello all\n')
   expect(template()).toBe('template 1')
+})
+
+it('keeps the console of a build before, which it does not make itself', () => {
+  build()
+  write('dist/console/index.html', 'the console')
+  write('src/greet.ts', 'export type Name = string\nexport const greet = (name: Name): string => `bye ${name}`\n')
+  expect(build()).toEqual({ status: 0, stderr: '' })
+  expect(run()).toBe('bye all\n')
+  expect(readFileSync(join(root, 'dist/console/index.html'), 'utf8')).toBe('the console')
 })
 
 it('leaves the build before as it was when the source is no program, and names the file', () => {
@@ -130,13 +142,16 @@ it('does nothing while nothing changed, whatever the times of files', () => {
   expect(statSync(join(root, 'dist')).ino).toBe(made)
 })
 
-it.each(['src/greet.ts', 'package-lock.json', 'tsconfig.json'])('makes a new one when %s changes', (file) => {
-  build()
-  const made = statSync(join(root, 'dist')).ino
-  write(file, `${readFileSync(join(root, file), 'utf8')}\n`)
-  build()
-  expect(statSync(join(root, 'dist')).ino).not.toBe(made)
-})
+it.each(['src/greet.ts', 'config/models.yaml', 'package-lock.json', 'tsconfig.json'])(
+  'makes a new one when %s changes',
+  (file) => {
+    build()
+    const made = statSync(join(root, 'dist')).ino
+    write(file, `${readFileSync(join(root, file), 'utf8')}\n`)
+    build()
+    expect(statSync(join(root, 'dist')).ino).not.toBe(made)
+  },
+)
 
 it('forgets files that are gone', () => {
   build()

@@ -23,7 +23,9 @@ describe('the tiers of the tests', () => {
 
   it('know every file that has a dose', () => {
     const dosed = FILES.filter(
-      (file) => !file.endsWith('.long.test.ts') && /\bdose\('|inject\('tier'\) ===/.test(readFileSync(file, 'utf8')),
+      (file) =>
+        !file.endsWith('.long.test.ts') &&
+        /\bdose\('|inject\('tier'\) ===|\bitLater\b/.test(readFileSync(file, 'utf8')),
     )
     expect(dosed.sort()).toEqual([...DOSED].sort())
   })

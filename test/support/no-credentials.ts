@@ -1,4 +1,4 @@
-import { GoogleTokens } from '../../src/front/upstream/google-tokens.ts'
+import { Credentials } from '../../src/front/upstream/credentials.ts'
 
 const client = {
   send: (): never => {
@@ -8,4 +8,4 @@ const client = {
 }
 
 /** For tests in which no key is a service account. */
-export const noTokens = new GoogleTokens(client, { now: () => 0, monotonicUs: () => 0 })
+export const noCredentials = new Credentials(client, { now: () => 0, monotonicUs: () => 0 })

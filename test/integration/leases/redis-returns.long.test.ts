@@ -89,4 +89,5 @@ it.each([
     expect(felt.complaints).toEqual([])
     expect(felt.served).toBeGreaterThan(10)
   },
+  120_000,
 )

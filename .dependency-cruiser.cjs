@@ -26,6 +26,7 @@ const MAY_IMPORT = {
   ...Object.fromEntries(PHASES.map((phase) => [phase, [...BASE, 'shared/api', 'shared/wire', 'shared/telemetry']])),
   'front/validation': [...BASE, 'shared/endpoints'],
   'front/accounting': [...BASE, 'journal'],
+  'front/capture': [...BASE],
   'front/server': [...BASE, 'shared/api', 'shared/wire', 'shared/telemetry'],
   'front/overload': [...BASE, 'shared/telemetry'],
   // What tokens are made of: tables for the gateway, the tokenizer for the workers.
@@ -37,6 +38,7 @@ const MAY_IMPORT = {
     ...BASE,
     ...PHASES,
     'front/overload',
+    'front/capture',
     'front/tokens',
     'front/videos',
     'dialects',
@@ -54,6 +56,8 @@ const MAY_IMPORT = {
   // Money: what moves it, and what proves it.
   'control/ledger': [...BASE, 'control/store'],
   'control/settlement': [...BASE, 'shared/records', 'shared/telemetry', 'journal', 'control/store', 'control/ledger'],
+  // Bodies of requests and answers: redacts, seals, keeps and shows them.
+  'control/capture': [...BASE, 'shared/telemetry', 'control/store'],
   'control/management': [
     ...BASE,
     'shared/records',
@@ -63,7 +67,21 @@ const MAY_IMPORT = {
     'shared/telemetry',
     'control/store',
     'control/ledger',
+    'control/capture',
   ],
+  // The tool server: its own tools are operations of the management API, and requests to models.
+  'control/mcp': [
+    ...BASE,
+    'shared/api',
+    'shared/endpoints',
+    'shared/wire',
+    'shared/config',
+    'shared/telemetry',
+    'control/store',
+    'control/management',
+  ],
+  // Alerts: what they watch, and who is told.
+  'control/alerts': [...BASE, 'shared/api', 'shared/telemetry', 'control/store'],
   // What it does for all fronts together.
   'control/fronts': [...BASE, 'shared/api', 'shared/config', 'shared/telemetry', 'control/store'],
   // The process itself: first run, listeners, state of the stores.
@@ -81,12 +99,15 @@ const MAY_IMPORT = {
   supervisor: [...BASE, 'shared/config', 'shared/telemetry', 'front/server'],
   simulator: [...BASE, 'shared/wire'],
   client: ['shared/api', 'shared/endpoints'],
+  // Browsers: the API can do all that the console does.
+  console: ['client'],
   // Commands: each is a composition of its own.
   cli: [
     ...BASE,
     'shared/api',
     'shared/config',
     'shared/telemetry',
+    'shared/wire',
     'client',
     'control/ledger',
     'control/management',
@@ -104,22 +125,28 @@ const DOORS = {
   'uws-20.51': '^src/front/server/uws[.]ts$',
   'uws-20.69': '^src/front/server/uws[.]ts$',
   '@uwsjs': '^src/front/server/uws[.]ts$',
-  piscina: '^src/front/workers/',
+  piscina: '^src/(front/workers|control/capture)/',
   pg: '^src/control/store/',
   '@electric-sql/pglite': '^src/control/store/',
   ioredis: '^src/control/store/',
-  ajv: '^src/(front/validation/schema|control/management/operation-validator)[.]ts$',
+  ajv: '^src/(front/validation/schema|control/management/operation-validator|control/mcp/servers/argument-check)[.]ts$',
   aws4: '^src/front/upstream/aws-signature[.]ts$',
   'gpt-tokenizer': '^src/front/tokens/tokenizer[.]ts$',
   hono: '^src/control/management/',
-  jose: '^src/(control/management/tokens|front/upstream/google-tokens)[.]ts$',
+  '@modelcontextprotocol/server': '^src/control/mcp/',
+  '@modelcontextprotocol/client': '^src/control/mcp/servers/',
+  jose: '^src/(control/management/(access-)?tokens|front/upstream/google-tokens)[.]ts$',
   pino: '^src/shared/telemetry/',
+  re2js: '^src/control/capture/patterns[.]ts$',
   msgpackr: '^src/(journal|shared/wire)/',
+  'openid-client': '^src/control/management/oidc-client[.]ts$',
+  otpauth: '^src/control/management/totp[.]ts$',
   nodemailer: '^src/control/management/mailer[.]ts$',
-  yaml: '^src/shared/config/',
+  yaml: '^src/(shared/config|control/mcp/openapi)/',
   typebox: '^src/shared/(api|endpoints|config)/',
   commander: '^src/cli/',
   'cli-progress': '^src/cli/progress[.]ts$',
+  autocannon: '^src/cli/bench/buffered-load[.]ts$',
 }
 
 const TYPES_MAY_TRAVEL = new Set(['ajv', 'typebox'])
@@ -173,10 +200,15 @@ module.exports = {
     },
     {
       name: 'control-tries-upstreams-only',
-      comment: 'A test call to an upstream is made by the code that serves; all else of fronts is theirs.',
+      comment:
+        'Test calls to upstreams, webhooks and calls of tool servers are made by the code that serves; all else of fronts is theirs.',
       severity: 'error',
       from: { path: '^src/control/' },
-      to: { path: '^src/front/', pathNot: '^src/front/(gateway/upstream-probes|server/client-address)[.]ts$' },
+      to: {
+        path: '^src/front/',
+        pathNot:
+          '^src/front/(gateway/upstream-(probes|check)|server/client-address|upstream/(public-post|web-fetch))[.]ts$',
+      },
     },
     {
       name: 'supervisor-takes-only-the-binding',
@@ -194,6 +226,13 @@ module.exports = {
         path: '^src/front/gateway/',
         pathNot: '^src/front/gateway/(answer-headers|classify|upstream-address|upstream-request)[.]ts$',
       },
+    },
+    {
+      name: 'no-process-from-input',
+      comment: 'Nothing that a request or the API says may start a program: only the supervisor and commands do.',
+      severity: 'error',
+      from: { path: '^src/', pathNot: '^src/(supervisor/|cli/|build[.]mjs$)' },
+      to: { path: '^(node:)?(child_process|cluster)$' },
     },
     {
       name: 'core-takes-only-types-of-api',
@@ -247,7 +286,13 @@ module.exports = {
       from: {
         orphan: true,
         path: '^src/',
-        pathNot: [ROOTS, '^src/simulator/main[.]ts$', '^src/front/workers/worker[.]ts$'],
+        pathNot: [
+          ROOTS,
+          '^src/simulator/main[.]ts$',
+          '^src/front/workers/worker[.]ts$',
+          // Of no module: the page loads it by itself.
+          '^src/console/scheme[.]js$',
+        ],
       },
       to: {},
     },
@@ -259,8 +304,9 @@ module.exports = {
     },
     {
       name: 'no-development-dependencies',
+      comment: 'The console is bundled: its libraries are installed where it is built, and nowhere else.',
       severity: 'error',
-      from: { path: '^src/' },
+      from: { path: '^src/', pathNot: '^src/console/' },
       to: { dependencyTypes: ['npm-dev', 'npm-no-pkg', 'npm-unknown'], pathNot: 'node_modules/@types/' },
     },
     {
@@ -272,13 +318,13 @@ module.exports = {
   ],
   options: {
     doNotFollow: { path: 'node_modules' },
-    exclude: { path: '^(dist/|src/(build|bundle)[.]mjs$)' },
+    exclude: { path: '^(dist/|src/(build|bundle|console/bundle)[.]mjs$)' },
     tsPreCompilationDeps: true,
     tsConfig: { fileName: 'tsconfig.json' },
     enhancedResolveOptions: {
       exportsFields: ['exports'],
       conditionNames: ['import', 'node', 'default', 'types'],
-      extensions: ['.ts', '.js', '.mjs', '.cjs', '.json', '.node'],
+      extensions: ['.ts', '.tsx', '.js', '.mjs', '.cjs', '.json', '.node'],
     },
   },
 }

@@ -5,6 +5,7 @@ RUN npm ci --no-audit --no-fund
 COPY tsconfig.json tsconfig.build.json README.md LICENSE ./
 COPY src ./src
 COPY config ./config
+COPY docs ./docs
 RUN npm pack --silent && mv sluice-*.tgz /sluice.tgz
 # The lockfile's versions, production dependencies alone, with what `npm pack` put into the package.
 WORKDIR /app

@@ -1,4 +1,5 @@
 import { defineConfig } from 'eslint/config'
+import reactHooks from 'eslint-plugin-react-hooks'
 import tseslint from 'typescript-eslint'
 
 const SQL_CALLS = '/^(query|queryRow|queryOne|execute|exec)$/'
@@ -53,6 +54,17 @@ const noBareInterval = {
   message: 'An error in a timer ends the process: use repeat() of src/shared/runtime/repeat.ts.',
 }
 
+const TEXT_MESSAGE = 'Texts that people read are in src/console/words, in every language.'
+
+const noTextInComponents = [
+  { selector: 'JSXText[value=/[A-Za-z]{2}/]', message: TEXT_MESSAGE },
+  {
+    selector:
+      'JSXAttribute[name.name=/^(label|placeholder|title|description|alt|aria-label|aria-description|text|about)$/] > Literal[value=/[A-Za-z]{2}/]',
+    message: TEXT_MESSAGE,
+  },
+]
+
 const restricted = ['error', ...noBuiltSql, noRawWrite, noDefaultExport, noAssignedClosure, noBareInterval]
 
 export default defineConfig(
@@ -61,7 +73,7 @@ export default defineConfig(
   },
   { linterOptions: { reportUnusedDisableDirectives: 'error' } },
   {
-    files: ['**/*.ts'],
+    files: ['**/*.ts', '**/*.tsx'],
     extends: [tseslint.configs.recommendedTypeChecked],
     languageOptions: { parserOptions: { projectService: true, tsconfigRootDir: import.meta.dirname } },
     rules: {
@@ -111,6 +123,17 @@ export default defineConfig(
   {
     files: ['src/shared/runtime/repeat.ts'],
     rules: { 'no-restricted-syntax': ['error', ...noBuiltSql, noRawWrite, noDefaultExport, noAssignedClosure] },
+  },
+  {
+    // Browsers: a timer ends with its component, and an error in it ends nothing.
+    files: ['src/console/**/*.ts', 'src/console/**/*.tsx'],
+    extends: [reactHooks.configs.flat.recommended],
+    rules: {
+      'no-restricted-syntax': ['error', noDefaultExport, ...noTextInComponents],
+      // Said of TanStack Virtual, which then is left as it is: that is right.
+      'react-hooks/incompatible-library': 'off',
+      '@typescript-eslint/no-misused-promises': ['error', { checksVoidReturn: { attributes: false } }],
+    },
   },
   {
     // Programs print; tests reach into what is unknown.

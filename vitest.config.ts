@@ -26,7 +26,7 @@ function olderBuilds(): string[] {
 
 /** `vitest run` is the short tier, `vitest run --mode long` the long one. */
 export default defineConfig(({ mode }) => {
-  const tier: Tier = mode === 'long' ? 'long' : 'short'
+  const tier: Tier = mode === 'long' || mode === 'shots' ? mode : 'short'
   const { units, parts, pglite, postgres } = filesOf(tier)
   // Tests of one file that say that they are concurrent wait for timers of the gateway, not for the processor.
   // They start processes of their own, and share nothing in the worker's but modules.

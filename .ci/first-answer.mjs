@@ -47,6 +47,8 @@ try {
     text += Buffer.from(chunk).toString()
   }
   if (!text.includes('data: [DONE]')) throw new Error(`the stream has no end: ${text.slice(-200)}`)
+  const page = await fetch(new URL('/console', url), { signal: AbortSignal.timeout(ANSWER_TIMEOUT_MS) })
+  if (page.status !== 200) throw new Error(`the console is not in the package: ${page.status}`)
   const megabytes = (bytesOf(join(folder, 'node_modules')) / 1e6).toFixed(0)
   console.log(`answers: ${ready}, ${megabytes} MB installed, ${seconds} s from the start to the first streamed bytes`)
 } catch (cause) {

@@ -6,7 +6,7 @@ cd "$(dirname "$0")/.."
 
 folder=$1
 mkdir "$folder/checkout"
-cp -r src config package.json package-lock.json README.md LICENSE tsconfig.json tsconfig.build.json "$folder/checkout"
+cp -r src config docs package.json package-lock.json README.md LICENSE tsconfig.json tsconfig.build.json "$folder/checkout"
 ln -s "$PWD/node_modules" "$folder/checkout/node_modules"
 (cd "$folder/checkout" && timeout 300 npm pack --silent --pack-destination "$folder" >/dev/null)
 mv "$folder"/sluice-*.tgz "$folder/sluice.tgz"

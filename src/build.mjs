@@ -1,6 +1,7 @@
 /*
  * Makes dist/ of src/, unless it is made of the same source already. Types are not checked: `npm run typecheck` does that.
- * With --declarations the compiler does, and adds the .d.ts files that a package needs.
+ * With --declarations the compiler does, and adds the .d.ts files that a package needs. With --console it also makes dist/console, the
+ * files that browsers get: `npm start` does not wait for them, and a build without it keeps those of the build before.
  *
  * A build is made in a folder of its own and takes the place of dist/ when it is whole: a build that is killed changes nothing.
  */
@@ -8,6 +9,7 @@ import { spawnSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import {
   copyFileSync,
+  cpSync,
   existsSync,
   mkdirSync,
   readFileSync,
@@ -16,24 +18,38 @@ import {
   rmSync,
   writeFileSync,
 } from 'node:fs'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url))
 const SOURCE = join(ROOT, 'src')
 const DIST = join(ROOT, 'dist')
 const SCRATCH = join(ROOT, '.tmp')
+/** Files for browsers, with a stamp of their own. */
+const CONSOLE = join(DIST, 'console')
+/** Of src/: what only the console is made of. */
+const CONSOLE_SOURCE = /^console[/]/
+/** Besides src/console: what the console imports. */
+const CONSOLE_IMPORTS = /^(client|shared[/]api|shared[/]endpoints)[/]/
 /** Of dist/: what it is made of. */
 const STAMP = 'build.json'
 /** Of dist/: an embedded database with the schema and nothing in it. */
 const TEMPLATE = 'control/store/pglite-template.tar.gz'
 /** What besides src/ decides what a build is like. */
-const SETTINGS = ['package-lock.json', 'tsconfig.json', 'tsconfig.build.json', 'src/build.mjs', 'src/bundle.mjs']
+const SETTINGS = [
+  'package-lock.json',
+  'tsconfig.json',
+  'tsconfig.build.json',
+  'src/build.mjs',
+  'src/bundle.mjs',
+  'config/models.yaml',
+]
 /** What is run or imported from outside. */
 const MODULES = [
   'main',
   'cli/sluice',
   'client/index',
+  'control/capture/body-worker',
   'control/main',
   'control/store/pglite-template',
   'control/store/pglite-thread',
@@ -41,6 +57,8 @@ const MODULES = [
   'front/workers/worker',
   'simulator/main',
 ]
+/** Of dist/: config/models.yaml, where shared/config/catalogue.ts looks for it. */
+const CATALOGUE = 'shared/config/models.json'
 const TEMPLATE_SOURCE = /^control\/store\/(migrations\/|migrate[.]ts|pglite-)/
 const MAX_SWAPS = 100
 
@@ -48,16 +66,19 @@ const MAX_SWAPS = 100
 class TypesError extends Error {}
 
 const withDeclarations = process.argv.includes('--declarations')
+const withConsole = process.argv.includes('--console')
 let sources = []
 let stamp = null
 try {
-  sources = readSources()
+  const all = readSources()
+  sources = all.filter(({ name }) => !CONSOLE_SOURCE.test(name))
   stamp = {
     source: digestOf(sources),
     template: digestOf(sources.filter(({ name }) => TEMPLATE_SOURCE.test(name))),
     declarations: withDeclarations,
   }
   if (!isCurrent()) await build()
+  if (withConsole) await buildConsole(all)
 } catch (cause) {
   if (!(cause instanceof TypesError)) process.stderr.write(`sluice: ${messageOf(cause)}\n`)
   process.exitCode = 1
@@ -72,7 +93,9 @@ function messageOf({ code, message }) {
 function readSources() {
   const names = readdirSync(SOURCE, { recursive: true, encoding: 'utf8' })
   return names
-    .filter((name) => name.endsWith('.ts'))
+    .filter(
+      (name) => name.endsWith('.ts') || (CONSOLE_SOURCE.test(name) && /[.](tsx|css|html|js|json|mjs|svg)$/.test(name)),
+    )
     .sort()
     .map((name) => ({ name, text: readFileSync(join(SOURCE, name), 'utf8') }))
 }
@@ -90,8 +113,12 @@ function digestOf(files) {
 
 /** What dist/ is made of; null when there is none, or none that is whole. */
 function madeStamp() {
+  return stampIn(DIST)
+}
+
+function stampIn(directory) {
   try {
-    return JSON.parse(readFileSync(join(DIST, STAMP), 'utf8'))
+    return JSON.parse(readFileSync(join(directory, STAMP), 'utf8'))
   } catch {
     return null
   }
@@ -112,9 +139,11 @@ async function build() {
     if (withDeclarations) declare(fresh)
     const { bundle } = await import('./bundle.mjs')
     await bundle(MODULES, fresh)
+    await addCatalogue(fresh)
     await addTemplate(fresh)
     writeFileSync(join(fresh, STAMP), `${JSON.stringify(stamp, null, 2)}\n`)
-    install(fresh, scratch)
+    keepConsole(fresh)
+    put(fresh, DIST, scratch, isCurrent)
   } finally {
     rmSync(scratch, { recursive: true, force: true })
   }
@@ -145,6 +174,14 @@ function declare(directory) {
   if (status !== 0) throw new TypesError()
 }
 
+/** The catalogue of models as JSON, which a start reads in no time. */
+async function addCatalogue(directory) {
+  const { parse } = await import('yaml')
+  const path = join(directory, CATALOGUE)
+  mkdirSync(dirname(path), { recursive: true })
+  writeFileSync(path, JSON.stringify(parse(readFileSync(join(ROOT, 'config/models.yaml'), 'utf8'))))
+}
+
 /** Making one takes seconds: it is taken from the build before where that would make the same. */
 async function addTemplate(directory) {
   const path = join(directory, TEMPLATE)
@@ -157,18 +194,41 @@ async function addTemplate(directory) {
   writeFileSync(path, await makeTemplate())
 }
 
-/** Takes the place of dist/. Another build that runs at the same time may be faster: with the same source its result stays. */
-function install(fresh, scratch) {
+async function buildConsole(all) {
+  const source = digestOf(all.filter(({ name }) => CONSOLE_SOURCE.test(name) || CONSOLE_IMPORTS.test(name)))
+  if (stampIn(CONSOLE)?.source === source) return
+  const scratch = join(SCRATCH, `build-${process.pid}`)
+  const fresh = join(scratch, 'console')
+  rmSync(scratch, { recursive: true, force: true })
+  try {
+    const { bundleConsole } = await import('./console/bundle.mjs')
+    await bundleConsole(fresh)
+    writeFileSync(join(fresh, STAMP), `${JSON.stringify({ source })}\n`)
+    put(fresh, CONSOLE, scratch, () => stampIn(CONSOLE)?.source === source)
+  } finally {
+    rmSync(scratch, { recursive: true, force: true })
+  }
+}
+
+/** The console is no part of the digest of the rest: it is taken over as it is. */
+function keepConsole(directory) {
+  if (existsSync(CONSOLE)) cpSync(CONSOLE, join(directory, 'console'), { recursive: true })
+}
+
+/**
+ * Puts `fresh` in the place of `target`. Another build that runs at the same time may be faster: with the same source its result stays.
+ */
+function put(fresh, target, scratch, isTargetCurrent) {
   for (let swap = 0; swap < MAX_SWAPS; swap++) {
     try {
-      renameSync(fresh, DIST)
+      renameSync(fresh, target)
       return
     } catch (cause) {
       if (cause.code !== 'ENOTEMPTY' && cause.code !== 'EEXIST') throw cause
     }
-    if (isCurrent()) return
+    if (isTargetCurrent()) return
     try {
-      renameSync(DIST, join(scratch, `replaced-${swap}`))
+      renameSync(target, join(scratch, `replaced-${swap}`))
     } catch (cause) {
       if (cause.code !== 'ENOENT') throw cause
     }

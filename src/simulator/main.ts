@@ -21,6 +21,8 @@ async function main(): Promise<void> {
   }
   process.once('SIGTERM', stop)
   process.once('SIGINT', stop)
+  // A gateway reads its configuration again on this signal, which a terminal sends to all processes of the group.
+  process.on('SIGHUP', () => undefined)
   process.once('disconnect', stop)
   // The parent may have ended before the listener was added.
   if (process.send !== undefined && !process.connected) stop()

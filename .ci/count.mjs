@@ -1,5 +1,13 @@
-// Prints "N passed, N failed" for the JSON reports of vitest that are named; exits with 1 unless something passed and nothing failed.
+// Prints each failed test of the JSON reports of vitest that are named, then "N passed, N failed"; exits with 1 unless something passed and
+// nothing failed.
 import { readFileSync } from 'node:fs'
+
+const MESSAGE_LINES = 12
+
+/** The first lines of a message: those behind them are of its stack. */
+function shortened(message) {
+  return message.split('\n').slice(0, MESSAGE_LINES).join('\n')
+}
 
 let passed = 0
 let failed = 0
@@ -11,7 +19,12 @@ for (const file of process.argv.slice(2)) {
     const unread = report.testResults.filter(
       (result) => result.status === 'failed' && result.assertionResults.length === 0,
     )
-    for (const { name } of unread) console.error(`could not be run: ${name}`)
+    for (const { name, message } of unread) console.log(`could not be run: ${name}\n${shortened(message)}`)
+    for (const { name, assertionResults } of report.testResults) {
+      for (const { status, fullName, failureMessages } of assertionResults) {
+        if (status === 'failed') console.log(`failed: ${name}: ${fullName}\n${shortened(failureMessages.join('\n'))}`)
+      }
+    }
     const here = report.numFailedTests + unread.length
     failed += report.success === false ? Math.max(1, here) : here
   } catch (cause) {

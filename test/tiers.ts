@@ -11,7 +11,12 @@ const UNIT_TESTS = 'test/{unit,regressions/translation}/**/*.test.ts'
 
 /** Folders whose tests start whole gateways. Every other test is one of parts. */
 const GATEWAY_FOLDERS = 'test/{console,e2e,fault,integration/gateway,integration/management,integration/mcp}'
-/** They are about rows: the short tier asks a Postgres, which answers in a fraction of the time, the long one the embedded database. */
+/**
+ * They are about protocols, pages and rows: the short tier starts them beside a Postgres, where a gateway takes two thirds of the
+ * processor that it takes with the embedded database.
+ */
+const SHORT_ON_POSTGRES = 'test/{console,integration/gateway,integration/management,integration/mcp}/**/*.test.ts'
+/** What they show of rows, the long tier shows of the embedded database. */
 const MANAGEMENT_TESTS = 'test/integration/management/**/*.test.ts'
 const GATEWAY_TESTS = `${GATEWAY_FOLDERS}/**/*.test.ts`
 const LONG_TESTS = '**/*.long.test.ts'
@@ -138,9 +143,12 @@ export function filesOf(tier: Tier): Record<'units' | 'parts' | 'pglite' | 'post
     return {
       units: { include: [UNIT_TESTS], exclude: [LONG_TESTS] },
       parts: { include: ['test/**/*.test.ts'], exclude: [UNIT_TESTS, GATEWAY_TESTS, LONG_TESTS] },
-      pglite: { include: [GATEWAY_TESTS], exclude: [LONG_TESTS, MANAGEMENT_TESTS, ...POSTGRES_ONLY] },
+      pglite: {
+        include: ['test/{e2e,fault}/**/*.test.ts', ...BOTH_DATABASES.filter(isInTier)],
+        exclude: [LONG_TESTS, ...POSTGRES_ONLY],
+      },
       postgres: {
-        include: [MANAGEMENT_TESTS, ...onPostgres.filter(isInTier)],
+        include: [SHORT_ON_POSTGRES, ...onPostgres.filter(isInTier)],
         exclude: [LONG_TESTS, ...LATER_ON_POSTGRES],
       },
     }

@@ -295,7 +295,7 @@ function configOf(options: GatewayOptions, apiKey: string): Record<string, unkno
 
 async function databaseUrlOf(choice: 'pglite' | 'postgres' | { readonly url: string }): Promise<string | null> {
   if (choice === 'pglite') return null
-  return choice === 'postgres' ? createTestDatabase(inject('postgresUrl')) : choice.url
+  return choice === 'postgres' ? createTestDatabase(inject('postgresUrl'), 'schema') : choice.url
 }
 
 function readProc(pid: number, name: string): string {

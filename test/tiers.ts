@@ -16,7 +16,7 @@ const GATEWAY_FOLDERS = 'test/{console,e2e,fault,integration/gateway,integration
  * processor that it takes with the embedded database.
  */
 const SHORT_ON_POSTGRES = 'test/{console,integration/gateway,integration/management,integration/mcp}/**/*.test.ts'
-/** What they show of rows, the long tier shows of the embedded database. */
+/** The long tier runs them on the embedded database. */
 const MANAGEMENT_TESTS = 'test/integration/management/**/*.test.ts'
 const GATEWAY_TESTS = `${GATEWAY_FOLDERS}/**/*.test.ts`
 const LONG_TESTS = '**/*.long.test.ts'
@@ -145,7 +145,7 @@ export function filesOf(tier: Tier): Record<'units' | 'parts' | 'pglite' | 'post
       parts: { include: ['test/**/*.test.ts'], exclude: [UNIT_TESTS, GATEWAY_TESTS, LONG_TESTS] },
       pglite: {
         include: ['test/{e2e,fault}/**/*.test.ts', ...BOTH_DATABASES.filter(isInTier)],
-        exclude: [LONG_TESTS, ...POSTGRES_ONLY],
+        exclude: [LONG_TESTS, MANAGEMENT_TESTS, ...POSTGRES_ONLY],
       },
       postgres: {
         include: [SHORT_ON_POSTGRES, ...onPostgres.filter(isInTier)],

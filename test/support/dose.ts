@@ -14,3 +14,8 @@ export function dose(variable: string, { short, long }: { readonly short: number
 
 /** A test of the long tier alone, in a file that both run: `DOSED` of `test/tiers.ts` lists it. */
 export const itLater = it.runIf(inject('tier') === 'long')
+
+/** The first `short` of the cases in `npm test`, all of them in `npm run test:long`. `DOSED` of `test/tiers.ts` lists the file. */
+export function firstCases<T>(short: number, cases: readonly T[]): readonly T[] {
+  return inject('tier') === 'long' ? cases : cases.slice(0, short)
+}

@@ -29,6 +29,14 @@ afterAll(async () => {
   await Promise.all([here.stop(), there.stop()])
 })
 
+/** The status that a client gets which, as those of the SDKs, asks again after a 503. On a busy machine the store may be out of reach for seconds. */
+const statusAtLast = (gateway: TestGateway, key: string): Promise<number> =>
+  eventually(async () => {
+    const status = await statusOf(gateway, key)
+    if (status === 503) throw new Error('the gateway could not look into its store')
+    return status
+  })
+
 const statusOf = async (gateway: TestGateway, key: string): Promise<number> =>
   (await call(gateway, { path: '/v1/models', headers: { authorization: `Bearer ${key}` } })).status
 
@@ -45,7 +53,7 @@ it.each([
   for (let i = 0; i < 20; i++) {
     const { key } = await createKey(`new ${i}`)
     // Each is a connection of its own, to any of the fronts.
-    statuses.push(...(await Promise.all([key, key, key].map((one) => statusOf(gateway(), one)))))
+    statuses.push(...(await Promise.all([key, key, key].map((one) => statusAtLast(gateway(), one)))))
   }
   expect(statuses.filter((status) => status !== 200)).toEqual([])
 })
@@ -58,7 +66,7 @@ it('takes a key from the moment it is turned on again', async () => {
       expect(await statusOf(there, key)).toBe(401)
     })
     await admin.expect('toggleKey', 200, { params: { id }, body: { enabled: true } })
-    expect(await statusOf(there, key)).toBe(200)
+    expect(await statusAtLast(there, key)).toBe(200)
   }
 })
 

@@ -3,7 +3,7 @@ import { GatewayError } from '../../../src/shared/core/errors.ts'
 import { Admissions } from '../../../src/front/limits/admissions.ts'
 import { budgetsContract } from '../../contract/budgets.ts'
 import { FRONTS, leasesContract, principal } from '../../contract/leases.ts'
-import { dose } from '../../support/dose.ts'
+import { dose, itLater } from '../../support/dose.ts'
 import { LeaseLane } from '../../support/lease-lane.ts'
 import { LeaseWorld } from '../../support/lease-world.ts'
 import type { WorldFront, WorldNode } from '../../support/lease-world.ts'
@@ -24,6 +24,7 @@ leasesContract({
     return world
   },
   share: RUNS / 50,
+  itLast: itLater,
 })
 
 budgetsContract(RUNS, () => new LeaseLane(client()))

@@ -19,6 +19,7 @@ import { AnswerCollector } from './common/collect-answer.ts'
 import { TRUNCATED_STREAM } from './common/event.ts'
 import { eventSplitter } from './common/framing.ts'
 import { replayAnswer } from './common/replay-answer.ts'
+import { OrdinaryTexts } from './common/ordinary-texts.ts'
 import { StreamRenameUndoer, undoRenames } from './common/undo-renames.ts'
 import { inputText } from './common/tool-input.ts'
 
@@ -122,6 +123,7 @@ export class StreamTranslation {
   readonly decoder: StreamDecoder
   readonly #encoder: StreamEncoder
   readonly #restorer: StreamRenameUndoer | null
+  readonly #ordinary: OrdinaryTexts
   readonly #decoded: StreamEvent[] = []
   #ended = false
   #observedTextBytes = 0
@@ -130,6 +132,7 @@ export class StreamTranslation {
     const client: ClientCodec = clientCodec(translation.client)
     this.decoder = upstreamCodec(translation.upstream).createDecoder()
     this.#encoder = client.createEncoder({ ...translation.options, wantsUsage })
+    this.#ordinary = new OrdinaryTexts(this.decoder, this.#encoder)
     const { restoration } = translation
     this.#restorer = restoration === null ? null : new StreamRenameUndoer(restoration)
   }
@@ -141,7 +144,7 @@ export class StreamTranslation {
 
   /** UTF-8 bytes of text, reasoning and calls so far. */
   get observedTextBytes(): number {
-    return this.#observedTextBytes
+    return this.#observedTextBytes + this.#ordinary.textBytes
   }
 
   /** The parts of the answer that the client's dialect cannot carry. */
@@ -152,6 +155,19 @@ export class StreamTranslation {
   /** The end of a failed stream; null when the dialect ends all failed streams alike. */
   failure(error: GatewayError, requestId: string): string | null {
     return this.#encoder.encodeFailure?.(error, requestId) ?? null
+  }
+
+  /**
+   * Translates the events at `from` that are whole before `to` and differ from earlier ones only in their text. Returns the index behind
+   * them: `from` when there are none. An event must begin at `from`.
+   */
+  pushOrdinary(bytes: Buffer, from: number, to: number): number {
+    return this.#restorer === null ? this.#ordinary.take(bytes, from, to) : from
+  }
+
+  /** What the last `pushOrdinary` wrote, valid until that of any stream is called. */
+  ordinaryOutput(): Buffer {
+    return this.#ordinary.written()
   }
 
   /** Translates `bytes[start, end)`, one event of the upstream's. */
@@ -177,6 +193,7 @@ export class StreamTranslation {
     for (const event of events) {
       if (event.type === 'end') this.#ended = true
       else this.#observedTextBytes += bytesOf(event)
+      if (event.type !== 'text-delta') this.#ordinary.forgetFrame()
       text += this.#encoder.encode(event)
     }
     decoded.length = 0

@@ -93,7 +93,7 @@ export function upstreamClientContract(
     return upstream
   }
   const send = (
-    more: { origin?: string; body?: string; timeouts?: Partial<UpstreamTimeouts>; once?: boolean } = {},
+    more: { origin?: string; body?: string; timeouts?: Partial<UpstreamTimeouts>; once?: boolean; sink?: boolean } = {},
   ): Heard => {
     const heard = new Heard()
     heard.call = client.send(
@@ -111,8 +111,15 @@ export function upstreamClientContract(
         onHead: (status, headers) => {
           heard.status = status
           heard.headers = headers
+          if (more.sink !== true) return undefined
+          return {
+            take: (piece, from, to) => {
+              heard.pieces.push(Buffer.from(piece.subarray(from, to)))
+            },
+          }
         },
         onData: (piece) => {
+          expect(more.sink).not.toBe(true)
           heard.pieces.push(Buffer.from(piece))
           heard.onData?.()
         },
@@ -205,9 +212,11 @@ export function upstreamClientContract(
         const everywhere = Array.from({ length: bytes.length - 1 }, (_, at) => at + 1)
         const check = async (places: readonly number[]): Promise<void> => {
           cuts = places
-          const heard = await send().over()
-          expect(heard.error).toBeNull()
-          expect({ status: heard.status, text: heard.text }).toEqual({ status, text })
+          for (const sink of [false, true]) {
+            const heard = await send({ sink }).over()
+            expect(heard.error).toBeNull()
+            expect({ status: heard.status, text: heard.text }).toEqual({ status, text })
+          }
         }
         await check([])
         await check(everywhere)

@@ -1,4 +1,4 @@
-import type { StreamDecoder } from '../../shared/core/codec.ts'
+import type { OrdinaryText, StreamDecoder } from '../../shared/core/codec.ts'
 import type { UpstreamFailure } from '../../shared/core/dialect.ts'
 import type { JsonObject } from '../../shared/core/json-object.ts'
 import type { StreamEvent } from '../../shared/core/stream-event.ts'
@@ -53,7 +53,7 @@ export class MessagesDecoder implements StreamDecoder {
 
   decode(bytes: Buffer, start: number, end: number, out: StreamEvent[]): void {
     if (this.over) return
-    if (this.#open === 'text' && this.#ordinaryIndex === this.#index) {
+    if (this.#mayBeOrdinary()) {
       const ordinary = this.#template.match(bytes, start, end)
       if (ordinary !== null) {
         this.#text(ordinary, out)
@@ -75,6 +75,15 @@ export class MessagesDecoder implements StreamDecoder {
       if (this.#ordinary !== null) this.#template.learn(bytes, start, end, TEXT, this.#ordinary)
       this.#ordinary = null
     }
+  }
+
+  ordinaryText(bytes: Buffer, start: number, limit: number): OrdinaryText | null {
+    return this.over || !this.#mayBeOrdinary() ? null : this.#template.matchPlain(bytes, start, limit)
+  }
+
+  /** The open block is the text in which the template was learned. */
+  #mayBeOrdinary(): boolean {
+    return this.#open === 'text' && this.#ordinaryIndex === this.#index
   }
 
   finish(out: StreamEvent[]): void {

@@ -1,4 +1,4 @@
-import type { EncoderOptions, StreamEncoder } from '../../shared/core/codec.ts'
+import type { EncoderOptions, StreamEncoder, TextFrame } from '../../shared/core/codec.ts'
 import type { JsonObject } from '../../shared/core/json-object.ts'
 import type { EndEvent, StartEvent, StreamEvent, ToolStartEvent } from '../../shared/core/stream-event.ts'
 import { emptyUsage } from '../../shared/core/usage.ts'
@@ -77,6 +77,14 @@ export class MessagesEncoder implements StreamEncoder {
       case 'error':
         return ''
     }
+  }
+
+  textFrame(): TextFrame {
+    return { head: this.#head, tail: BLOCK_END }
+  }
+
+  countText(characters: number): void {
+    this.#textLength += characters
   }
 
   #start(event: StartEvent): string {

@@ -4,6 +4,7 @@ import { SseFields, joinData } from '../../shared/wire/sse.ts'
 import { EventTemplate } from '../common/event-template.ts'
 import { EVENT_ERROR, INVALID_EVENT, failureOfEvent, isDone, parseRange } from '../common/event.ts'
 import { BROKEN, ObjectCursor, TextMeter, skipSpace } from '../common/json-bytes.ts'
+import { OrdinaryEvent } from '../common/ordinary-event.ts'
 import { MessageUsage } from './usage.ts'
 
 const TYPE = Buffer.from('type')
@@ -27,6 +28,7 @@ export class MessagesStreamInspector implements StreamInspector {
   readonly #inner = new ObjectCursor()
   readonly #text = new TextMeter()
   readonly #template = new EventTemplate()
+  readonly #ordinary = new OrdinaryEvent()
   readonly #usage = new MessageUsage()
   #started = false
   #hasContent = false
@@ -59,6 +61,13 @@ export class MessagesStreamInspector implements StreamInspector {
     return this.#text.total
   }
 
+  takeOrdinary(bytes: Buffer, start: number, limit: number): number {
+    if (this.failure !== null || this.#over) return -1
+    const end = this.#ordinary.match(bytes, start, limit)
+    if (end !== -1) this.#text.count(bytes, this.#ordinary.textStart - 1, this.#ordinary.textEnd + 1)
+    return end
+  }
+
   inspect(bytes: Buffer, start: number, end: number): EventVerdict {
     if (this.failure !== null) return 'error'
     if (this.#over) return 'drop'
@@ -69,7 +78,10 @@ export class MessagesStreamInspector implements StreamInspector {
     if (fields.dataLines === 0) return 'forward'
     if (fields.dataLines === 1) {
       if (this.#walkEvent(bytes, fields.dataStart, fields.dataEnd)) {
-        if (this.#isPlainDelta()) this.#template.learn(bytes, start, this.#deltaStart, this.#deltaEnd, -1, end)
+        if (this.#isPlainDelta()) {
+          this.#template.learn(bytes, start, this.#deltaStart, this.#deltaEnd, -1, end)
+          this.#learnOrdinary(bytes, start, -1, end)
+        }
         return this.#judge(bytes, fields.dataStart, fields.dataEnd)
       }
       // Some services also send `[DONE]`, which ends streams of the other dialect.
@@ -87,9 +99,18 @@ export class MessagesStreamInspector implements StreamInspector {
     if (deltaStart === -1) return false
     const countedBefore = this.#text.total
     const deltaEnd = this.#text.walk(bytes, deltaStart, end)
-    if (deltaEnd !== BROKEN && this.#template.matchTail(bytes, deltaStart, deltaEnd, end)) return true
+    if (deltaEnd !== BROKEN && this.#template.matchTail(bytes, deltaStart, deltaEnd, end)) {
+      this.#learnOrdinary(bytes, start, this.#template.paddingStart, end)
+      return true
+    }
     this.#text.total = countedBefore
     return false
+  }
+
+  /** For an event whose delta is its only content, and has been walked last. */
+  #learnOrdinary(bytes: Buffer, start: number, paddingStart: number, end: number): void {
+    const { texts, textStart, textEnd } = this.#text
+    if (texts === 1) this.#ordinary.learn(bytes, start, textStart, textEnd, paddingStart, end)
   }
 
   /** The current event has nothing but its delta. */

@@ -18,6 +18,8 @@ const TRIALS = 32
  * ```
  */
 export class EventTemplate {
+  /** Index where the padding of the last match begins; -1 when there is none. */
+  paddingStart = -1
   #head: Buffer = EMPTY
   #tail: Buffer = EMPTY
   /** The bytes after the padding; empty when there is no padding. */
@@ -43,6 +45,7 @@ export class EventTemplate {
     // No line end may precede the tail: the bytes after it would not belong to the payload.
     if (bytes.indexOf(LF, deltaStart) < tailStart) return false
     this.#hits++
+    this.paddingStart = this.#end.length === 0 ? -1 : tailEnd
     return true
   }
 

@@ -9,6 +9,8 @@ type EventListener = (bytes: Buffer, start: number, end: number) => boolean
 /** Splits an upstream's stream into events. Throws when the bytes cannot be an event. */
 export interface EventSplitter {
   split(chunk: Buffer, onEvent: EventListener): boolean
+  /** Whether the next byte begins an event that `StreamDecoder.ordinaryText` may look at. */
+  readonly isBetweenEvents: boolean
   /** Call when the stream has ended: passes on the remaining bytes if they can be an event. */
   finish(onEvent: EventListener): void
   /** Whether the last line so far is a comment within an unfinished event. Some servers send one as a sign of life. */
@@ -19,6 +21,8 @@ export function eventSplitter(upstream: UpstreamDialectName): EventSplitter {
   if (upstreamCodec(upstream).framing === 'sse') return new SseSplitter()
   const frames = new AwsFrameSplitter()
   return {
+    // No decoder knows ordinary frames: each has a checksum.
+    isBetweenEvents: false,
     split: (chunk, onFrame) => frames.split(chunk, onFrame),
     // Half a frame is not an event. The decoder knows whether the stream was whole.
     finish: () => undefined,

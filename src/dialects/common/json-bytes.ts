@@ -116,15 +116,24 @@ export class ObjectCursor {
  */
 export class TextMeter {
   total = 0
+  /** Number of texts of the last value that was walked, and the bounds of the last one, without its quotes. */
+  texts = 0
+  textStart = 0
+  textEnd = 0
 
   /** Counts the string in the range under any key. The range includes the quotes. */
   count(bytes: Buffer, start: number, end: number): void {
-    if (end !== BROKEN) this.total += decodedLength(bytes, start + 1, end - 1)
+    if (end === BROKEN) return
+    this.texts++
+    this.textStart = start + 1
+    this.textEnd = end - 1
+    this.total += decodedLength(bytes, this.textStart, this.textEnd)
   }
 
   /** Walks one value and returns the index after it, or BROKEN. */
   walk(bytes: Buffer, at: number, end: number, depth = 0): number {
     const first = bytes[at]
+    if (depth === 0) this.texts = 0
     if (depth > MAX_DEPTH || (first !== OPEN_OBJECT && first !== OPEN_ARRAY)) return skipValue(bytes, at, end)
     return first === OPEN_ARRAY ? this.#walkArray(bytes, at, end, depth) : this.#walkObject(bytes, at, end, depth)
   }

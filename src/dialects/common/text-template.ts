@@ -1,8 +1,8 @@
-import { EventTemplate } from './event-template.ts'
+import { isUtf8 } from 'node:buffer'
+import type { OrdinaryText } from '../../shared/core/codec.ts'
+import { OrdinaryEvent } from './ordinary-event.ts'
 
 const QUOTE = 0x22
-const BACKSLASH = 0x5c
-const SPACE = 0x20
 /** Members with random text, which hides the length of tokens. Two providers use these names. */
 const PADDINGS = [Buffer.from('"obfuscation":"'), Buffer.from('"p":"')]
 
@@ -11,24 +11,24 @@ const PADDINGS = [Buffer.from('"obfuscation":"'), Buffer.from('"p":"')]
  * of 300 bytes are read three times as fast.
  */
 export class TextTemplate {
-  readonly #template = new EventTemplate()
+  readonly #event = new OrdinaryEvent()
 
   /** The text of an event that equals the learned event in all else; null for any other event. */
   match(bytes: Buffer, start: number, end: number): string | null {
-    const textStart = this.#template.matchHead(bytes, start, end)
-    if (textStart === -1) return null
-    let escaped = false
-    let at = textStart
-    for (; at < end && bytes[at] !== QUOTE; at++) {
-      const byte = bytes[at] as number
-      if (byte < SPACE) return null
-      if (byte === BACKSLASH) {
-        escaped = true
-        at++
-      }
-    }
-    if (at >= end || !this.#template.matchTail(bytes, textStart, at, end)) return null
-    return escaped ? unescaped(bytes, textStart, at) : bytes.toString('utf8', textStart, at)
+    const event = this.#event
+    if (event.match(bytes, start, end) !== end) return null
+    const { textStart, textEnd } = event
+    return event.isEscaped ? unescaped(bytes, textStart, textEnd) : bytes.toString('utf8', textStart, textEnd)
+  }
+
+  /**
+   * The event at `start`, when it is whole before `limit`, equals the learned event in all else, and its text is written the same in
+   * every dialect. Valid until the next call.
+   */
+  matchPlain(bytes: Buffer, start: number, limit: number): OrdinaryText | null {
+    const event = this.#event
+    if (event.match(bytes, start, limit) === -1 || event.isEscaped || event.textStart === event.textEnd) return null
+    return event.isAscii || isUtf8(bytes.subarray(event.textStart, event.textEnd)) ? event : null
   }
 
   /**
@@ -45,7 +45,7 @@ export class TextTemplate {
     const textEnd = bytes.indexOf(QUOTE, textStart)
     // Only a text in one place and without escapes has a certain position.
     if (textEnd === -1 || textEnd >= end || bytes.toString('utf8', textStart, textEnd) !== text) return
-    this.#template.learn(bytes, start, textStart, textEnd, paddingIn(bytes, textEnd, end), end)
+    this.#event.learn(bytes, start, textStart, textEnd, paddingIn(bytes, textEnd, end), end)
   }
 }
 

@@ -38,6 +38,11 @@ export class BlockOrder {
   /** Text that arrived while a call was live, in its order. */
   readonly #waiting: Waiting[] = []
 
+  /** A text is open: the next one needs nothing before it. */
+  get isInText(): boolean {
+    return this.#open === 'text'
+  }
+
   /** Whether a call has started. A call that never got a name has not. */
   get hasCalls(): boolean {
     return this.calls.some((call) => call.started)

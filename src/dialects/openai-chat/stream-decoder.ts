@@ -1,4 +1,4 @@
-import type { StreamDecoder } from '../../shared/core/codec.ts'
+import type { OrdinaryText, StreamDecoder } from '../../shared/core/codec.ts'
 import type { UpstreamFailure } from '../../shared/core/dialect.ts'
 import type { JsonObject } from '../../shared/core/json-object.ts'
 import type { StreamEvent } from '../../shared/core/stream-event.ts'
@@ -69,6 +69,10 @@ export class ChatDecoder implements StreamDecoder {
     } else {
       this.#chunk((joinData(bytes, start, end) ?? EMPTY).toString('utf8'), out)
     }
+  }
+
+  ordinaryText(bytes: Buffer, start: number, limit: number): OrdinaryText | null {
+    return this.over || !this.#blocks.isInText ? null : this.#template.matchPlain(bytes, start, limit)
   }
 
   /** `[DONE]` makes an answer whole, even when the service gave no finish reason. */

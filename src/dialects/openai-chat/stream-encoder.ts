@@ -1,4 +1,4 @@
-import type { EncoderOptions, StreamEncoder } from '../../shared/core/codec.ts'
+import type { EncoderOptions, StreamEncoder, TextFrame } from '../../shared/core/codec.ts'
 import { thinkingBlock } from '../../shared/core/content.ts'
 import type { RedactedThinkingBlock, ThinkingBlock } from '../../shared/core/content.ts'
 import type { JsonObject } from '../../shared/core/json-object.ts'
@@ -43,7 +43,7 @@ export class ChatEncoder implements StreamEncoder {
     switch (event.type) {
       case 'text-delta':
         this.#textLength += event.text.length
-        return `${this.#head}{"${this.#refusing ? 'refusal' : 'content'}":${JSON.stringify(event.text)}}${this.#tail}`
+        return `${this.#textHead()}${JSON.stringify(event.text)}}${this.#tail}`
       case 'thinking-delta':
         this.#textLength += event.text.length
         if (this.#options.reasoningDetails) this.#thought += event.text
@@ -94,6 +94,18 @@ export class ChatEncoder implements StreamEncoder {
       case 'error':
         return ''
     }
+  }
+
+  textFrame(): TextFrame {
+    return { head: this.#textHead(), tail: `}${this.#tail}` }
+  }
+
+  countText(characters: number): void {
+    this.#textLength += characters
+  }
+
+  #textHead(): string {
+    return `${this.#head}{"${this.#refusing ? 'refusal' : 'content'}":`
   }
 
   #start(event: StartEvent): string {

@@ -6,6 +6,7 @@ import { EVENT_ERROR, INVALID_EVENT, failureOfEvent, isDone, parseRange } from '
 import { arrayOf } from '../common/fields.ts'
 import { BROKEN, ObjectCursor, TextMeter, skipSpace, skipValue } from '../common/json-bytes.ts'
 import { asObject } from '../common/json-value.ts'
+import { OrdinaryEvent } from '../common/ordinary-event.ts'
 import { failureOfChoices, isFailedFinish } from './stop-reason.ts'
 import { readChatUsage } from './usage.ts'
 import { writeUsage } from './write-usage.ts'
@@ -40,6 +41,7 @@ export class ChatStreamInspector implements StreamInspector {
   readonly #inner = new ObjectCursor()
   readonly #text = new TextMeter()
   readonly #template = new EventTemplate()
+  readonly #ordinary = new OrdinaryEvent()
   // One bit per choice index: the answer is whole when every choice that began has ended.
   #begun = 0
   #ended = 0
@@ -75,6 +77,13 @@ export class ChatStreamInspector implements StreamInspector {
     return Buffer.from(`data: ${JSON.stringify(chunk)}\n\n`)
   }
 
+  takeOrdinary(bytes: Buffer, start: number, limit: number): number {
+    if (this.failure !== null || this.#over) return -1
+    const end = this.#ordinary.match(bytes, start, limit)
+    if (end !== -1) this.#text.count(bytes, this.#ordinary.textStart - 1, this.#ordinary.textEnd + 1)
+    return end
+  }
+
   inspect(bytes: Buffer, start: number, end: number): EventVerdict {
     if (this.failure !== null) return 'error'
     if (this.#over) return 'drop'
@@ -87,6 +96,7 @@ export class ChatStreamInspector implements StreamInspector {
       if (this.#walkChunk(bytes, fields.dataStart, fields.dataEnd)) {
         if (this.#plain && this.#deltas === 1) {
           this.#template.learn(bytes, start, this.#deltaStart, this.#deltaEnd, this.#paddingStart, end)
+          this.#learnOrdinary(bytes, start, this.#paddingStart, end)
         }
         // Azure's first chunk has no choices and no id.
         if (this.#clientWantsUsage && this.#hasChoices)
@@ -107,9 +117,18 @@ export class ChatStreamInspector implements StreamInspector {
     if (deltaStart === -1) return false
     const countedBefore = this.#text.total
     const deltaEnd = this.#text.walk(bytes, deltaStart, end)
-    if (deltaEnd !== BROKEN && this.#template.matchTail(bytes, deltaStart, deltaEnd, end)) return true
+    if (deltaEnd !== BROKEN && this.#template.matchTail(bytes, deltaStart, deltaEnd, end)) {
+      this.#learnOrdinary(bytes, start, this.#template.paddingStart, end)
+      return true
+    }
     this.#text.total = countedBefore
     return false
+  }
+
+  /** For an event whose delta is its only content, and has been walked last. */
+  #learnOrdinary(bytes: Buffer, start: number, paddingStart: number, end: number): void {
+    const { texts, textStart, textEnd } = this.#text
+    if (texts === 1) this.#ordinary.learn(bytes, start, textStart, textEnd, paddingStart, end)
   }
 
   #judge(bytes: Buffer, start: number, end: number): EventVerdict {

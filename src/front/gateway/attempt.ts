@@ -11,7 +11,13 @@ import type { ServiceAnswerRules } from '../../dialects/services/codec.ts'
 import type { AnswerTranslation } from '../../dialects/translate.ts'
 import { secretsOf } from '../upstream/credentials.ts'
 import type { CallCredential, Credentials } from '../upstream/credentials.ts'
-import type { UpstreamCall, UpstreamClient, UpstreamHeaders, UpstreamListener } from '../upstream/upstream-client.ts'
+import type {
+  BodySink,
+  UpstreamCall,
+  UpstreamClient,
+  UpstreamHeaders,
+  UpstreamListener,
+} from '../upstream/upstream-client.ts'
 import type { Answer, AnswerReceiver, AttemptControl } from './answer-receiver.ts'
 import { BufferedRelay, FailureReader, isEncoded } from './buffered-relay.ts'
 import type { AnswerReader } from './buffered-relay.ts'
@@ -160,7 +166,7 @@ export class Attempt implements UpstreamListener, AttemptControl {
     return sendInTurn({ upstream, requests, clock, maxBytes: maxAnswerBytes }, this)
   }
 
-  onHead(status: number, headers: UpstreamHeaders): void {
+  onHead(status: number, headers: UpstreamHeaders): BodySink | void {
     this.#status = status
     const { clock } = this.#options
     this.#ctx.times.upstreamUs = clock.monotonicUs() - this.#startUs
@@ -189,16 +195,18 @@ export class Attempt implements UpstreamListener, AttemptControl {
         redactUpstreamText(text, secretsOf(deployment.provider), reader === 'client' ? this.#body.bytes : null),
     }
     const accepted = status === 200 || (this.#ctx.endpoint.beginsJob && (status === 201 || status === 202))
+    let sink: (AnswerReceiver & BodySink) | undefined
     if (!accepted) this.#receiver = new FailureReader(answer, this)
     else if (stream && isEvents) {
       this.#ctx.exchange.response.onDrain(() => {
         this.#call?.resume()
       })
-      this.#receiver =
-        translation === null ? new StreamRelay(answer, this) : new TranslatedStream(answer, translation, this)
+      sink = translation === null ? new StreamRelay(answer, this) : new TranslatedStream(answer, translation, this)
+      this.#receiver = sink
     } else this.#receiver = new BufferedRelay(answer, this, this.#options.readAnswer, this.#options.maxAnswerBytes)
     // When the provider bills after a disconnect, its answer may come after the client has left.
     if (this.#ctx.outcome.aborted) this.#receiver.clientLeft()
+    return sink
   }
 
   onData(chunk: Buffer): void {

@@ -2,6 +2,7 @@ import type { StreamInspector } from '../../shared/core/dialect.ts'
 import { GatewayError } from '../../shared/core/errors.ts'
 import { INVALID_EVENT } from '../../dialects/common/event.ts'
 import { SseSplitter } from '../../shared/wire/sse.ts'
+import type { BodySink } from '../upstream/upstream-client.ts'
 import type { Answer, AnswerReceiver, AttemptControl } from './answer-receiver.ts'
 import { classifyFailure } from './classify.ts'
 import { ClientStream } from './client-stream.ts'
@@ -20,7 +21,7 @@ const TWO_LINE_ENDS = Buffer.from('\n\n')
  * Relays a stream event by event, as it arrives. Holds the terminal event until the request's record is durable. After the client
  * has left, reads on without sending.
  */
-export class StreamRelay implements AnswerReceiver {
+export class StreamRelay implements AnswerReceiver, BodySink {
   readonly #answer: Answer
   readonly #control: AttemptControl
   readonly #client: ClientStream
@@ -44,17 +45,48 @@ export class StreamRelay implements AnswerReceiver {
   }
 
   data(chunk: Buffer): void {
+    this.take(chunk, 0, chunk.length)
+  }
+
+  take(bytes: Buffer, from: number, to: number): void {
     if (this.#over) return
     const { ctx, clock } = this.#answer
     ctx.ttftUs ??= clock.monotonicUs() - ctx.startUs
     try {
-      this.#hasProgressed = false
-      this.#splitter.split(chunk, this.#onEvent)
-      if (this.#hasProgressed || this.#splitter.endsInComment()) this.#control.progressed()
-      this.#flushRun()
+      const ordinaryEnd = this.#takeOrdinary(bytes, from, to)
+      if (ordinaryEnd === to) {
+        this.#control.progressed()
+        this.#client.send(bytes.subarray(from, to))
+      } else this.#takeOthers(bytes.subarray(from, to), ordinaryEnd - from)
     } catch (cause) {
       this.#failed(new GatewayError('UPSTREAM_INVALID_ANSWER', { cause }))
     }
+  }
+
+  /** Returns the index behind the ordinary events at `from`, which need no splitting and inspecting. */
+  #takeOrdinary(bytes: Buffer, from: number, to: number): number {
+    // Before the answer is committed, the bytes held back have to go first.
+    if (!this.#client.committed || !this.#splitter.isBetweenEvents) return from
+    let at = from
+    while (at < to) {
+      const next = this.#inspector.takeOrdinary(bytes, at, to)
+      if (next === -1) break
+      at = next
+    }
+    return at
+  }
+
+  /** Takes the events of `chunk`, of which the first `ordinaryEnd` bytes are ordinary ones. */
+  #takeOthers(chunk: Buffer, ordinaryEnd: number): void {
+    this.#hasProgressed = ordinaryEnd > 0
+    if (ordinaryEnd > 0) {
+      this.#run = chunk
+      this.#runStart = 0
+      this.#runEnd = ordinaryEnd
+    }
+    this.#splitter.split(chunk, this.#onEvent, ordinaryEnd)
+    if (this.#hasProgressed || this.#splitter.endsInComment()) this.#control.progressed()
+    this.#flushRun()
   }
 
   end(): void {

@@ -3,13 +3,14 @@ import { StreamTranslation } from '../../dialects/translate.ts'
 import type { AnswerTranslation } from '../../dialects/translate.ts'
 import { eventSplitter } from '../../dialects/common/framing.ts'
 import type { EventSplitter } from '../../dialects/common/framing.ts'
+import type { BodySink } from '../upstream/upstream-client.ts'
 import type { Answer, AnswerReceiver, AttemptControl } from './answer-receiver.ts'
 import { classifyFailure } from './classify.ts'
 import { ClientStream } from './client-stream.ts'
 import { settleUsage } from './settle-usage.ts'
 
 /** Relays a stream of another dialect. Writes the translation of each chunk downstream at once. */
-export class TranslatedStream implements AnswerReceiver {
+export class TranslatedStream implements AnswerReceiver, BodySink {
   readonly #answer: Answer
   readonly #control: AttemptControl
   readonly #client: ClientStream
@@ -28,9 +29,29 @@ export class TranslatedStream implements AnswerReceiver {
   }
 
   data(chunk: Buffer): void {
+    this.take(chunk, 0, chunk.length)
+  }
+
+  take(bytes: Buffer, from: number, to: number): void {
     if (this.#over) return
     const { ctx, clock } = this.#answer
     ctx.ttftUs ??= clock.monotonicUs() - ctx.startUs
+    const ordinaryEnd = this.#splitter.isBetweenEvents ? this.#takeOrdinary(bytes, from, to) : from
+    if (ordinaryEnd < to && !this.#isOver()) this.#takeOthers(bytes.subarray(ordinaryEnd, to))
+  }
+
+  /** Sends the ordinary events at `from`, which need no splitting and parsing. Returns the index behind them. */
+  #takeOrdinary(bytes: Buffer, from: number, to: number): number {
+    for (let at = from; ;) {
+      const end = this.#stream.pushOrdinary(bytes, at, to)
+      if (end === at) return at
+      at = end
+      this.#control.progressed()
+      this.#client.send(this.#stream.ordinaryOutput())
+    }
+  }
+
+  #takeOthers(chunk: Buffer): void {
     this.#take(() => {
       this.#hasProgressed = false
       this.#splitter.split(chunk, this.#onEvent)

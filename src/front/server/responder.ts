@@ -233,7 +233,8 @@ export class UwsResponder implements Responder {
     let at = from
     // A corked write may run into an abort.
     while (at < chunk.length && !this.#aborted) {
-      this.#chunk = chunk.subarray(at, at + MAX_PIECE_BYTES)
+      // An event fits into one piece, and needs no view of it.
+      this.#chunk = at === 0 && chunk.length <= MAX_PIECE_BYTES ? chunk : chunk.subarray(at, at + MAX_PIECE_BYTES)
       at += this.#chunk.length
       this.#res.cork(this.#corkedWrite)
     }

@@ -23,9 +23,16 @@ export interface UpstreamRequest {
 
 export type UpstreamHeaders = Readonly<Record<string, string | string[] | undefined>>
 
+/** Gets the body of an answer as ranges of the buffer that the sockets read into, which saves a view of each piece. */
+export interface BodySink {
+  /** The range `bytes[from, to)` is valid until this returns; the next read overwrites it. */
+  take(bytes: Buffer, from: number, to: number): void
+}
+
 /** Gets the answer. `onEnd` or `onError` is the last call. After `abort` there are no calls. */
 export interface UpstreamListener {
-  onHead(status: number, headers: UpstreamHeaders): void
+  /** Returns the sink of the body, if `onData` is not to get it. */
+  onHead(status: number, headers: UpstreamHeaders): BodySink | void
   /** The bytes are valid until this returns. */
   onData(chunk: Buffer): void
   onEnd(): void

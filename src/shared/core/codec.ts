@@ -109,6 +109,15 @@ export interface EncoderOptions extends AnswerOptions {
   readonly wantsUsage: boolean
 }
 
+/** An event that repeats an earlier one in all but its text. */
+export interface OrdinaryText {
+  /** Bounds of the text: the inside of a JSON string, valid UTF-8 without escapes and control characters, not empty. */
+  readonly textStart: number
+  readonly textEnd: number
+  /** Index behind the event. */
+  readonly end: number
+}
+
 /** Reads one upstream stream. */
 export interface StreamDecoder {
   /**
@@ -116,6 +125,11 @@ export interface StreamDecoder {
    * Pushes nothing more after `end` or `error`.
    */
   decode(bytes: Buffer, start: number, end: number, out: StreamEvent[]): void
+  /**
+   * The event at `start`, when it is whole before `limit` and `decode` would push one `text-delta` for it, and keep nothing of it; null
+   * for others. An event must begin at `start`. Valid until the next call. Absent: the decoder knows no such events.
+   */
+  ordinaryText?(bytes: Buffer, start: number, limit: number): OrdinaryText | null
   /** For the end of the body: pushes `end` when the stream was whole, else `error`; nothing when either was pushed before. */
   finish(out: StreamEvent[]): void
   /** `end` or `error` has been pushed. */
@@ -126,10 +140,20 @@ export interface StreamDecoder {
   readonly failure: UpstreamFailure | null
 }
 
+/** What a stream has around the JSON string of each text. */
+export interface TextFrame {
+  readonly head: string
+  readonly tail: string
+}
+
 /** Writes one stream for a client. */
 export interface StreamEncoder {
   /** The event as text of the wire; empty when the dialect has none, and for `error`, which the caller renders. */
   encode(event: StreamEvent): string
+  /** What `encode` writes around the text of a `text-delta`, until it gets another kind of event. Absent: each delta differs. */
+  textFrame?(): TextFrame
+  /** Counts UTF-16 units of text that the caller has written in the frame, in place of `encode`. */
+  countText?(characters: number): void
   /** The last text of a stream that failed, for dialects whose error event depends on what went before it. */
   encodeFailure?(error: GatewayError, requestId: string): string
   /** Names of what the client's dialect could not carry, each once. */

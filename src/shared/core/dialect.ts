@@ -21,6 +21,11 @@ export type EventVerdict =
  */
 export interface StreamInspector {
   inspect(bytes: Buffer, start: number, end: number): EventVerdict
+  /**
+   * Index behind the event at `start`, when it is whole before `limit`, and differs from earlier ones in nothing but its text: forward
+   * it; `inspect` need not see it. Else -1. An event must begin at `start`.
+   */
+  takeOrdinary(bytes: Buffer, start: number, limit: number): number
   /** The last usage seen; null when the upstream has sent none (an explicit zero is not "none"). */
   readonly usage: Usage | null
   /** Once the stream is over, `usage` is the provider's final count. */

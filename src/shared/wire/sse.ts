@@ -47,17 +47,22 @@ export class SseSplitter {
     this.#maxEventBytes = maxEventBytes
   }
 
+  /** The next byte begins an event: nothing is kept. */
+  get isBetweenEvents(): boolean {
+    return this.#restLength === 0 && this.#state === LINE_START && !this.#stopped
+  }
+
   /**
-   * Hands out every event that ends within `chunk` and keeps the rest. Returns false once the listener has returned false: the
-   * rest of the stream is discarded. Throws SseEventTooLargeError.
+   * Hands out every event that ends within `chunk`, from `from` on, and keeps the rest. Returns false once the listener has returned
+   * false: the rest of the stream is discarded. Throws SseEventTooLargeError.
    */
-  split(chunk: Buffer, onEvent: SseEventListener): boolean {
+  split(chunk: Buffer, onEvent: SseEventListener, from = 0): boolean {
     if (this.#stopped) return false
     const length = chunk.length
-    const lfOnly = chunk.indexOf(CR) === -1
+    const lfOnly = chunk.indexOf(CR, from) === -1
     let state = this.#state
-    let eventStart = 0
-    let at = 0
+    let eventStart = from
+    let at = from
     while (at < length) {
       if (state === IN_LINE && lfOnly) {
         const lineFeed = chunk.indexOf(LF, at)

@@ -33,6 +33,9 @@ describe('the template of ordinary events', () => {
       plain.replace('"x"', '"\\q"'),
       plain.replace('"x"', '"a\nb"'),
       plain.replace('"ab"', '"ab\\"'),
+      plain.replace('"ab"', '"a\nb"'),
+      plain.slice(0, -1),
+      `${plain}\n`,
       plain.replace('"ab"', '"ab","usage":{}'),
       plain.replace('"x"}', '"x'),
     ]

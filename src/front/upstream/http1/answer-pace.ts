@@ -14,12 +14,13 @@ export class AnswerPace {
   #hasBegun = false
 
   /** Whether the answer has made progress since the last call that returned true. */
-  take(bytes: Buffer): boolean {
+  take(bytes: Buffer, from: number, to: number): boolean {
     if (!this.#hasBegun) {
-      if (bytes.every(isBlank)) return bytes.includes(LINE_FEED)
+      const piece = bytes.subarray(from, to)
+      if (piece.every(isBlank)) return piece.includes(LINE_FEED)
       this.#hasBegun = true
     }
-    this.#bytes += bytes.length
+    this.#bytes += to - from
     if (this.#bytes < LEAST_BYTES) return false
     this.#bytes = 0
     return true

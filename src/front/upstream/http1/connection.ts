@@ -12,7 +12,8 @@ export interface Exchange {
   /** Called when the connection, opened for this request, is established. */
   onConnected(): void
   onHead(status: number, headers: UpstreamHeaders): void
-  onBody(bytes: Buffer): void
+  /** A piece of the body, `bytes[from, to)`, valid until this returns. */
+  onBody(bytes: Buffer, from: number, to: number): void
   onComplete(): void
   /** `hasBegun`: at least one byte of the response has arrived. */
   onFailure(error: Error, hasBegun: boolean): void
@@ -39,7 +40,7 @@ export class Connection {
   readonly #socket: Socket
   readonly #listener: ResponseListener = {
     onHead: (status, headers) => this.#exchange?.onHead(status, headers),
-    onBody: (bytes) => this.#exchange?.onBody(bytes),
+    onBody: (bytes, from, to) => this.#exchange?.onBody(bytes, from, to),
     onComplete: (keepAlive) => {
       this.#complete(keepAlive)
     },
@@ -63,7 +64,7 @@ export class Connection {
       onread: {
         buffer: shared,
         callback: (length: number): boolean => {
-          this.#read(shared.subarray(0, length))
+          this.#read(length)
           return true
         },
       },
@@ -109,7 +110,8 @@ export class Connection {
     this.#close(null)
   }
 
-  #read(bytes: Buffer): void {
+  /** Reads the first `length` bytes of the shared buffer. */
+  #read(length: number): void {
     const parser = this.#parser
     if (parser === null) {
       this.#fail(new HttpFault('bytes on an idle connection'))
@@ -117,9 +119,9 @@ export class Connection {
     }
     this.#hasBegun = true
     try {
-      const taken = parser.push(bytes)
+      const taken = parser.push(shared, length)
       // Bytes after a response could be taken for the answer to the next request, which may be sent by now.
-      if (taken < bytes.length) throw new HttpFault('bytes after the end of the response')
+      if (taken < length) throw new HttpFault('bytes after the end of the response')
     } catch (cause) {
       this.#fail(cause as Error)
     }

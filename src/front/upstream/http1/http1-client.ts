@@ -7,6 +7,7 @@ import { connectWithin, openSocket } from '../connector.ts'
 import type { Connect } from '../connector.ts'
 import { createCachedLookup } from '../dns-cache.ts'
 import type {
+  BodySink,
   UpstreamCall,
   UpstreamClient,
   UpstreamHeaders,
@@ -108,6 +109,7 @@ class Http1Call implements UpstreamCall, Exchange {
   readonly #totalAtMs: number
   readonly #pace = new AnswerPace()
   #connection: Connection | null = null
+  #sink: BodySink | null = null
   #isConnecting = false
   #headSeen = false
   #isOver = false
@@ -160,13 +162,14 @@ class Http1Call implements UpstreamCall, Exchange {
   onHead(status: number, headers: UpstreamHeaders): void {
     this.#headSeen = true
     this.#touch()
-    this.#listener.onHead(status, headers)
+    this.#sink = this.#listener.onHead(status, headers) ?? null
   }
 
-  onBody(bytes: Buffer): void {
+  onBody(bytes: Buffer, from: number, to: number): void {
     if (this.#isOver) return
-    if (this.#pace.take(bytes)) this.#touch()
-    this.#listener.onData(bytes)
+    if (this.#pace.take(bytes, from, to)) this.#touch()
+    if (this.#sink === null) this.#listener.onData(bytes.subarray(from, to))
+    else this.#sink.take(bytes, from, to)
   }
 
   onComplete(): void {

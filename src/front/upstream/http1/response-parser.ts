@@ -6,8 +6,8 @@ import { HttpFault } from './http-fault.ts'
 /** Gets one response. `keepAlive`: the connection may carry another request. */
 export interface ResponseListener {
   onHead(status: number, headers: UpstreamHeaders): void
-  /** A piece of the body, valid until this returns. */
-  onBody(bytes: Buffer): void
+  /** A piece of the body, `bytes[from, to)`, valid until this returns. */
+  onBody(bytes: Buffer, from: number, to: number): void
   onComplete(keepAlive: boolean): void
 }
 
@@ -48,13 +48,13 @@ export class ResponseParser {
   }
 
   /**
-   * Takes the next bytes and keeps no reference to them. Returns how many belong to this response: fewer than given when it ends
-   * among them. Throws HttpFault when they are not a valid response.
+   * Takes the next bytes, `bytes[0, length)`. May overwrite those it has taken, and keeps no reference to them. Returns how many
+   * belong to this response: fewer than given when it ends among them. Throws HttpFault when they are not a valid response.
    */
-  push(bytes: Buffer): number {
+  push(bytes: Buffer, length: number): number {
     let at = 0
-    while (!this.#complete && at < bytes.length) {
-      at += this.#body === null ? this.#pushHead(bytes, at) : this.#pushBody(bytes, at)
+    while (!this.#complete && at < length) {
+      at += this.#body === null ? this.#pushHead(bytes.subarray(at, length)) : this.#pushBody(bytes, at, length)
     }
     return at
   }
@@ -66,9 +66,9 @@ export class ResponseParser {
     this.#finish()
   }
 
-  #pushHead(bytes: Buffer, from: number): number {
+  #pushHead(bytes: Buffer): number {
     const earlier = this.#head
-    const head = earlier === null ? bytes.subarray(from) : Buffer.concat([earlier, bytes.subarray(from)])
+    const head = earlier === null ? bytes : Buffer.concat([earlier, bytes])
     // The end of the head may be split over two pieces.
     const searchFrom = earlier === null ? 0 : Math.max(0, earlier.length - HEAD_END.length + 1)
     const end = head.indexOf(HEAD_END, searchFrom)
@@ -76,7 +76,7 @@ export class ResponseParser {
       if (head.length > MAX_HEAD_BYTES) throw new HttpFault(`the head has more than ${MAX_HEAD_BYTES} bytes`)
       refuseNonHttp(head)
       this.#head = Buffer.from(head)
-      return bytes.length - from
+      return bytes.length
     }
     if (end > MAX_HEAD_BYTES) throw new HttpFault(`the head has more than ${MAX_HEAD_BYTES} bytes`)
     this.#head = null
@@ -112,8 +112,8 @@ export class ResponseParser {
       }
       // A proxy on the way may use the Content-Length instead, so the connection must not carry another request.
       if (length !== null) this.#keepAlive = false
-      this.#chunks = new ChunkedDecoder((bytes) => {
-        this.#listener.onBody(bytes)
+      this.#chunks = new ChunkedDecoder((bytes, from, to) => {
+        this.#listener.onBody(bytes, from, to)
       })
       return 'chunked'
     }
@@ -125,16 +125,16 @@ export class ResponseParser {
     return length === 0 ? 'none' : 'length'
   }
 
-  #pushBody(bytes: Buffer, from: number): number {
+  #pushBody(bytes: Buffer, from: number, to: number): number {
     if (this.#chunks !== null) {
-      const taken = this.#chunks.push(bytes, from)
+      const taken = this.#chunks.push(bytes, from, to)
       if (this.#chunks.isComplete) this.#finish()
       return taken
     }
-    const available = bytes.length - from
+    const available = to - from
     const taken = this.#body === 'until-close' ? available : Math.min(available, this.#missing)
     this.#missing -= taken
-    this.#listener.onBody(bytes.subarray(from, from + taken))
+    this.#listener.onBody(bytes, from, from + taken)
     if (this.#body === 'length' && this.#missing === 0) this.#finish()
     return taken
   }

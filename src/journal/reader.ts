@@ -157,6 +157,8 @@ async function readFrom(
 ): Promise<SegmentRead> {
   if (position === 'corrupt') return readAsDamaged(segment, 'no segment header')
   if (position === 'torn') return { entries: [], state: 'end', tornBytes: segment.sizeBytes }
+  // Most reads find nothing new, and do not open the file.
+  if (position === segment.sizeBytes) return { entries: [], state: 'end', tornBytes: 0 }
   return readSegment(segment, position, limit, isFinal)
 }
 

@@ -12,7 +12,7 @@ interface Event {
   readonly run: () => void
 }
 
-const TICK_MS = 50
+const TICK_MS = LeaseBook.TICK_MS
 /** Tick intervals of `rest`: `first` for `FIRST_REST_MS`, then `later`. */
 const REST_TICK_MS = { first: 1_000, later: 60_000 } as const
 const FIRST_REST_MS = 300_000
@@ -393,12 +393,22 @@ export class LeaseWorld {
     this.after(0, () => {
       this.#greet(front)
     })
-    const tick = (): void => {
-      if (front.book !== book) return
-      if (this.nowMs >= front.stalledUntilMs) book.tick()
-      this.after(Math.max(this.#tickMs, front.stalledUntilMs - this.nowMs), tick)
+    let dueMs = Infinity
+    const tickWithin = (ms: number): void => {
+      const atMs = this.nowMs + Math.max(ms, front.stalledUntilMs - this.nowMs)
+      if (atMs >= dueMs) return
+      dueMs = atMs
+      this.after(atMs - this.nowMs, () => {
+        if (front.book !== book || dueMs !== atMs) return
+        dueMs = Infinity
+        if (this.nowMs >= front.stalledUntilMs) book.tick()
+        tickWithin(Math.max(this.#tickMs, book.isAtRest ? LeaseBook.REST_MS : 0))
+      })
     }
-    this.after(this.#random() * TICK_MS, tick)
+    book.onBusy(() => {
+      tickWithin(LeaseBook.TICK_MS)
+    })
+    tickWithin(this.#random() * LeaseBook.TICK_MS)
   }
 
   #greet(front: WorldFront): void {

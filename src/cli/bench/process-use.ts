@@ -51,7 +51,7 @@ export function cpuUsSince(root: number, before: ReadonlyMap<number, number>): M
 }
 
 /** The name of a program: of a Node script its file, of a `main.js` its folder, of any other program its executable. */
-function programOf(pid: number): string {
+export function programOf(pid: number): string {
   const words = (read(`/proc/${pid}/cmdline`) ?? '').split('\0')
   const file = words.find((word) => word.endsWith('.js')) ?? words[0] ?? ''
   return basename(basename(file) === 'main.js' ? dirname(file) : file, '.js')

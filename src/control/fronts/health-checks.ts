@@ -2,10 +2,12 @@ import type { HealthCheckResult, HealthCheckSettings } from '../../shared/core/h
 import type { KeyHealthEvent } from '../../shared/core/key-health-event.ts'
 import type { Provider, Snapshot, UpstreamKey } from '../../shared/core/snapshot.ts'
 import type { Clock } from '../../shared/runtime/clock.ts'
-import { repeat } from '../../shared/runtime/repeat.ts'
+import { PacedTimer } from '../../shared/runtime/paced-timer.ts'
 import type { Logger } from '../../shared/telemetry/logger.ts'
 
 const TICK_MS = 100
+/** While no upstream has health checks, the snapshot is looked at so often. */
+const REST_MS = 1_000
 export const MAX_CONCURRENT_CHECKS = 8
 /** So many failed checks in a row take a key out of use. */
 const FAILURES_TO_OPEN = 3
@@ -80,7 +82,7 @@ export class HealthChecks {
   #checked: readonly Checked[] = []
   #upstreams: readonly string[] = []
   #running = 0
-  #timer: NodeJS.Timeout | null = null
+  #timer: PacedTimer | null = null
   #isAsking = false
   #isStopped = false
 
@@ -89,16 +91,17 @@ export class HealthChecks {
   }
 
   start(): void {
-    const tick = (): void => {
+    const tick = (): number => {
       this.tick()
+      return this.#upstreams.length === 0 ? REST_MS : TICK_MS
     }
-    this.#timer = repeat(TICK_MS, tick, this.#options.onFault).unref()
+    this.#timer = new PacedTimer(TICK_MS, tick, this.#options.onFault)
   }
 
   /** The results of checks that are under way count no more: they may have failed by the stop. */
   stop(): void {
     this.#isStopped = true
-    if (this.#timer !== null) clearInterval(this.#timer)
+    this.#timer?.stop()
   }
 
   /** Begins the checks that are due. */

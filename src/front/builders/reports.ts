@@ -1,10 +1,11 @@
 import type { CaptureQueue } from '../capture/capture-queue.ts'
 import type { Journal } from '../../journal/journal.ts'
+import { LoopSampler } from '../../shared/runtime/loop-sampler.ts'
+import { PacedTimer } from '../../shared/runtime/paced-timer.ts'
 import { repeat } from '../../shared/runtime/repeat.ts'
 import { ProcessSamples } from '../../shared/telemetry/process-samples.ts'
 import { frontSamples } from '../gateway/front-samples.ts'
-import type { LeaseBook } from '../limits/lease-book.ts'
-import { LoopSampler } from '../overload/loop-sampler.ts'
+import { LeaseBook } from '../limits/lease-book.ts'
 import { Overload } from '../overload/overload.ts'
 import type { Scheduler } from '../scheduling/scheduler.ts'
 import type { HttpServer } from '../server/http-server.ts'
@@ -13,8 +14,6 @@ import type { CurrentSnapshot } from './current-snapshot.ts'
 import type { FrontPipeline } from './pipeline.ts'
 
 const REPORT_EVERY_MS = 1_000
-/** How often the front reports its use of leases. */
-const LEASE_REPORT_MS = 50
 
 export interface ReportNeeds {
   readonly server: HttpServer
@@ -32,11 +31,9 @@ export function startReports(base: FrontBase, needs: ReportNeeds): () => void {
   const { name, clock, metrics, link, onTimerFault } = base
   const { server, pipeline, journal, captures, scheduler, leases, overload, snapshot } = needs
   const processSamples = new ProcessSamples(name, onTimerFault)
-  const reportLeases = (): void => {
+  const reportLeases = (): number => {
     leases.tick()
-  }
-  const sampleLoop = (lateMs: number): void => {
-    overload.sample(lateMs)
+    return leases.isAtRest ? LeaseBook.REST_MS : LeaseBook.TICK_MS
   }
   const reportState = (): void => {
     // Kept until the control process is there.
@@ -58,13 +55,28 @@ export function startReports(base: FrontBase, needs: ReportNeeds): () => void {
   }
   // Metrics are complete as soon as the gateway is ready.
   reportState()
-  const timers = [
-    repeat(LEASE_REPORT_MS, reportLeases, onTimerFault),
-    repeat(REPORT_EVERY_MS, reportState, onTimerFault),
-  ]
-  const loopSampler = new LoopSampler(clock, Overload.SAMPLE_MS, sampleLoop, onTimerFault)
+  const stateTimer = repeat(REPORT_EVERY_MS, reportState, onTimerFault)
+  const leaseTimer = new PacedTimer(LeaseBook.TICK_MS, reportLeases, onTimerFault)
+  leases.onBusy(() => {
+    leaseTimer.within(LeaseBook.TICK_MS)
+  })
+  const loopSampler = new LoopSampler({
+    clock,
+    everyMs: Overload.SAMPLE_MS,
+    restMs: Overload.REST_MS,
+    isAtRest: () => overload.isAtRest,
+    onSample: (lateMs) => {
+      overload.sample(lateMs)
+      processSamples.noteLoopDelay(lateMs)
+    },
+    onFault: onTimerFault,
+  })
+  overload.onBusy(() => {
+    loopSampler.wake()
+  })
   return () => {
-    for (const timer of timers) clearInterval(timer)
+    clearInterval(stateTimer)
+    leaseTimer.stop()
     processSamples.stop()
     loopSampler.stop()
   }

@@ -52,7 +52,6 @@ export class CaptureQueue {
       if (this.#underWay === null) this.#send()
       else this.#unanswered()
     })
-    options.deadlines.watch(this.#due)
   }
 
   get bytes(): number {
@@ -127,7 +126,9 @@ export class CaptureQueue {
   }
 
   #dueIn(ms: number): void {
-    this.#due.atMs = this.#options.deadlines.nowMs + ms
+    const { deadlines } = this.#options
+    this.#due.atMs = deadlines.nowMs + ms
+    deadlines.watch(this.#due)
   }
 
   #send(): void {

@@ -63,6 +63,8 @@ const LEASES: {
 
 /** All that a front holds of allowances, and its side of the conversation with the authority. */
 export class LeaseBook implements LeaseChannel {
+  static readonly TICK_MS = 50
+  static readonly REST_MS = 500
   readonly clock: Clock
   readonly #options: LeaseBookOptions
   readonly #leases = new Map<string, LeasedLimit>()
@@ -101,6 +103,8 @@ export class LeaseBook implements LeaseChannel {
   readonly #fresh = new Set<LeasedLimit>()
   readonly #onGranted: Array<(lease: LeasedLimit) => void> = []
   readonly #onConnected: Array<() => void> = []
+  #isAtRest = false
+  #onBusy: () => void = () => undefined
 
   constructor(options: LeaseBookOptions) {
     this.clock = options.clock
@@ -108,6 +112,16 @@ export class LeaseBook implements LeaseChannel {
     this.#options = options
     this.#startMs = options.clock.now()
     this.#awaySinceMs = this.#startMs
+  }
+
+  /** The last tick left nothing to report and nobody who waits: the next one is due after `REST_MS`. */
+  get isAtRest(): boolean {
+    return this.#isAtRest
+  }
+
+  /** Called when there is something to report again, or somebody waits: the next tick is due after `TICK_MS`. */
+  onBusy(listener: () => void): void {
+    this.#onBusy = listener
   }
 
   get processes(): number {
@@ -248,6 +262,7 @@ export class LeaseBook implements LeaseChannel {
   #lose(fallbackAtMs: number): void {
     if (!this.#connected) return
     this.#connected = false
+    this.#endRest()
     this.#fallbackAtMs = fallbackAtMs
     this.#asks.clear()
     this.#cancels.clear()
@@ -293,6 +308,7 @@ export class LeaseBook implements LeaseChannel {
       this.#crowded.add(id)
       this.#unheard.add(id)
       this.#flushSoon()
+      if (this.#isAtRest) this.#endRest()
     }
     for (const id of roomy) {
       this.#crowded.delete(id)
@@ -300,12 +316,13 @@ export class LeaseBook implements LeaseChannel {
     }
   }
 
-  /** Reports what was used, gives back what is idle. To be called every few dozen milliseconds. */
+  /** Reports what was used, gives back what is idle. To be called every `TICK_MS`, at rest every `REST_MS`. */
   tick(): void {
     const nowMs = this.clock.now()
     for (const lease of this.#waited) if (!lease.tick(nowMs)) this.#waited.delete(lease)
     this.#expire(nowMs)
     this.flush()
+    this.#isAtRest = this.#connected && this.#waited.size === 0 && this.#unheard.size === 0
     if (nowMs - this.#sweptMs < SWEEP_MS) return
     this.#sweptMs = nowMs
     for (const [id, lease] of this.#leases) {
@@ -333,10 +350,12 @@ export class LeaseBook implements LeaseChannel {
 
   hasCharges(lease: LeasedLimit): void {
     this.#dirty.add(lease)
+    if (this.#isAtRest) this.#endRest()
   }
 
   hasWaiters(lease: LeasedLimit): void {
     this.#waited.add(lease)
+    if (this.#isAtRest) this.#endRest()
   }
 
   flush(): void {
@@ -364,6 +383,11 @@ export class LeaseBook implements LeaseChannel {
     this.#asks.clear()
     const said = { charges, returns, reclaimed, cancels, asks, ...(heard.length > 0 ? { heard } : {}) }
     this.#options.send({ type: 'lease-request', sequence: this.#sequence, ...said })
+  }
+
+  #endRest(): void {
+    this.#isAtRest = false
+    this.#onBusy()
   }
 
   #owesSlots(id: string): boolean {

@@ -17,7 +17,7 @@ export interface OverloadOptions {
   readonly maxInFlight: number
   /** Reads the other signals, at every interval. */
   readonly resources: () => Omit<Signals, 'loopDelayMs' | 'inFlightShare'>
-  /** Called at every interval of a tenth of a second, whether or not the level has changed. */
+  /** Called at every interval, whether or not the level has changed: of a tenth of a second, or of `REST_MS` at rest. */
   readonly onInterval: (pressure: Pressure, limit: number) => void
 }
 
@@ -31,6 +31,8 @@ const INTERVALS_PER_SECOND = 10
 const RECOVERY_INTERVALS = 5
 /** `refuses` is `all` once the limit has been reached and no request admitted for this many intervals. */
 const BLOCKED_INTERVALS = 10
+/** Rest begins after this many intervals without requests, refusals and pressure. */
+const CALM_INTERVALS = 10
 const NEWEST = 0.05
 
 /**
@@ -40,6 +42,8 @@ const NEWEST = 0.05
  */
 export class Overload {
   static readonly SAMPLE_MS = 1000 / INTERVALS_PER_SECOND / SAMPLES_PER_INTERVAL
+  /** The interval at rest. Memory, journal and disk are still watched. */
+  static readonly REST_MS = 250
   readonly #options: OverloadOptions
   readonly #limit: AdaptiveLimit
   readonly #retryAfter = new RetryAfter()
@@ -56,6 +60,9 @@ export class Overload {
   #refusedLastSecond = 0
   #blockedIntervals = 0
   #hasAdmitted = false
+  #calmIntervals = 0
+  #isAtRest = false
+  #onBusy: () => void = () => undefined
   #meanUs = 0
   /** When the first request of the current turn of the event loop was admitted; null before it. */
   #turnStartUs: number | null = null
@@ -97,6 +104,16 @@ export class Overload {
     return level === 0 || (cause === 'loop' && this.#inFlight < this.#options.minConcurrency)
   }
 
+  /** Each sample is an interval of its own, and the next one is due after `REST_MS`. */
+  get isAtRest(): boolean {
+    return this.#isAtRest
+  }
+
+  /** Called when a request ends the rest: the next sample is due after `SAMPLE_MS`. */
+  onBusy(listener: () => void): void {
+    this.#onBusy = listener
+  }
+
   /** The smallest `Retry-After` at present. */
   get retryAfterSeconds(): number {
     return this.#retryAfter.seconds
@@ -109,6 +126,7 @@ export class Overload {
 
   /** Admits a request and returns null, or returns why not. `leave` ends an admitted request. */
   enter(nowUs: number): ShedReason | null {
+    if (this.#isAtRest) this.#endRest()
     const reason = this.#refusal(nowUs)
     if (reason !== null) {
       this.#refused += 1
@@ -126,13 +144,15 @@ export class Overload {
     this.#meanUs += (durationUs - this.#meanUs) * NEWEST
   }
 
-  /** Call it every `SAMPLE_MS`. @param lateMs the milliseconds by which this call is late */
+  /** Call it every `SAMPLE_MS`, at rest every `REST_MS`. @param lateMs the milliseconds by which this call is late */
   sample(lateMs: number): void {
     this.#lateMs += lateMs
     this.#samples += 1
     // A late loop samples less often: enough lateness ends the interval before it has all samples.
-    if (this.#samples < SAMPLES_PER_INTERVAL && this.#lateMs < SAMPLES_PER_INTERVAL * Overload.SAMPLE_MS) return
-    this.#loopDelayMs = this.#lateMs / this.#samples
+    const isWhole = this.#samples >= SAMPLES_PER_INTERVAL || this.#lateMs >= SAMPLES_PER_INTERVAL * Overload.SAMPLE_MS
+    if (!isWhole && !this.#isAtRest) return
+    // Without requests, other programs of the machine make the loop late: shedding would not help.
+    this.#loopDelayMs = this.#isServing ? this.#lateMs / this.#samples : 0
     this.#lateMs = 0
     this.#samples = 0
     this.#endInterval()
@@ -167,6 +187,7 @@ export class Overload {
     this.#peakInFlight = this.#inFlight
     this.#setPressure(pressure)
     this.#blockedIntervals = this.#hasAdmitted || this.#inFlight < this.limit ? 0 : this.#blockedIntervals + 1
+    this.#noteCalm()
     this.#hasAdmitted = false
     this.#options.onInterval(this.#pressure, this.limit)
     this.#intervals += 1
@@ -175,6 +196,23 @@ export class Overload {
     this.#served = 0
     this.#refusedLastSecond = this.#refused
     this.#refused = 0
+  }
+
+  /** There were requests in this interval, or refusals lately. */
+  get #isServing(): boolean {
+    return this.#inFlight > 0 || this.#hasAdmitted || this.#refused + this.#refusedLastSecond > 0
+  }
+
+  #noteCalm(): void {
+    const isHeld = this.level > 0 || this.#limit.value < this.#options.maxInFlight || this.#retryAfter.seconds > 1
+    this.#calmIntervals = this.#isServing || isHeld ? 0 : this.#calmIntervals + 1
+    this.#isAtRest = this.#calmIntervals >= CALM_INTERVALS
+  }
+
+  #endRest(): void {
+    this.#isAtRest = false
+    this.#calmIntervals = 0
+    this.#onBusy()
   }
 
   /** Raises the level at once; lowers it step by step. */

@@ -27,7 +27,6 @@ export class SnapshotInquiries {
       if (this.#askers === null) this.#advance()
       else this.#settle(false)
     })
-    deadlines.watch(this.#deadline)
   }
 
   /**
@@ -55,15 +54,20 @@ export class SnapshotInquiries {
     if (this.#askers !== null || this.#next.length === 0) return
     const { nowMs } = this.#deadlines
     if (nowMs < this.#sentMs + SPACING_MS) {
-      this.#deadline.atMs = this.#sentMs + SPACING_MS
+      this.#dueAt(this.#sentMs + SPACING_MS)
       return
     }
     this.#askers = this.#next
     this.#next = []
     this.#sentMs = nowMs
     this.#id += 1
-    this.#deadline.atMs = nowMs + REPLY_TIMEOUT_MS
+    this.#dueAt(nowMs + REPLY_TIMEOUT_MS)
     if (!this.#send({ type: 'snapshot-inquiry', id: this.#id })) this.#settle(false)
+  }
+
+  #dueAt(atMs: number): void {
+    this.#deadline.atMs = atMs
+    this.#deadlines.watch(this.#deadline)
   }
 
   #settle(isCurrent: boolean): void {

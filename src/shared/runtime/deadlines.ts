@@ -1,9 +1,12 @@
 import type { Clock } from './clock.ts'
-import { repeat } from './repeat.ts'
+import { PacedTimer } from './paced-timer.ts'
 
 type OnFault = (cause: unknown) => void
 
-/** A point in time: moving or clearing it costs one field write. It expires once, then is idle until `atMs` is set again. */
+/**
+ * A point in time: moving or clearing it costs one field write. It expires once, then is idle until it is set again: call `watch` of
+ * the clock after that, and after moving it to an earlier time.
+ */
 export class Deadline {
   /** Wall-clock milliseconds; Infinity when idle. */
   atMs = Infinity
@@ -17,8 +20,15 @@ export class Deadline {
 }
 
 /**
+ * The clock looks at its deadlines at least this often while one is set. One that was moved to an earlier time without `watch` expires so
+ * late at most.
+ */
+const LONGEST_TICK_MS = 500
+
+/**
  * One coarse timer for all deadlines of a process: a timer for each request, chunk or body costs more than the rest of
- * its handling. Deadlines expire up to one tick late, never early.
+ * its handling. Deadlines expire up to one tick late, never early. No timer runs while no deadline is set, and it comes rarely while
+ * all are far.
  */
 export class DeadlineClock {
   readonly #clock: Clock
@@ -28,8 +38,10 @@ export class DeadlineClock {
    * everything that their entries reach, until the next full collection.
    */
   readonly #watched: Deadline[] = []
-  #timer: NodeJS.Timeout | null = null
+  #timer: PacedTimer | null = null
   #onFault: OnFault = rethrow
+  /** Wall-clock time of the next tick: -Infinity before the start, Infinity while no tick is due. */
+  #nextTickMs = -Infinity
 
   constructor(clock: Clock, tickMs = 50) {
     this.#clock = clock
@@ -42,8 +54,8 @@ export class DeadlineClock {
   }
 
   watch(deadline: Deadline): void {
-    if (deadline.place !== -1) return
-    deadline.place = this.#watched.push(deadline) - 1
+    if (deadline.place === -1) deadline.place = this.#watched.push(deadline) - 1
+    if (deadline.atMs < this.#nextTickMs) this.#advance(deadline.atMs)
   }
 
   forget(deadline: Deadline): void {
@@ -59,16 +71,20 @@ export class DeadlineClock {
 
   /** @param onFault gets what a deadline threw when it expired; the other deadlines expire all the same */
   start(onFault: OnFault = rethrow): void {
+    if (this.#timer !== null) return
     this.#onFault = onFault
-    const tick = (): void => {
+    this.#nextTickMs = this.#clock.now() + this.#tickMs
+    const tick = (): number => {
       this.tick()
+      return this.#untilNextTick()
     }
-    this.#timer ??= repeat(this.#tickMs, tick, onFault)
+    this.#timer = new PacedTimer(this.#tickMs, tick, onFault)
   }
 
   stop(): void {
-    if (this.#timer !== null) clearInterval(this.#timer)
+    this.#timer?.stop()
     this.#timer = null
+    this.#nextTickMs = -Infinity
   }
 
   tick(): void {
@@ -83,6 +99,27 @@ export class DeadlineClock {
         this.#onFault(cause)
       }
     }
+  }
+
+  #advance(atMs: number): void {
+    const nowMs = this.#clock.now()
+    const waitMs = this.#waitFor(atMs, nowMs)
+    if (nowMs + waitMs >= this.#nextTickMs) return
+    this.#nextTickMs = nowMs + waitMs
+    this.#timer?.within(waitMs)
+  }
+
+  #untilNextTick(): number {
+    const nowMs = this.#clock.now()
+    let firstMs = Infinity
+    for (const { atMs } of this.#watched) if (atMs < firstMs) firstMs = atMs
+    const waitMs = firstMs === Infinity ? Infinity : this.#waitFor(firstMs, nowMs)
+    this.#nextTickMs = nowMs + waitMs
+    return waitMs
+  }
+
+  #waitFor(atMs: number, nowMs: number): number {
+    return Math.min(LONGEST_TICK_MS, Math.max(this.#tickMs, atMs - nowMs))
   }
 }
 

@@ -1,6 +1,7 @@
 import { mkdirSync, openSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { pino, stdSerializers, type Logger as PinoLogger } from 'pino'
+import { repeat } from '../runtime/repeat.ts'
 import { maskLine, SECRET_FIELDS } from './mask.ts'
 
 export type LogLevel = 'debug' | 'info' | 'warn' | 'error' | 'silent'
@@ -45,6 +46,8 @@ export interface LoggerOptions {
 const MAX_FLUSH_MS = 1000
 const BUFFER_BYTES = 4096
 const FLUSH_EVERY_MS = 250
+/** Flushing ends so long after the last line: a file that takes nothing for a while gets lines again then. */
+const FLUSH_FOR_MS = 10_000
 // A log that nobody reads must not fill the memory: lines past this bound are dropped.
 const MAX_BUFFERED_BYTES = 8 * 1024 * 1024
 
@@ -96,7 +99,6 @@ function bufferedSink(file: string | null): LogSink {
     sync: false,
     minLength: BUFFER_BYTES,
     maxLength: MAX_BUFFERED_BYTES,
-    periodicFlush: FLUSH_EVERY_MS,
     // A synchronous flush sleeps between attempts: a reader that stalls must not keep the process from ending.
     retryEAGAIN: () => Date.now() < giveUpAtMs,
   })
@@ -104,8 +106,22 @@ function bufferedSink(file: string | null): LogSink {
   destination.on('error', () => undefined)
   // This listener runs before pino's own one, which flushes.
   process.prependOnceListener('exit', () => (giveUpAtMs = Date.now() + MAX_FLUSH_MS))
+  let flushesLeft = 0
+  let timer: NodeJS.Timeout | null = null
+  // pino's own timer never rests.
+  const flush = (): void => {
+    destination.flush()
+    flushesLeft -= 1
+    if (flushesLeft > 0 || timer === null) return
+    clearInterval(timer)
+    timer = null
+  }
   return {
-    write: (line) => void destination.write(line),
+    write: (line) => {
+      destination.write(line)
+      flushesLeft = FLUSH_FOR_MS / FLUSH_EVERY_MS
+      timer ??= repeat(FLUSH_EVERY_MS, flush, () => undefined).unref()
+    },
     flush: () => {
       giveUpAtMs = Date.now() + MAX_FLUSH_MS
       try {

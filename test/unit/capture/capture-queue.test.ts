@@ -1,11 +1,13 @@
-import { expect, it } from 'vitest'
+import { expect, it, onTestFinished } from 'vitest'
 import { BodyCopies } from '../../../src/front/capture/body-copies.ts'
 import { CaptureQueue } from '../../../src/front/capture/capture-queue.ts'
 import type { DropReason } from '../../../src/front/capture/capture-queue.ts'
 import type { CaptureBatch } from '../../../src/shared/core/capture.ts'
 import { isSampled } from '../../../src/shared/core/capture.ts'
 import { newRequestId } from '../../../src/shared/core/request-id.ts'
+import { systemClock } from '../../../src/shared/runtime/clock.ts'
 import { DeadlineClock } from '../../../src/shared/runtime/deadlines.ts'
+import { eventually } from '../../support/eventually.ts'
 
 class Line {
   isUp = true
@@ -73,6 +75,32 @@ it('sends captures in batches, one after the other, and forgets them once they a
   expect(line.ids.map(({ length }) => length)).toEqual([64, 6])
   line.reply(true)
   expect([line.taken, line.queue.bytes, line.dropped]).toEqual([70, 0, []])
+})
+
+it('sends when nothing else is due', async () => {
+  const deadlines = new DeadlineClock(systemClock, 1)
+  deadlines.start()
+  onTestFinished(() => {
+    deadlines.stop()
+  })
+  const sent: CaptureBatch[] = []
+  const queue = new CaptureQueue({
+    maxBytes: 1_000_000,
+    deadlines,
+    send: (batch) => sent.push(batch) > 0,
+    onTaken: () => undefined,
+    onDropped: () => undefined,
+  })
+  const subject = { requestId: 'r1', atMs: 0, keyId: 'key_1', userId: null, enterpriseId: 'ent_1' }
+  for (const count of [1, 2]) {
+    const copies = new BodyCopies(subject, { requests: true, answers: true, sample: 1 }, queue, 10)
+    copies.request(Buffer.from('q'))
+    copies.over(true)
+    await eventually(() => {
+      expect(sent).toHaveLength(count)
+    })
+    queue.receive({ type: 'captures-reply', id: count, isStored: true })
+  }
 })
 
 it('sends a batch again that the database could not take, and to the next control process', () => {

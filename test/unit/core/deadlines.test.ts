@@ -1,4 +1,5 @@
-import { expect, it } from 'vitest'
+import { expect, it, onTestFinished } from 'vitest'
+import { systemClock } from '../../../src/shared/runtime/clock.ts'
 import { Deadline, DeadlineClock } from '../../../src/shared/runtime/deadlines.ts'
 import { eventually } from '../../support/eventually.ts'
 import fc from '../../support/fast-check.ts'
@@ -91,6 +92,46 @@ it('tells of a deadline that throws, and expires the others all the same', async
   })
   clock.stop()
   expect(faults).toEqual([broken])
+})
+
+it('wakes for a deadline that is set while the clock sleeps', async () => {
+  const clock = new DeadlineClock(systemClock, 1)
+  clock.start()
+  onTestFinished(() => {
+    clock.stop()
+  })
+  const first = watched(clock, clock.nowMs)
+  await eventually(() => {
+    expect(first.expired()).toBe(1)
+  })
+  const { expired } = watched(clock, clock.nowMs)
+  await eventually(() => {
+    expect(expired()).toBe(1)
+  })
+  first.deadline.atMs = clock.nowMs
+  clock.watch(first.deadline)
+  await eventually(() => {
+    expect(first.expired()).toBe(2)
+  })
+})
+
+it('does not keep a near deadline waiting for a far one', async () => {
+  const clock = new DeadlineClock(systemClock, 1)
+  clock.start()
+  onTestFinished(() => {
+    clock.stop()
+  })
+  const far = watched(clock, clock.nowMs + 3_600_000)
+  const near = watched(clock, clock.nowMs + 20)
+  const moved = watched(clock, clock.nowMs + 3_600_000)
+  await eventually(() => {
+    expect(near.expired()).toBe(1)
+  })
+  moved.deadline.atMs = clock.nowMs
+  await eventually(() => {
+    expect(moved.expired()).toBe(1)
+  })
+  expect(far.expired()).toBe(0)
 })
 
 it('never expires early and never twice, for any times and ticks', () => {

@@ -210,3 +210,53 @@ describe('the wait it asks for', () => {
     expect(bench.overload.retryAfterSeconds).toBeGreaterThanOrEqual(7)
   })
 })
+
+describe('at rest', () => {
+  const atRest = (): Bench => {
+    const bench = new Bench()
+    bench.intervals(10, 0)
+    expect(bench.overload.isAtRest).toBe(true)
+    return bench
+  }
+
+  it('does not rest while a request is in flight, nor in the second after it', async () => {
+    const bench = new Bench()
+    await bench.offer(1)
+    bench.intervals(50, 0)
+    expect(bench.overload.isAtRest).toBe(false)
+    bench.overload.leave(1_000)
+    bench.intervals(9, 0)
+    expect(bench.overload.isAtRest).toBe(false)
+    bench.intervals(1, 0)
+    expect(bench.overload.isAtRest).toBe(true)
+  })
+
+  it('goes on while other programs make the loop late', () => {
+    const bench = atRest()
+    bench.intervals(20, 30)
+    expect([bench.overload.level, bench.overload.limit, bench.overload.isAtRest]).toEqual([0, 1_000, true])
+  })
+
+  it('says once that a request ends the rest', async () => {
+    const bench = atRest()
+    let times = 0
+    bench.overload.onBusy(() => (times += 1))
+    expect((await bench.offer(3)).admitted).toBe(3)
+    expect([times, bench.overload.isAtRest]).toEqual([1, false])
+  })
+
+  it('sees at its first sample that a resource runs out, and rests again only when there is enough for a while', () => {
+    const bench = atRest()
+    bench.resources = { ...PLENTY, diskFreeShare: 0.5 }
+    bench.overload.sample(0)
+    expect([bench.overload.level, bench.overload.isAtRest]).toEqual([3, false])
+    bench.intervals(50, 0)
+    expect(bench.overload.isAtRest).toBe(false)
+    bench.resources = PLENTY
+    bench.intervals(15, 0)
+    expect([bench.overload.level, bench.overload.isAtRest]).toEqual([0, false])
+    while (bench.overload.limit < 1_000) bench.intervals(1, 0)
+    bench.intervals(10, 0)
+    expect(bench.overload.isAtRest).toBe(true)
+  })
+})

@@ -129,7 +129,7 @@ const DOORS = {
   pg: '^src/control/store/',
   '@electric-sql/pglite': '^src/control/store/',
   ioredis: '^src/control/store/',
-  ajv: '^src/(front/validation/schema|control/management/operation-validator|control/mcp/servers/argument-check)[.]ts$',
+  ajv: '^src/(front/validation/(compile-schemas|validators-source)|control/management/operation-validator|control/mcp/servers/argument-check)[.]ts$',
   aws4: '^src/front/upstream/aws-signature[.]ts$',
   'gpt-tokenizer': '^src/front/tokens/tokenizer[.]ts$',
   hono: '^src/control/management/',

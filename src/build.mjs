@@ -54,9 +54,12 @@ const MODULES = [
   'control/store/pglite-template',
   'control/store/pglite-thread',
   'front/main',
+  'front/validation/validators-source',
   'front/workers/worker',
   'simulator/main',
 ]
+/** Of dist/: the compiled schemas of bodies, where front/validation/schema.ts looks for them. */
+const VALIDATORS = 'front/validation/validators'
 /** Of dist/: config/models.yaml, where shared/config/catalogue.ts looks for it. */
 const CATALOGUE = 'shared/config/models.json'
 const TEMPLATE_SOURCE = /^control\/store\/(migrations\/|migrate[.]ts|pglite-)/
@@ -140,6 +143,7 @@ async function build() {
     const { bundle } = await import('./bundle.mjs')
     await bundle(MODULES, fresh)
     await addCatalogue(fresh)
+    await addValidators(fresh, scratch)
     await addTemplate(fresh)
     writeFileSync(join(fresh, STAMP), `${JSON.stringify(stamp, null, 2)}\n`)
     keepConsole(fresh)
@@ -180,6 +184,15 @@ async function addCatalogue(directory) {
   const path = join(directory, CATALOGUE)
   mkdirSync(dirname(path), { recursive: true })
   writeFileSync(path, JSON.stringify(parse(readFileSync(join(ROOT, 'config/models.yaml'), 'utf8'))))
+}
+
+/** The checks of bodies as JavaScript: a process that compiles the schemas itself needs a tenth of a second for it. */
+async function addValidators(directory, scratch) {
+  const { validatorsSource } = await import(pathToFileURL(join(directory, `${VALIDATORS}-source.js`)).href)
+  const source = join(scratch, 'validators.cjs')
+  writeFileSync(source, validatorsSource())
+  const { bundleFile } = await import('./bundle.mjs')
+  await bundleFile(source, join(directory, `${VALIDATORS}.js`))
 }
 
 /** Making one takes seconds: it is taken from the build before where that would make the same. */

@@ -10,8 +10,41 @@ import { rolldown } from 'rolldown'
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url))
 const SOURCE = join(ROOT, 'src')
-/** Packages of many small modules. All others are imported from node_modules. */
-const BUNDLED = /^(jose|libphonenumber-js|typebox)($|\/)/
+/**
+ * Packages that most starts load, with all packages that those import. All others are imported from node_modules: they have files that
+ * they find by their place, or few starts load them.
+ */
+const BUNDLED = new Set([
+  '@noble/hashes',
+  '@pinojs/redact',
+  'ajv',
+  'atomic-sleep',
+  'fast-deep-equal',
+  'fast-uri',
+  'hono',
+  'jose',
+  'json-schema-traverse',
+  'libphonenumber-js',
+  'lru-cache',
+  'oauth4webapi',
+  'on-exit-leak-free',
+  'openid-client',
+  'otpauth',
+  'pino',
+  'pino-abstract-transport',
+  'pino-std-serializers',
+  'process-warning',
+  'quick-format-unescaped',
+  'real-require',
+  'require-from-string',
+  'safe-stable-stringify',
+  'sonic-boom',
+  'split2',
+  'thread-stream',
+  'typebox',
+  'yaml',
+])
+const PACKAGE = /^(@[^/]+[/])?[^/]+/
 const RELATIVE_OR_ABSOLUTE = /^[./]/
 const MODULE_URL = /__urlOf\("([^"]+)"\)/g
 
@@ -21,16 +54,25 @@ const MODULE_URL = /__urlOf\("([^"]+)"\)/g
  */
 export async function bundle(modules, directory) {
   const input = Object.fromEntries(modules.map((name) => [name, join(SOURCE, `${name}.ts`)]))
+  await write(input, { dir: directory, entryFileNames: '[name].js', chunkFileNames: 'chunks/[name]-[hash].js' })
+}
+
+/** Writes `path`, a module of `source` and of what it imports. Throws as `bundle` does. */
+export function bundleFile(source, path) {
+  return write(source, { file: path })
+}
+
+async function write(input, output) {
   try {
     const build = await rolldown({
       input,
       cwd: ROOT,
       platform: 'node',
       logLevel: 'silent',
-      external: (name) => !RELATIVE_OR_ABSOLUTE.test(name) && !BUNDLED.test(name),
+      external: (name) => !RELATIVE_OR_ABSOLUTE.test(name) && !BUNDLED.has(PACKAGE.exec(name)?.[0]),
       plugins: [ownUrls],
     })
-    await build.write({ dir: directory, entryFileNames: '[name].js', chunkFileNames: 'chunks/[name]-[hash].js' })
+    await build.write(output)
     await build.close()
   } catch (cause) {
     throw new Error(stripVTControlCharacters(cause.message), { cause })

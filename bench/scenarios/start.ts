@@ -5,8 +5,11 @@ import { cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync } from 'node:fs'
 import { cpus, loadavg, tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { createInterface } from 'node:readline'
+import { setTimeout as elapsed } from 'node:timers/promises'
 import { parseArgs } from 'node:util'
+import { cpuUsSince } from '../../src/cli/bench/process-use.ts'
 import { startPostgres } from '../../test/support/postgres.ts'
+import { residentMbOfGateway } from '../support/resident-memory.ts'
 import { median } from '../support/statistics.ts'
 
 const { values } = parseArgs({ options: { rounds: { type: 'string', default: '3' } } })
@@ -18,6 +21,10 @@ const MAX_MS = {
   'second start, Postgres': 2_000,
 } as const
 const DEADLINE_MS = 180_000
+/** After the first answer, until memory is measured. */
+const REST_MS = 5_000
+/** Of the tree that npm starts; `dist` is the supervisor. */
+const PROCESSES = ['dist', 'front', 'control', 'simulator'] as const
 const READY = /^Sluice is ready at (\S+)/
 const BODY = JSON.stringify({ model: 'sim-gpt', stream: true, messages: [{ role: 'user', content: 'Say hello' }] })
 
@@ -26,14 +33,23 @@ interface Step {
   readonly what: string
 }
 
+interface Start {
+  readonly steps: readonly Step[]
+  /** Seconds of CPU until the first piece of an answer, by process. */
+  readonly cpuS: readonly number[]
+  /** Mebibytes of resident memory after a rest, by process. */
+  readonly residentMb: readonly number[]
+}
+
 /** Times `npm start` in a copy of this checkout, with its packages and without ignored files. */
 async function main(): Promise<boolean> {
   console.log(`node ${process.version}, ${cpus().length} × ${cpus()[0]?.model ?? 'unknown'}`)
   const postgres = await startPostgres()
-  const found = new Map<string, number[]>()
-  const note = (name: string, steps: readonly Step[]): void => {
-    const ms = steps.at(-1)?.ms ?? NaN
-    found.set(name, [...(found.get(name) ?? []), ms])
+  const found = new Map<string, Start[]>()
+  const note = (name: string, start: Start): void => {
+    const { steps } = start
+    const ms = timeOf(start)
+    found.set(name, [...(found.get(name) ?? []), start])
     console.log(`\n${name}: ${(ms / 1_000).toFixed(2)} s (load of the machine ${loadavg()[0]?.toFixed(1)})`)
     for (const step of steps) console.log(`${String(step.ms).padStart(8)} ms  ${step.what}`)
   }
@@ -55,16 +71,42 @@ async function main(): Promise<boolean> {
   }
   console.log('')
   let held = true
-  for (const [name, times] of found) {
-    const medianMs = median(times)
+  for (const [name, starts] of found) {
+    const medianMs = median(starts.map(timeOf))
     const maxMs = name in MAX_MS ? MAX_MS[name as keyof typeof MAX_MS] : Infinity
-    console.log(`${name}: ${(medianMs / 1_000).toFixed(2)} s in the median of ${times.length}`)
+    console.log(`${name}: ${(medianMs / 1_000).toFixed(2)} s in the median of ${starts.length}`)
+    console.log(
+      `  CPU s ${figures(
+        starts.map(({ cpuS }) => cpuS),
+        2,
+      )}`,
+    )
+    console.log(
+      `  RSS MiB ${figures(
+        starts.map(({ residentMb }) => residentMb),
+        0,
+      )}`,
+    )
     if (medianMs > maxMs) {
       held = false
       console.log(`NOT HELD: at most ${maxMs / 1_000} s`)
     }
   }
   return held
+}
+
+function timeOf({ steps }: Start): number {
+  return steps.at(-1)?.ms ?? NaN
+}
+
+/** The medians of each process, and the median of the sums. */
+function figures(rows: ReadonlyArray<readonly number[]>, digits: number): string {
+  const sums = rows.map((row) => row.reduce((sum, one) => sum + one, 0))
+  const parts = PROCESSES.map((name, index) => {
+    const one = median(rows.map((row) => row[index] ?? NaN))
+    return `${name === 'dist' ? 'supervisor' : name} ${one.toFixed(digits)}`
+  })
+  return `${median(sums).toFixed(digits)}: ${parts.join(', ')}`
 }
 
 function cloneOfThis(): string {
@@ -80,7 +122,7 @@ function cloneOfThis(): string {
 }
 
 /** The steps of one start; the first piece of an answer is the last step. */
-async function timeStart(cwd: string, more: Readonly<Record<string, string>>): Promise<Step[]> {
+async function timeStart(cwd: string, more: Readonly<Record<string, string>>): Promise<Start> {
   const { PATH = '', HOME = '' } = process.env
   const steps: Step[] = []
   const startedAtMs = Date.now()
@@ -95,8 +137,17 @@ async function timeStart(cwd: string, more: Readonly<Record<string, string>>): P
     steps.push({ ms: Date.now() - startedAtMs, what: 'the gateway says that it is ready' })
     await firstPiece(url, join(more['SLUICE_DATA_DIR'] ?? join(cwd, 'data'), 'first-run.json'))
     const ms = Date.now() - startedAtMs
+    const pid = child.pid ?? 0
+    const cpu = cpuUsSince(pid, new Map())
     // Later log lines are about the end of the gateway.
-    return [...steps.sort((one, other) => one.ms - other.ms), { ms, what: 'the first piece of an answer has come' }]
+    const sorted = [...steps].sort((one, other) => one.ms - other.ms)
+    await elapsed(REST_MS)
+    const resident = residentMbOfGateway(pid)
+    return {
+      steps: [...sorted, { ms, what: 'the first piece of an answer has come' }],
+      cpuS: PROCESSES.map((name) => (cpu.get(name) ?? NaN) / 1_000_000),
+      residentMb: PROCESSES.map((name) => resident.get(name) ?? NaN),
+    }
   } finally {
     // npm ends first. The whole group has ended when no process holds its output any more.
     const ended = once(child, 'close')

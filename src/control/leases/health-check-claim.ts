@@ -1,5 +1,5 @@
 import type { Clock } from '../../shared/runtime/clock.ts'
-import { redisScript } from '../store/redis-connection.ts'
+import { redisScript } from '../store/redis-script.ts'
 import type { ScriptRunner } from './script-runner.ts'
 
 /** KEYS: the claim. ARGV: node, lifetime in milliseconds. Answers 1 when the node has the claim. */

@@ -1,6 +1,6 @@
 import type { KeyHealthEvent } from '../../shared/core/key-health-event.ts'
 import type { RedisCall } from '../store/redis-connection.ts'
-import { redisScript } from '../store/redis-connection.ts'
+import { redisScript } from '../store/redis-script.ts'
 import type { ScriptRunner } from './script-runner.ts'
 
 /** KEYS: the news. ARGV: field ('' for what is not kept), news, keep until, Unix milliseconds, channel, message, fields that go. */

@@ -1,5 +1,5 @@
 import type { RedisCall } from '../store/redis-connection.ts'
-import { redisScript } from '../store/redis-connection.ts'
+import { redisScript } from '../store/redis-script.ts'
 import { BEAT_SCRIPT, BUDGET_SCRIPT, EXCHANGE_SCRIPT, TOUCH_SCRIPT } from './redis-scripts.ts'
 
 export const SCRIPTS = {

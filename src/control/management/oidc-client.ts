@@ -1,4 +1,4 @@
-import * as oidc from 'openid-client'
+import type * as Oidc from 'openid-client'
 import type { OidcConfig } from '../../shared/config/shape.ts'
 import { GatewayError } from '../../shared/core/errors.ts'
 
@@ -25,8 +25,8 @@ const MAX_ANSWER_BYTES = 1_048_576
 export class OidcClient {
   readonly #config: OidcConfig
   readonly #logger: OidcLogger
-  #found: { readonly provider: oidc.Configuration; readonly atMs: number } | null = null
-  #discovery: Promise<oidc.Configuration> | null = null
+  #found: { readonly provider: Oidc.Configuration; readonly atMs: number } | null = null
+  #discovery: Promise<Oidc.Configuration> | null = null
 
   constructor(config: OidcConfig, logger: OidcLogger) {
     this.#config = config
@@ -35,7 +35,7 @@ export class OidcClient {
 
   /** Throws ISSUER_UNAVAILABLE. */
   async begin(): Promise<{ readonly url: string; readonly pending: PendingSignIn }> {
-    const provider = await this.#provider()
+    const [oidc, provider] = await Promise.all([library(), this.#provider()])
     const pending = { state: oidc.randomState(), nonce: oidc.randomNonce(), verifier: oidc.randomPKCECodeVerifier() }
     const url = oidc.buildAuthorizationUrl(provider, {
       redirect_uri: this.#config.redirectUrl,
@@ -56,7 +56,7 @@ export class OidcClient {
 
   /** Throws ISSUER_UNAVAILABLE or SIGN_IN_FAILED. @param query what the provider gave the browser */
   async finish(query: Readonly<Record<string, string>>, pending: PendingSignIn): Promise<Claims> {
-    const provider = await this.#provider()
+    const [oidc, provider] = await Promise.all([library(), this.#provider()])
     const url = new URL(this.#config.redirectUrl)
     url.search = new URLSearchParams(query).toString()
     try {
@@ -78,7 +78,7 @@ export class OidcClient {
     }
   }
 
-  async #provider(): Promise<oidc.Configuration> {
+  async #provider(): Promise<Oidc.Configuration> {
     if (this.#found !== null && Date.now() - this.#found.atMs < DISCOVERY_MS) return this.#found.provider
     this.#discovery ??= this.#discover().finally(() => {
       this.#discovery = null
@@ -92,13 +92,14 @@ export class OidcClient {
     }
   }
 
-  async #discover(): Promise<oidc.Configuration> {
+  async #discover(): Promise<Oidc.Configuration> {
+    const oidc = await library()
     const { issuer, clientId, clientSecret } = this.#config
     const server = new URL(issuer)
     // The configuration allows http:// on loopback alone.
     const isPlain = server.protocol === 'http:'
     const [post, basic] = [oidc.ClientSecretPost(clientSecret), oidc.ClientSecretBasic(clientSecret)]
-    const clientAuth: oidc.ClientAuth = (as, ...request) =>
+    const clientAuth: Oidc.ClientAuth = (as, ...request) =>
       (as.token_endpoint_auth_methods_supported?.includes('client_secret_post') === true ? post : basic)(as, ...request)
     const provider = await oidc.discovery(server, clientId, undefined, clientAuth, {
       timeout: DEADLINE_S,
@@ -108,6 +109,11 @@ export class OidcClient {
     this.#found = { provider, atMs: Date.now() }
     return provider
   }
+}
+
+/** Loaded at the first log-in: most gateways have no provider of log-ins. */
+function library(): Promise<typeof Oidc> {
+  return import('openid-client')
 }
 
 /** Fetches with a bound on the body, which is read within the deadline of the request. */

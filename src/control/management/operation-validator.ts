@@ -7,6 +7,9 @@ import { fieldError, fieldName } from '../../shared/core/field-error.ts'
 
 const OPTIONS = {
   strict: true,
+  // Ajv would compile the meta-schema first, which takes longer than any schema of an operation.
+  meta: false,
+  validateSchema: false,
   allowUnionTypes: true,
   allErrors: false,
   useDefaults: true,

@@ -1,17 +1,12 @@
-import { createHash } from 'node:crypto'
 import type { RedisAddress } from '../../shared/config/shape.ts'
 import type { RedisClient } from './redis-client.ts'
 import { createRedisClient } from './redis-client.ts'
+import type { RedisScript } from './redis-script.ts'
 
 const CALL_TIMEOUT_MS = 100
 const READY_TIMEOUT_MS = 1_000
 const FIRST_RETRY_MS = 50
 const LONGEST_RETRY_MS = 1_000
-
-export interface RedisScript {
-  readonly source: string
-  readonly sha1: string
-}
 
 export interface RedisCall {
   readonly script: RedisScript
@@ -24,10 +19,6 @@ export interface RedisConnectionOptions {
   readonly channels: readonly string[]
   readonly onMessage: (channel: string, message: string) => void
   readonly onError: (error: Error) => void
-}
-
-export function redisScript(source: string): RedisScript {
-  return { source, sha1: createHash('sha1').update(source).digest('hex') }
 }
 
 /**

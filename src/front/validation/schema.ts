@@ -1,29 +1,38 @@
-import { Ajv } from 'ajv'
+import { existsSync } from 'node:fs'
+import { fileURLToPath, pathToFileURL } from 'node:url'
+import type { ValidateFunction } from 'ajv'
 import { fieldError } from '../../shared/core/field-error.ts'
 import type { RequestFields } from '../../shared/core/request-body.ts'
-import type { ServedEndpoint } from '../../shared/endpoints/declare.ts'
 import { SERVED_ENDPOINTS } from '../../shared/endpoints/index.ts'
 
 /** Checks a parsed body and reads its fields. Throws INVALID_FIELD, or the endpoint's own errors. */
 export type BodyReader = (value: unknown) => RequestFields
 
-/** The readers by endpoint name. Compiles all schemas, which takes some milliseconds. Does not coerce types or set defaults. */
-export function compileReaders(): ReadonlyMap<string, BodyReader> {
-  const ajv = new Ajv({
-    strict: true,
-    allowUnionTypes: true,
-    discriminator: true,
-    allErrors: false,
-    coerceTypes: false,
-    // Errors then contain their schema, from which the message takes the whole range.
-    verbose: true,
+/** The compiled schemas, which a build makes of `validators-source.ts`. */
+const BUILT = fileURLToPath(new URL('validators.js', import.meta.url))
+
+const checks = existsSync(BUILT) ? await builtChecks() : (await import('./compile-schemas.ts')).compileSchemas()
+
+async function builtChecks(): Promise<readonly ValidateFunction[]> {
+  const built = (await import(pathToFileURL(BUILT).href)) as { readonly default: Record<string, ValidateFunction> }
+  return SERVED_ENDPOINTS.map(({ name }, index) => {
+    const check = built.default[`validate${index}`]
+    if (check === undefined) throw new Error(`${BUILT} has no check for ${name}`)
+    return check
   })
-  const readerOf = ({ body, fields }: ServedEndpoint): BodyReader => {
-    const fits = ajv.compile(body)
-    return (value) => {
-      if (!fits(value)) throw fieldError(fits.errors?.[0])
-      return fields(value)
-    }
-  }
-  return new Map(SERVED_ENDPOINTS.map((endpoint) => [endpoint.name, readerOf(endpoint)]))
+}
+
+/** The readers by endpoint name. */
+export function createReaders(): ReadonlyMap<string, BodyReader> {
+  return new Map(
+    SERVED_ENDPOINTS.map(({ name, fields }, index) => {
+      const fits = checks[index]
+      if (fits === undefined) throw new Error(`no check for ${name}`)
+      const read: BodyReader = (value) => {
+        if (!fits(value)) throw fieldError(fits.errors?.[0])
+        return fields(value)
+      }
+      return [name, read]
+    }),
+  )
 }

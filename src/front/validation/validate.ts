@@ -7,7 +7,7 @@ import { fieldName } from '../../shared/core/field-error.ts'
 import { findJsonFault } from './json-error.ts'
 import { scanJson } from './json-scan.ts'
 import type { NameProblem, ScanLimits } from './json-scan.ts'
-import { compileReaders } from './schema.ts'
+import { createReaders } from './schema.ts'
 
 export interface Validator {
   /**
@@ -18,9 +18,9 @@ export interface Validator {
   validate(endpoint: string, body: Buffer): RequestBody
 }
 
-/** Compiles the schemas. Create one validator per process or thread. */
+/** Create one validator per process or thread. */
 export function createValidator(limits: ScanLimits): Validator {
-  const readers = compileReaders()
+  const readers = createReaders()
 
   return {
     validate(endpoint, body) {

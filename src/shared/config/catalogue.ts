@@ -6,14 +6,14 @@ import { completedBy, ModelCatalogue } from '../core/model-facts.ts'
 import type { ModelFacts, ModelPrices, TokenPrices } from '../core/model-facts.ts'
 import { findProblem } from './check.ts'
 import { attempt, ConfigError, pathText, type Fail, type Path } from './config-error.ts'
-import { readDocument } from './document.ts'
-import type { ConfigDocument } from './document.ts'
 import { quirksOf, quirksSchema } from './quirks.ts'
 import { deepFreeze } from './redact.ts'
 
 const FILE = fileURLToPath(new URL('../../../config/models.yaml', import.meta.url))
 /** The same as JSON, which a build makes: YAML of this length takes a fifth of a second of each start. */
 const BUILT = fileURLToPath(new URL('models.json', import.meta.url))
+/** Null in a build, whose processes then do not load the library that reads YAML. */
+const readYaml = existsSync(BUILT) ? null : (await import('./document.ts')).readDocument
 
 const price = (description: string) => Type.Integer({ description, minimum: 0, maximum: 1_000_000_000_000 })
 
@@ -82,12 +82,12 @@ let shipped: readonly ModelFacts[] | null = null
 
 /** The catalogue that comes with the gateway; read once. Throws ConfigError when it is damaged. */
 export function shippedCatalogue(): readonly ModelFacts[] {
-  shipped ??= deepFreeze(readCatalogue(FILE))
+  shipped ??= deepFreeze(readYaml === null ? builtCatalogue() : readCatalogue(FILE, readYaml))
   return shipped
 }
 
-function readCatalogue(file: string): ModelFacts[] {
-  const document = existsSync(BUILT) ? builtCatalogue(file) : readDocument(file, file)
+function readCatalogue(file: string, read: NonNullable<typeof readYaml>): ModelFacts[] {
+  const document = read(file, file)
   const problem = findProblem(shippedSchema, document.value)
   const fail: Fail = (path, message) => {
     throw new ConfigError(message, document.locate(path, 'value') ?? { file }, path)
@@ -96,8 +96,12 @@ function readCatalogue(file: string): ModelFacts[] {
   return modelFacts(Value.Parse(shippedSchema, document.value).models, ['models'], fail)
 }
 
-function builtCatalogue(file: string): ConfigDocument {
-  return { file, value: JSON.parse(readFileSync(BUILT, 'utf8')), locate: () => null }
+/** Not checked against the schema: tests check the file that the build makes it of, and the check would take as long as all else here. */
+function builtCatalogue(): ModelFacts[] {
+  const { models } = JSON.parse(readFileSync(BUILT, 'utf8')) as Static<typeof shippedSchema>
+  return modelFacts(models, ['models'], (path, message) => {
+    throw new ConfigError(message, { file: BUILT }, path)
+  })
 }
 
 /** The facts of entries, after the checks that the schema cannot make. */

@@ -129,7 +129,11 @@ it('says in one line, built or not, that its packages are not installed', () => 
   const files = ['package.json', 'package-lock.json', 'tsconfig.json', 'tsconfig.build.json', 'config', 'src', 'dist']
   for (const file of files) cpSync(join(root, file), join(cwd, file), { recursive: true })
   const run = (file: string): [number | null, string] => {
-    const { status, stderr } = spawnSync(process.execPath, [join(cwd, file)], { cwd, encoding: 'utf8' })
+    const { status, stderr } = spawnSync(process.execPath, [join(cwd, file)], {
+      cwd,
+      encoding: 'utf8',
+      timeout: 60_000,
+    })
     return [status, stderr]
   }
   expect(run('dist/main.js')).toEqual([1, expect.stringMatching(/^sluice: Cannot find package .*\n$/)])

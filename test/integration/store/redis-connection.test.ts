@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, expect, it } from 'vitest'
-import { RedisConnection, redisScript } from '../../../src/control/store/redis-connection.ts'
+import { RedisConnection } from '../../../src/control/store/redis-connection.ts'
+import { redisScript } from '../../../src/control/store/redis-script.ts'
 import { eventually } from '../../support/eventually.ts'
 import { FakeRedis } from '../../support/fake-redis.ts'
 

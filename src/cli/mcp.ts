@@ -20,6 +20,7 @@ interface AddOptions {
   readonly timeout?: number
   readonly allowAll?: true
   readonly everyone?: true
+  readonly oauth?: true
   readonly enterprise?: string
 }
 
@@ -88,6 +89,7 @@ export function addMcp(program: Command, { output, ended }: CommandContext): voi
       addHeader,
       {},
     )
+    .option('--oauth', 'each user authorises the gateway at the server, and calls it with an own token')
     .option('--price <micro>', 'price of a call, in millionths of the currency', wholeNumber)
     .option('--timeout <ms>', 'longest time of a call', wholeNumber)
     .option('--allow-all', 'allow all tools that it has now')
@@ -95,12 +97,31 @@ export function addMcp(program: Command, { output, ended }: CommandContext): voi
     .option('--enterprise <id>', 'for the members and keys of an enterprise')
     .action(async (id: string, options: AddOptions) => {
       const client = clientFor(options.gateway)
-      await client.call('adminCreateToolServer', { body: bodyOf(id, options) })
+      const created = await client.call('adminCreateToolServer', { body: bodyOf(id, options) })
+      if (options.oauth === true) {
+        output.line(`${id}: run "sluice mcp connect ${id}", which lists its tools`)
+        output.value(created)
+        return
+      }
       const server = await client.call('adminRefreshToolServer', { params: { id } })
       const { allowed, waiting } = server.tools
       output.line(`${id}: ${allowed} tools are allowed, ${waiting} wait for an admin`)
       output.value(server)
     })
+
+  mcpCommand('connect <server>', 'show the page at which you authorise the gateway at a tool server').action(
+    async (id: string, { url }: McpOptions) => {
+      for await (const connection of clientFor(url).list('listToolConnections')) {
+        if (connection.id !== id) continue
+        const { state, connect_url: page } = connection
+        if (page === null) throw new Error('the operator has to set server.base_url first')
+        output.line(state === 'connected' ? `${id} is connected; ${page} ends that` : `Open ${page}`)
+        output.value(connection)
+        return
+      }
+      throw new Error(`there is no tool server ${id} that needs your authorisation`)
+    },
+  )
 
   mcpCommand('test', 'connect as a client of the protocol does, and report what it gets').action(
     async ({ url }: McpOptions) => {
@@ -130,7 +151,7 @@ function argumentsOf(json: string | undefined): object {
 }
 
 function bodyOf(id: string, options: AddOptions) {
-  const { url, sse, openapi, header, price, timeout, allowAll, everyone, enterprise } = options
+  const { url, sse, openapi, header, price, timeout, allowAll, everyone, enterprise, oauth } = options
   const access = [
     ...(everyone === undefined ? [] : [{ everyone }]),
     ...(enterprise === undefined ? [] : [{ enterprise_id: enterprise }]),
@@ -143,6 +164,7 @@ function bodyOf(id: string, options: AddOptions) {
     ...(sse === true ? { transport: 'sse' as const } : {}),
     ...(openapi === undefined ? {} : { openapi: readFileSync(openapi, 'utf8') }),
     allow_all_tools: allowAll ?? false,
+    ...(oauth === true ? { auth: 'oauth' as const } : {}),
     ...(price === undefined ? {} : { price_micro: price }),
     ...(timeout === undefined ? {} : { timeout_ms: timeout }),
   }

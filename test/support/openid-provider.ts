@@ -16,6 +16,12 @@ export class OpenIdProvider {
   person: Person | null = { subject: 'ada', claims: {} }
   /** The life of access tokens for a resource, which are JWTs. */
   accessTokenSeconds = 3_600
+  /** Whether a code brings a refresh token, also without the scope `offline_access`. */
+  refreshes = false
+  /** Requests to the token endpoint, by their grant. */
+  readonly grants: string[] = []
+  /** Refresh tokens are of no use any more. */
+  refusesRefresh = false
   readonly #server: Server
   #provider: Provider | null = null
 
@@ -27,16 +33,22 @@ export class OpenIdProvider {
       } else if (request.url?.startsWith('/interaction/') === true) {
         const result = this.person === null ? { error: 'access_denied' } : { login: { accountId: this.person.subject } }
         provider.interactionFinished(request, response, result).catch(() => response.destroy())
+      } else if (this.refusesRefresh && request.url === '/token') {
+        response.writeHead(400, { 'content-type': 'application/json' }).end('{"error":"invalid_grant"}')
       } else {
         void provider.callback()(request, response)
       }
     })
   }
 
-  static async start(redirectUrl: string): Promise<OpenIdProvider> {
+  static async start(redirectUrl: string, { refreshes = false } = {}): Promise<OpenIdProvider> {
     const started = new OpenIdProvider()
+    started.refreshes = refreshes
     await new Promise<void>((resolve) => started.#server.listen(0, '127.0.0.1', resolve))
     started.#provider = started.#create(redirectUrl)
+    started.#provider.on('grant.success', ({ oidc }) => {
+      started.grants.push(String(oidc.params?.['grant_type']))
+    })
     return started
   }
 
@@ -89,6 +101,9 @@ export class OpenIdProvider {
           token_endpoint_auth_method: 'client_secret_post',
         },
       ],
+      ...(this.refreshes
+        ? { issueRefreshToken: (_, client) => client.grantTypeAllowed('refresh_token'), rotateRefreshToken: true }
+        : {}),
       cookies: { keys: ['a key for cookies'] },
       claims: { openid: ['sub'], profile: ['name'], email: ['email', 'email_verified'], groups: ['groups'] },
       features: {

@@ -17,10 +17,16 @@ export interface UpstreamCall {
   readonly name: string
   readonly input: Json
   readonly meta: Json
+  readonly headers: IncomingMessage['headers']
   /** Aborted when the caller cancels it. */
   readonly cancelled: AbortSignal
   /** Sends a notification, or a request, on the stream of the call. */
   readonly send: (message: Json) => void
+}
+
+interface Exchange {
+  readonly req: IncomingMessage
+  readonly res: ServerResponse
 }
 
 const text = (value: string): Json => ({ content: [{ type: 'text', text: value }] })
@@ -33,6 +39,8 @@ export class UpstreamToolServer {
   onCall: (call: UpstreamCall) => Promise<Json> | Json = ({ name, input }) => text(`${name} ${JSON.stringify(input)}`)
   /** Answers a request in place of the protocol; false: it does not. */
   intercept: (method: string, res: ServerResponse, message: Json) => boolean = () => false
+  /** The authorization server, where the server wants tokens; `accepts` says which. */
+  protection: { readonly issuer: string; readonly accepts: (token: string) => boolean } | null = null
   readonly headers: IncomingMessage['headers'][] = []
   readonly methods: string[] = []
   calls = 0
@@ -81,6 +89,7 @@ export class UpstreamToolServer {
   }
 
   async #serve(req: IncomingMessage, res: ServerResponse): Promise<void> {
+    if (this.protection !== null && this.#refuses(req, res, this.protection)) return
     this.headers.push(req.headers)
     if (req.method === 'GET') {
       res.writeHead(200, { 'content-type': 'text/event-stream' }).flushHeaders()
@@ -103,7 +112,26 @@ export class UpstreamToolServer {
       res.writeHead(202).end()
       return
     }
-    await this.#request(method, message, res)
+    await this.#request(method, message, { req, res })
+  }
+
+  /** Tells where tokens come from (RFC 9728). */
+  #refuses(
+    { url = '', headers }: IncomingMessage,
+    res: ServerResponse,
+    { issuer, accepts }: NonNullable<UpstreamToolServer['protection']>,
+  ): boolean {
+    const metadata = '/.well-known/oauth-protected-resource/mcp'
+    if (url === metadata) {
+      const body = { resource: this.url, authorization_servers: [issuer] }
+      res.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(body))
+      return true
+    }
+    const token = /^Bearer (.+)$/.exec(headers.authorization ?? '')?.[1]
+    if (token !== undefined && accepts(token)) return false
+    const challenge = `Bearer resource_metadata="${new URL(metadata, this.url).href}"`
+    res.writeHead(401, { 'www-authenticate': challenge }).end()
+    return true
   }
 
   #take(message: Json): void {
@@ -113,7 +141,7 @@ export class UpstreamToolServer {
     if (message['method'] === undefined) this.#answers.get(message['id'])?.(message)
   }
 
-  async #request(method: string, { id, params = {} }: Json, res: ServerResponse): Promise<void> {
+  async #request(method: string, { id, params = {} }: Json, { req, res }: Exchange): Promise<void> {
     const given = params as Json
     const answer = (result: Json): void => {
       res.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify({ jsonrpc: '2.0', id, result }))
@@ -134,7 +162,7 @@ export class UpstreamToolServer {
         return
       }
       case 'tools/call':
-        await this.#call(id, given, res)
+        await this.#call(id, given, { req, res })
         return
       default: {
         const error = { code: -32_601, message: 'Method not found' }
@@ -143,7 +171,7 @@ export class UpstreamToolServer {
     }
   }
 
-  async #call(id: unknown, params: Json, res: ServerResponse): Promise<void> {
+  async #call(id: unknown, params: Json, { req, res }: Exchange): Promise<void> {
     this.calls += 1
     const cancelled = new AbortController()
     this.#running.set(id, cancelled)
@@ -155,6 +183,7 @@ export class UpstreamToolServer {
       name: String(params['name']),
       input: params['arguments'] as Json,
       meta: (params['_meta'] ?? {}) as Json,
+      headers: req.headers,
       cancelled: cancelled.signal,
       send: (message) => {
         res.write(event({ jsonrpc: '2.0', ...message }))

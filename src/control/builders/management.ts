@@ -1,6 +1,7 @@
 import { UpstreamProbes } from '../../front/gateway/upstream-probes.ts'
 import { createClientAddresses } from '../../front/server/client-address.ts'
 import { ownVersion } from '../../shared/config/own-version.ts'
+import type { ShownSetting } from '../../shared/config/shown-settings.ts'
 import { Seal } from '../../shared/runtime/seal.ts'
 import { MAX_MANAGEMENT_BODY_BYTES } from '../../shared/link/messages.ts'
 import type { Authority } from '../leases/authority.ts'
@@ -16,6 +17,7 @@ import { Credentials } from '../management/credentials.ts'
 import { Guard } from '../management/guard.ts'
 import { createHandlers } from '../management/handlers.ts'
 import type { CaptureParts } from '../management/capture-parts.ts'
+import type { DeadLetterParts } from '../management/journal-handlers.ts'
 import { LiveLog } from '../management/live-log.ts'
 import type { Mailer } from '../management/mailer.ts'
 import { OidcClient } from '../management/oidc-client.ts'
@@ -25,6 +27,7 @@ import { Sessions } from '../management/sessions.ts'
 import { Tokens } from '../management/tokens.ts'
 import type { ManagementRequest, ManagementResponse } from '../management/web.ts'
 import { isChatPath, isMcpPath } from '../mcp/paths.ts'
+import { NotSettled } from '../settlement/retry-dead-letter.ts'
 import { partOf } from '../store/database-part.ts'
 import { TransactionScope } from '../store/transaction-scope.ts'
 import type { ControlBase } from './base.ts'
@@ -37,6 +40,9 @@ export interface ManagementNeeds {
   readonly store: ControlStore
   readonly snapshots: ControlSnapshots
   readonly journalWatch: JournalWatch
+  readonly retryDeadLetter: DeadLetterParts['retry']
+  /** Of the running configuration. */
+  readonly settings: () => readonly ShownSetting[]
   readonly relayStatistics: RelayStatistics
   readonly renderMetrics: () => string
   readonly authority: Authority
@@ -91,7 +97,13 @@ export function buildManagement(base: ControlBase, needs: ManagementNeeds): Cont
       keyHash: secrets.keyHash,
       registrationOpen: config.registrationOpen,
       journalHealth: () => needs.journalWatch.health,
+      deadLetters: {
+        retry: needs.retryDeadLetter,
+        whyNot: (cause) => (cause instanceof NotSettled ? cause.message : null),
+      },
       version: ownVersion(),
+      configFile: config.file,
+      settings: needs.settings,
       startedAt: new Date(clock.now()),
       vendor,
       renderMetrics: needs.renderMetrics,
@@ -106,6 +118,7 @@ export function buildManagement(base: ControlBase, needs: ManagementNeeds): Cont
       alerts: needs.alerts,
       captures: needs.captures,
       toolServers: toolServers.parts,
+      toolConnections: toolServers.connections,
     }),
     guard,
     changes: new Changes(transactions, secrets.keyHash),
@@ -129,7 +142,7 @@ export function buildManagement(base: ControlBase, needs: ManagementNeeds): Cont
     isMcpPath(request.path) && config.mcp.enabled ? mcp.serve(request) : router.serve(request)
   const listeners = [metricsListener(base, needs.renderMetrics), managementListener(base, router, serve)]
   return {
-    serve: (request) => (isChatPath(request.path) ? mcp.converse(request) : serve(request)),
+    serve: (request) => (isChatPath(request.path, config.server.vendor) ? mcp.converse(request) : serve(request)),
     async listen() {
       for (const listener of listeners) await listener?.listen()
     },

@@ -72,40 +72,61 @@ async function makeServices({ config, clock, link, onFault }: ControlBase, needs
       import('../mcp/model-tools.ts'),
       import('../mcp/operation-tools.ts'),
     ])
-  const [{ ChatService }, { Origins }, { Resources }, { SessionIds }, { SessionNotices }, { Tools }, { ServerTools }] =
-    await Promise.all([
-      import('../mcp/chats/chat-service.ts'),
-      import('../mcp/origins.ts'),
-      import('../mcp/resources.ts'),
-      import('../mcp/session-ids.ts'),
-      import('../mcp/session-notices.ts'),
-      import('../mcp/tools.ts'),
-      import('../mcp/servers/server-tools.ts'),
-    ])
+  const [
+    { ChatService },
+    { ListWatch },
+    { Origins },
+    { Resources },
+    { SessionIds },
+    { SessionNotices },
+    { Tools },
+    { ServerTools },
+  ] = await Promise.all([
+    import('../mcp/chats/chat-service.ts'),
+    import('../mcp/list-watch.ts'),
+    import('../mcp/origins.ts'),
+    import('../mcp/resources.ts'),
+    import('../mcp/session-ids.ts'),
+    import('../mcp/session-notices.ts'),
+    import('../mcp/tools.ts'),
+    import('../mcp/servers/server-tools.ts'),
+  ])
   const callers = new McpCallers({ database, guard, accessTokens, keyHash: store.secrets.keyHash })
   const models = new ModelList(() => snapshots.publisher.current, config.money.currency)
   const requestAi = (request: AiRequest, signal: AbortSignal): Promise<AiAnswer> => link.requestAi(request, signal)
+  const { book, grants } = await toolServers.open()
   const sources = [
     new ModelTools({ database, models, requestAi }),
     new OperationTools({ callers, serve: (request) => router.serve(request), now: () => clock.now() }),
-    new ServerTools({ database, book: await toolServers.book(), requestAi }),
+    new ServerTools({ database, book, grants, requestAi }),
   ]
   const tools = new Tools(sources, onFault)
   const { oidc } = config.signIn
   const { address, keyPrefix } = config.redis
   const ids = new SessionIds(new Seal(store.secrets.keyHash, 'tool session'))
   const sessions = new McpSessions({ callers, max: config.mcp.maxSessions, onFault })
+  const watch = new ListWatch({ database, sessions, tools, version: () => book.version(), onFault })
   const mcp = new McpService({
-    parts: { tools, resources: new Resources(models), version: ownVersion(), onFault },
+    parts: {
+      tools,
+      resources: new Resources(models),
+      version: ownVersion(),
+      onListed: (subject, listed) => {
+        watch.listed(subject, listed)
+      },
+      onFault,
+    },
     callers,
     ids,
     sessions,
     notices: address === null ? null : new SessionNotices({ redis: { address, keyPrefix }, sessions, ids, onFault }),
+    watch,
     origins: new Origins({ baseUrl: config.server.baseUrl, allowed: config.server.corsOrigins }),
     baseUrl: config.server.baseUrl,
     isTls: config.server.tls !== null,
     authorization: oidc === null ? null : { servers: [oidc.issuer], scopes: oidc.mcpScopes },
   })
-  const chats = new ChatService({ bounds: config.mcp.chats, callers, tools, models, requestAi, onFault })
+  const approvals = new Seal(store.secrets.keyHash, 'tool approval')
+  const chats = new ChatService({ bounds: config.mcp.chats, callers, tools, models, approvals, requestAi, onFault })
   return { mcp, chats }
 }

@@ -4,7 +4,12 @@ import { isAlive } from '../../shared/runtime/data-directory.ts'
 import type { Metrics } from '../../shared/telemetry/metrics.ts'
 import type { Authority } from '../leases/authority.ts'
 import { JournalWatch } from '../lifecycle/journal-watch.ts'
+import { retryDeadLetter } from '../settlement/retry-dead-letter.ts'
+import type { RetriedLetter, RetryParts } from '../settlement/retry-dead-letter.ts'
+import type { PriceOf } from '../settlement/rows.ts'
 import { createSettler } from '../settlement/settler.ts'
+import type { Database } from '../store/database.ts'
+import type { DeadLetterRow } from '../store/journal.ts'
 import type { ControlBase } from './base.ts'
 import type { ControlSnapshots } from './snapshots.ts'
 import type { ControlStore } from './store.ts'
@@ -19,6 +24,8 @@ export interface SettlementNeeds {
 export interface ControlSettlement {
   readonly settler: ReturnType<typeof createSettler>
   readonly journalWatch: JournalWatch
+  /** Makes the row of a dead letter. Rejects with `NotSettled`. */
+  readonly retry: (database: Database, letter: DeadLetterRow) => Promise<RetriedLetter>
 }
 
 export async function buildSettlement(base: ControlBase, needs: SettlementNeeds): Promise<ControlSettlement> {
@@ -26,6 +33,8 @@ export async function buildSettlement(base: ControlBase, needs: SettlementNeeds)
   const { store, snapshots, authority, metrics } = needs
   const journalDirectory = join(config.dataDir, 'journal')
   await mkdir(journalDirectory, { recursive: true, mode: 0o700 })
+  const priceOf: PriceOf = (providerId, servedModel, usage) => snapshots.prices.costOf(providerId, servedModel, usage)
+  const tenants = () => snapshots.publisher.tenants
   const settler = createSettler({
     database: store.database,
     journalDirectory,
@@ -33,8 +42,8 @@ export async function buildSettlement(base: ControlBase, needs: SettlementNeeds)
     clock,
     isWriterAlive: isAlive,
     logger: logger.child('settler'),
-    priceOf: (providerId, servedModel, usage) => snapshots.prices.costOf(providerId, servedModel, usage),
-    tenants: () => snapshots.publisher.tenants,
+    priceOf,
+    tenants,
     onWriterEnded: (writer) => {
       authority.ended(writer)
     },
@@ -54,5 +63,13 @@ export async function buildSettlement(base: ControlBase, needs: SettlementNeeds)
       logger.warn({ ...state }, 'the database has caught up with the journal')
     },
   })
-  return { settler, journalWatch }
+  const retryParts: RetryParts = {
+    node: store.node,
+    clock,
+    retentionDays: config.log.retentionDays,
+    priceOf,
+    tenants,
+    hasSegments: (writer) => settler.hasSegments(writer),
+  }
+  return { settler, journalWatch, retry: (database, letter) => retryDeadLetter(database, letter, retryParts) }
 }

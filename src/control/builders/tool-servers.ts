@@ -1,12 +1,17 @@
 import { createHash } from 'node:crypto'
 import { WebFetch } from '../../front/upstream/web-fetch.ts'
+import { TOOL_CONNECTIONS } from '../../shared/api/operations/tool-connections.ts'
 import { ownVersion } from '../../shared/config/own-version.ts'
 import { GatewayError } from '../../shared/core/errors.ts'
 import type { ToolServer } from '../../shared/core/tool-server.ts'
 import { Seal } from '../../shared/runtime/seal.ts'
+import type { ToolConnectionParts } from '../management/tool-connection-handlers.ts'
 import type { ToolServerParts } from '../management/tool-server-handlers.ts'
+import type { Consents } from '../mcp/servers/consents.ts'
+import type { Grants } from '../mcp/servers/grants.ts'
 import type { ServerBook } from '../mcp/servers/server-book.ts'
 import type { Database } from '../store/database.ts'
+import { TOOL_GRANT_SEAL } from '../store/tool-server-grants.ts'
 import { findToolServerDocument, TOOL_SERVER_SEAL } from '../store/tool-servers.ts'
 import { toolNames } from '../mcp/servers/tool-names.ts'
 import type { ControlBase } from './base.ts'
@@ -16,10 +21,18 @@ import type { ControlStore } from './store.ts'
 /** Operations that cannot be tools are shown up to this number. */
 const MAX_LEFT_OUT = 100
 
+/** The upstream servers, and the grants and consents of users. */
+export interface OpenToolServers {
+  readonly book: ServerBook
+  readonly grants: Grants
+  readonly consents: Consents
+}
+
 export interface ControlToolServers {
   /** Made at its first use: most gateways have no upstream servers. */
-  readonly book: () => Promise<ServerBook>
+  readonly open: () => Promise<OpenToolServers>
   readonly parts: ToolServerParts
+  readonly connections: ToolConnectionParts
   close(): void
 }
 
@@ -34,39 +47,51 @@ export function buildToolServers(
 ): ControlToolServers {
   const { reach } = snapshots
   const seal = new Seal(store.secrets.keyHash, TOOL_SERVER_SEAL)
+  const grantSeal = new Seal(store.secrets.keyHash, TOOL_GRANT_SEAL)
   const configured = config.mcp.servers
-  let made: Promise<ServerBook> | null = null
+  const { consoleUrl } = config.signIn
+  const { baseUrl } = config.server
+  let made: Promise<OpenToolServers> | null = null
   let isClosed = false
   let web: WebFetch | null = null
-  const make = async (): Promise<ServerBook> => {
-    const module = await import('../mcp/servers/server-book.ts')
+  const make = async (): Promise<OpenToolServers> => {
+    const [books, granting, consenting] = await Promise.all([
+      import('../mcp/servers/server-book.ts'),
+      import('../mcp/servers/grants.ts'),
+      import('../mcp/servers/consents.ts'),
+    ])
     const fetching = new WebFetch(clock, { reach, onFault })
     web = fetching
     const transports = {
       reach,
       version: ownVersion(),
-      documentOf: (id: string) => findToolServerDocument(database, id),
+      documentOf: async (id: string) => config.mcp.documents.get(id) ?? (await findToolServerDocument(database, id)),
       fetchWithin: (options: Parameters<WebFetch['within']>[0]) => fetching.within(options),
     }
-    return new module.ServerBook({ database, seal, configured, transports, onFault })
+    const shared = { database, seal: grantSeal, parts: transports }
+    const grants = new granting.Grants({ ...shared, connectUrl: consoleUrl === null ? null : `${consoleUrl}/connect` })
+    const book = new books.ServerBook({ database, seal, configured, transports, grants, onFault })
+    const redirectUrl = baseUrl === null ? null : `${baseUrl}${TOOL_CONNECTIONS.toolConnectionCallback.path}`
+    return { book, grants, consents: new consenting.Consents({ ...shared, book, redirectUrl }) }
   }
-  const book = (): Promise<ServerBook> => {
+  const open = (): Promise<OpenToolServers> => {
     if (isClosed) return Promise.reject(new GatewayError('DRAINING', { retryAfterSeconds: 1 }))
     return (made ??= make())
   }
-  const listInBackground = async (id: string): Promise<void> => {
-    const servers = await book()
-    servers.forget()
-    const one = (await servers.servers()).find(({ server }) => server.id === id)
+  /** @param userId lists them as this user, at a server with OAuth; null: such a server is not listed */
+  const listInBackground = async (id: string, userId: string | null): Promise<void> => {
+    const { book } = await open()
+    book.forget()
+    const server = (await book.servers()).find((one) => one.server.id === id)?.server
+    if (server?.enabled !== true || (server.oauth !== null && userId === null)) return
     // An admin sees by the state of its tools, and by a test, that this failed.
-    if (one?.server.enabled === true)
-      await servers.refresh(one.server, new AbortController().signal).catch(() => undefined)
+    await book.refresh(server, userId, new AbortController().signal).catch(() => undefined)
   }
-  const test = async (server: ToolServer, signal: AbortSignal) => {
+  const test = async (server: ToolServer, userId: string, signal: AbortSignal) => {
     const startMs = performance.now()
     const since = (): number => Math.round(performance.now() - startMs)
     try {
-      const tools = await (await book()).test(server, signal)
+      const tools = await (await open()).book.test(server, userId, signal)
       return { latencyMs: since(), tools, error: null }
     } catch (cause) {
       const { code, message } = GatewayError.from(cause)
@@ -74,7 +99,7 @@ export function buildToolServers(
     }
   }
   return {
-    book,
+    open,
     parts: {
       configured,
       seal,
@@ -82,16 +107,34 @@ export function buildToolServers(
       names: toolNames,
       readOpenApi,
       onChanged: (id) => {
-        listInBackground(id).catch(onFault)
+        listInBackground(id, null).catch(onFault)
       },
-      refresh: async (server, signal) => (await book()).refresh(server, signal),
+      refresh: async (server, userId, signal) => (await open()).book.refresh(server, userId, signal),
       test,
+    },
+    connections: {
+      consoleUrl,
+      serversFor: async (user) => (await (await open()).consents.serversFor(user)).map(({ id }) => id),
+      start: async (user, serverId) => (await open()).consents.start(user, serverId),
+      finish: async (user, sent) => {
+        const { server, keep } = await (await open()).consents.finish(user, sent)
+        return { serverId: server.id, keep }
+      },
+      onConnected: (id, { userId, role }) => {
+        // An admin is shown the tools that may be allowed.
+        if (role === 'admin') listInBackground(id, userId).catch(onFault)
+      },
+      onEnded: (id, userId) => {
+        open()
+          .then(({ book }) => book.endOf(id, userId))
+          .catch(onFault)
+      },
     },
     close() {
       if (isClosed) return
       isClosed = true
       made
-        ?.then((open) => open.close())
+        ?.then(({ book }) => book.close())
         .then(() => web?.close())
         .catch(onFault)
     },
@@ -100,7 +143,7 @@ export function buildToolServers(
 
 async function readOpenApi(text: string) {
   const [{ readDocument }, { operationsOf }] = await Promise.all([
-    import('../mcp/openapi/document.ts'),
+    import('../../shared/config/openapi-document.ts'),
     import('../mcp/openapi/operations.ts'),
   ])
   const { operations, leftOut } = operationsOf(readDocument(text, '/openapi'))

@@ -1,6 +1,7 @@
 import type { Static } from 'typebox'
 import type { AUDIT, AuditEntry } from '../../shared/api/operations/audit.ts'
-import type { QueryOf } from '../../shared/api/operation.ts'
+import { OPERATIONS } from '../../shared/api/operations/index.ts'
+import type { OperationSpec, QueryOf } from '../../shared/api/operation.ts'
 import { countAuditEntries, listAuditEntries } from '../store/audit-log.ts'
 import type { AuditRow } from '../store/audit-log.ts'
 import type { Queryable } from '../store/database.ts'
@@ -8,14 +9,23 @@ import { storableText } from '../store/text.ts'
 import type { Handlers } from './call.ts'
 import { longPageOf } from './pages.ts'
 
+const OF_PLATFORM_ADMINS = Object.entries<OperationSpec>(OPERATIONS)
+  .filter(([, { access }]) => access === 'platform-admin')
+  .map(([name]) => name)
+
 /** The audit log, of an enterprise and of the platform. */
 export function auditHandlers(database: Queryable): Handlers<keyof typeof AUDIT> {
-  const list = (query: QueryOf<typeof AUDIT.listEnterpriseAudit>, enterpriseId: string | undefined) => {
+  const list = (
+    query: QueryOf<typeof AUDIT.listEnterpriseAudit>,
+    enterpriseId: string | undefined,
+    operations?: readonly string[],
+  ) => {
     const { from, to, operation, outcome } = query
     const filter = {
       from: from === undefined ? undefined : new Date(from),
       to: to === undefined ? undefined : new Date(to),
       operation: textOf(operation),
+      operations,
       userId: textOf(query.user_id),
       enterpriseId: textOf(enterpriseId),
       targetId: textOf(query.target),
@@ -34,7 +44,8 @@ export function auditHandlers(database: Queryable): Handlers<keyof typeof AUDIT>
   }
   return {
     listEnterpriseAudit: ({ params, query }) => list(query, params.id),
-    adminAudit: ({ query }) => list(query, query.enterprise_id),
+    adminAudit: ({ query }) =>
+      list(query, query.enterprise_id, query.access === undefined ? undefined : OF_PLATFORM_ADMINS),
   }
 }
 

@@ -59,10 +59,10 @@ export class Download {
 /** Sends the browser to another page. */
 export class Redirect {
   readonly location: string
-  /** The `Set-Cookie` field. */
-  readonly cookie: string
+  /** The `Set-Cookie` field; null: none. */
+  readonly cookie: string | null
 
-  constructor(location: string, cookie: string) {
+  constructor(location: string, cookie: string | null) {
     this.location = location
     this.cookie = cookie
   }

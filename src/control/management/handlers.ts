@@ -1,5 +1,6 @@
 import type { JournalHealth } from '../../shared/core/health.ts'
 import type { MoneyConfig } from '../../shared/config/shape.ts'
+import type { ShownSetting } from '../../shared/config/shown-settings.ts'
 import type { RelayState } from '../../shared/core/relay-state.ts'
 import { accountHandlers } from './account-handlers.ts'
 import type { AccountParts } from './account-handlers.ts'
@@ -13,6 +14,7 @@ import { documentationHandlers } from './documentation-handlers.ts'
 import { enterpriseHandlers } from './enterprise-handlers.ts'
 import { enterpriseKeyHandlers } from './enterprise-key-handlers.ts'
 import { journalHandlers } from './journal-handlers.ts'
+import type { DeadLetterParts } from './journal-handlers.ts'
 import { keyHandlers } from './key-handlers.ts'
 import type { LiveLog } from './live-log.ts'
 import { logHandlers } from './log-handlers.ts'
@@ -29,6 +31,8 @@ import { withSpend } from './spend.ts'
 import type { BudgetsTaken } from './spend.ts'
 import { statsHandlers } from './stats-handlers.ts'
 import { systemHandlers } from './system-handlers.ts'
+import { toolConnectionHandlers } from './tool-connection-handlers.ts'
+import type { ToolConnectionParts } from './tool-connection-handlers.ts'
 import { toolServerHandlers } from './tool-server-handlers.ts'
 import type { ToolServerParts } from './tool-server-handlers.ts'
 import { totpHandlers } from './totp-handlers.ts'
@@ -43,8 +47,13 @@ export interface HandlerParts extends SessionParts, AccountParts, OidcParts, Tot
   /** The secret for the digests of entry keys. */
   readonly keyHash: Buffer
   readonly journalHealth: () => JournalHealth
+  readonly deadLetters: DeadLetterParts
   /** The version of the gateway. */
   readonly version: string
+  /** The configuration file; null: there is none. */
+  readonly configFile: string | null
+  /** Of the running configuration, without secrets. */
+  readonly settings: () => readonly ShownSetting[]
   /** The start of this process. */
   readonly startedAt: Date
   /** The vendor of the messages protocol: some AI endpoints are also served under `/<vendor>`. */
@@ -59,6 +68,7 @@ export interface HandlerParts extends SessionParts, AccountParts, OidcParts, Tot
   readonly alerts: AlertParts
   readonly captures: CaptureParts
   readonly toolServers: ToolServerParts
+  readonly toolConnections: ToolConnectionParts
 }
 
 export function createHandlers(parts: HandlerParts): Handlers {
@@ -86,10 +96,11 @@ export function createHandlers(parts: HandlerParts): Handlers {
     ...modelGroupHandlers(parts),
     ...documentationHandlers(parts.version, parts.vendor),
     ...auditHandlers(database),
-    ...journalHandlers(database, parts.journalHealth),
+    ...journalHandlers(database, parts.journalHealth, parts.deadLetters),
     ...systemHandlers(parts),
     ...alertHandlers(database, parts.alerts),
     ...toolServerHandlers(database, parts.toolServers),
+    ...toolConnectionHandlers(database, parts.toolConnections),
   }
   return withSpend(handlers, database, parts.budgetsTaken)
 }

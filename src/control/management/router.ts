@@ -133,7 +133,7 @@ export class ManagementRouter {
     const headers = commonHeaders(request.requestId)
     if (value instanceof Redirect) {
       headers.set('Location', value.location)
-      headers.set('Set-Cookie', value.cookie)
+      if (value.cookie !== null) headers.set('Set-Cookie', value.cookie)
       return rendered(spec.answer.status, null, headers)
     }
     if (value instanceof Download) return downloaded(spec, value, headers)

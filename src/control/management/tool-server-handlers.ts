@@ -1,20 +1,11 @@
 import type { Static } from 'typebox'
-import type {
-  ServerTool as ShownTool,
-  TOOL_SERVERS,
-  ToolServer as ShownServer,
-} from '../../shared/api/operations/tool-servers.ts'
+import type { TOOL_SERVERS, ToolServer as ShownServer } from '../../shared/api/operations/tool-servers.ts'
 import type { BodyOf } from '../../shared/api/operation.ts'
 import { checkStoredToolServer, toolAccessRule } from '../../shared/config/tool-servers.ts'
+import type { OAuthEntry } from '../../shared/config/tool-servers.ts'
 import { GatewayError } from '../../shared/core/errors.ts'
 import { stateOfTool } from '../../shared/core/tool-server.ts'
-import type {
-  ServerTool,
-  ToolAccessRule,
-  ToolDefinition,
-  ToolServer,
-  ToolServerAddress,
-} from '../../shared/core/tool-server.ts'
+import type { ToolServer, ToolServerAddress } from '../../shared/core/tool-server.ts'
 import type { UpstreamReach } from '../../shared/core/upstream-reach.ts'
 import type { Seal } from '../../shared/runtime/seal.ts'
 import type { Database, Queryable } from '../store/database.ts'
@@ -29,9 +20,11 @@ import {
   putToolServerDocument,
 } from '../store/tool-servers.ts'
 import type { StoredToolServer } from '../store/tool-servers.ts'
+import { deleteGrantsOfServer } from '../store/tool-server-grants.ts'
 import type { Handlers } from './call.ts'
 import { orNotFound } from './or-not-found.ts'
 import { offsetOf, pageOf } from './pages.ts'
+import { isShadowed, renderedServer, renderedTool } from './tool-server-views.ts'
 import { checkStorable, validateAsConfiguration } from './validate-as-configuration.ts'
 
 const MAX_SERVERS = 200
@@ -53,9 +46,9 @@ export interface ToolServerParts {
   readonly reach: UpstreamReach
   /** The stored servers have changed: lists the tools of this one. */
   readonly onChanged: (id: string) => void
-  /** Lists the tools of a server and notes them. Rejects with the errors of upstreams. */
-  readonly refresh: (server: ToolServer, signal: AbortSignal) => Promise<void>
-  readonly test: (server: ToolServer, signal: AbortSignal) => Promise<ToolServerTest>
+  /** Lists the tools of a server and notes them: as this user, where it has OAuth. Rejects with the errors of upstreams. */
+  readonly refresh: (server: ToolServer, userId: string, signal: AbortSignal) => Promise<void>
+  readonly test: (server: ToolServer, userId: string, signal: AbortSignal) => Promise<ToolServerTest>
   /** Reads an OpenAPI document: tells it from others, and what of it cannot be a tool. Throws INVALID_FIELD. */
   readonly readOpenApi: (text: string) => Promise<NonNullable<ToolServerAddress['document']>>
   /** The names of tools for clients, by their names at the server. */
@@ -89,7 +82,7 @@ export function toolServerHandlers(database: Database, parts: ToolServerParts): 
       queryable,
       servers.map(({ id }) => id),
     )
-    return servers.map((server) => rendered(server, { tools, isShadowed: isShadowed(server, configured) }))
+    return servers.map((server) => renderedServer(server, { tools, isShadowed: isShadowed(server, configured) }))
   }
   const shownOne = async (queryable: Queryable, id: string): Promise<Static<typeof ShownServer>> =>
     orNotFound((await shown(queryable, [await find(queryable, id)]))[0] ?? null)
@@ -119,7 +112,7 @@ export function toolServerHandlers(database: Database, parts: ToolServerParts): 
       checkStorable(body)
       const { headers = {} } = body
       const document = await documentOf(body)
-      const server = checked({ id: body.id, ...settingsOf(body, NEW, document) }, headers, reach)
+      const server = checked({ id: body.id, ...settingsOf(body, NEW, document) }, headers, oauthOf(body, NEW), reach)
       const answer = await database.transaction(async (tx) => {
         await lockToolServers(tx)
         const servers = await all(tx)
@@ -131,7 +124,7 @@ export function toolServerHandlers(database: Database, parts: ToolServerParts): 
             message: `There are ${MAX_SERVERS} servers already, which is the limit.`,
           })
         }
-        await putToolServer(tx, seal, server.settings, server.headers)
+        await putToolServer(tx, seal, server.settings, server)
         if (body.openapi !== undefined) await putToolServerDocument(tx, body.id, body.openapi)
         return shownOne(tx, body.id)
       })
@@ -149,11 +142,14 @@ export function toolServerHandlers(database: Database, parts: ToolServerParts): 
       const answer = await database.transaction(async (tx) => {
         await lockToolServers(tx)
         const stored = await changeable(tx, params.id)
-        const server = checked({ id: stored.id, ...settingsOf(body, stored, document) }, body.headers ?? {}, reach)
-        // Headers are for one place: another one must not get them.
-        const isElsewhere = new URL(stored.place.url).origin !== new URL(server.settings.place.url).origin
+        const settings = { id: stored.id, ...settingsOf(body, stored, document) }
+        // Headers and secrets are for one place: another one must not get them.
+        const isElsewhere = body.url !== undefined && !isSameOrigin(stored.place.url, body.url)
         const isKept = body.headers === undefined && !isElsewhere
-        await putToolServer(tx, seal, server.settings, isKept ? null : server.headers)
+        const headers = isKept ? (stored.headers ?? {}) : (body.headers ?? {})
+        const server = checked(settings, headers, oauthOf(body, stored, isElsewhere), reach)
+        await putToolServer(tx, seal, server.settings, { ...server, headers: isKept ? null : server.headers })
+        if (isOtherGrant(stored, server.settings)) await deleteGrantsOfServer(tx, stored.id)
         if (body.openapi !== undefined) await putToolServerDocument(tx, params.id, body.openapi)
         else if (server.settings.place.transport !== 'openapi') await putToolServerDocument(tx, params.id, null)
         return shownOne(tx, params.id)
@@ -173,13 +169,13 @@ export function toolServerHandlers(database: Database, parts: ToolServerParts): 
       return null
     },
 
-    adminTestToolServer: async ({ params, signal }) => {
-      const { latencyMs, tools, error } = await parts.test(await find(database, params.id), signal)
+    adminTestToolServer: async ({ params, caller, signal }) => {
+      const { latencyMs, tools, error } = await parts.test(await find(database, params.id), caller.userId, signal)
       return { ok: error === null, latency_ms: latencyMs, tools, error }
     },
 
-    adminRefreshToolServer: async ({ params, signal }) => {
-      await parts.refresh(await find(database, params.id), signal)
+    adminRefreshToolServer: async ({ params, caller, signal }) => {
+      await parts.refresh(await find(database, params.id), caller.userId, signal)
       return shownOne(database, params.id)
     },
 
@@ -221,7 +217,7 @@ async function decidedOf(queryable: Queryable, serverId: string): Promise<Record
   return Object.fromEntries(tools.map(({ name, allowedDigest }) => [name, allowedDigest]))
 }
 
-const NEW: Omit<StoredToolServer, 'id' | 'headers' | 'source' | 'createdAt' | 'updatedAt'> = {
+const NEW: Omit<StoredToolServer, 'id' | 'headers' | 'clientSecret' | 'source' | 'createdAt' | 'updatedAt'> = {
   place: { url: '', transport: 'http' },
   timeoutMs: DEFAULT_TIMEOUT_MS,
   priceMicro: 0,
@@ -230,6 +226,7 @@ const NEW: Omit<StoredToolServer, 'id' | 'headers' | 'source' | 'createdAt' | 'u
   allowAllTools: false,
   isInteractive: false,
   samplingModel: null,
+  oauth: null,
 }
 
 function settingsOf(
@@ -246,7 +243,37 @@ function settingsOf(
     allowAllTools: body.allow_all_tools ?? before.allowAllTools,
     isInteractive: body.interactive ?? before.isInteractive,
     samplingModel: body.sampling_model === undefined ? before.samplingModel : body.sampling_model,
+    oauth: before.oauth,
   }
+}
+
+/** The authorisation of users after a change: what is not sent stays, but for the secret of another client or place. */
+function oauthOf(
+  body: CreateBody | UpdateBody,
+  before: Pick<ToolServer, 'oauth'> & Partial<Pick<ToolServer, 'clientSecret'>>,
+  isElsewhere = false,
+): OAuthEntry {
+  const { auth = before.oauth === null ? 'none' : 'oauth', oauth_client_id: clientId, oauth_scopes: scopes } = body
+  const known = auth === 'none' ? null : before.oauth
+  const client = clientId === undefined ? known?.clientId : clientId
+  const isSameClient = client === known?.clientId && !isElsewhere
+  const secret = isSameClient && known !== null ? before.clientSecret : null
+  return {
+    auth,
+    oauth_client_id: client,
+    oauth_client_secret: body.oauth_client_secret === undefined ? secret : body.oauth_client_secret,
+    oauth_scopes: scopes ?? known?.scopes,
+  }
+}
+
+function isSameOrigin(before: string, after: string): boolean {
+  return URL.canParse(after) && new URL(before).origin === new URL(after).origin
+}
+
+/** Whether grants for the server as it was are of no use, or not meant, for the server as it is. */
+function isOtherGrant(before: StoredToolServer, after: Pick<StoredToolServer, 'place' | 'oauth'>): boolean {
+  if (before.oauth === null) return false
+  return before.place.url !== after.place.url || before.oauth.clientId !== after.oauth?.clientId
 }
 
 function placeOf(
@@ -263,75 +290,15 @@ function placeOf(
 function checked(
   settings: typeof NEW & { readonly id: string },
   headers: Readonly<Record<string, string>>,
+  oauth: OAuthEntry,
   reach: UpstreamReach,
 ) {
   const { place } = settings
-  const { url, headers: sound } = validateAsConfiguration(() => checkStoredToolServer(place.url, headers, reach))
-  return { settings: { ...settings, place: { ...place, url } }, headers: sound }
-}
-
-function isShadowed(server: ToolServer, configured: readonly ToolServer[]): boolean {
-  return server.source === 'stored' && configured.some(({ id }) => id === server.id)
-}
-
-function rendered(
-  server: ToolServer | StoredToolServer,
-  { tools, isShadowed: hidden }: { readonly tools: readonly ServerTool[]; readonly isShadowed: boolean },
-): Static<typeof ShownServer> {
-  const { id, place, headers, source, enabled } = server
-  const states = tools.filter(({ serverId }) => serverId === id).map(stateOfTool)
-  const count = (wanted: string): number => states.filter((state) => state === wanted).length
-  const stateOf = (): 'active' | 'disabled' | 'unreadable' | 'shadowed' => {
-    if (hidden) return 'shadowed'
-    if (headers === null) return 'unreadable'
-    return enabled ? 'active' : 'disabled'
-  }
+  const sound = validateAsConfiguration(() => checkStoredToolServer(place, { headers, oauth }, reach))
+  const { url, clientSecret } = sound
   return {
-    id,
-    source,
-    state: stateOf(),
-    url: 'url' in place ? place.url : null,
-    transport: 'url' in place ? place.transport : 'stdio',
-    openapi_digest: 'url' in place ? (place.document?.digest ?? null) : null,
-    left_out: 'url' in place ? (place.document?.leftOut ?? []).map((one) => ({ ...one })) : [],
-    headers: Object.keys(headers ?? {}),
-    timeout_ms: server.timeoutMs,
-    price_micro: server.priceMicro,
-    enabled,
-    access: server.access.map(renderedRule),
-    allow_all_tools: server.allowAllTools,
-    interactive: server.isInteractive,
-    sampling_model: server.samplingModel,
-    tools: { allowed: count('allowed'), held: count('held'), waiting: count('waiting') },
-    created_at: 'createdAt' in server ? server.createdAt.toISOString() : null,
-    updated_at: 'updatedAt' in server ? server.updatedAt.toISOString() : null,
+    settings: { ...settings, place: { ...place, url }, oauth: sound.oauth },
+    headers: sound.headers,
+    clientSecret,
   }
-}
-
-function renderedRule({ everyone, role, enterpriseId, departmentId, keyId }: ToolAccessRule) {
-  return {
-    ...(everyone === undefined ? {} : { everyone }),
-    ...(role === undefined ? {} : { role }),
-    ...(enterpriseId === undefined ? {} : { enterprise_id: enterpriseId }),
-    ...(departmentId === undefined ? {} : { department_id: departmentId }),
-    ...(keyId === undefined ? {} : { key_id: keyId }),
-  }
-}
-
-function renderedTool(tool: ServerTool, names: ReadonlyMap<string, string>): Static<typeof ShownTool> {
-  return {
-    name: names.get(tool.name) ?? null,
-    server_tool: tool.name,
-    state: stateOfTool(tool),
-    digest: tool.seenDigest,
-    allowed: renderedDefinition(tool.allowed),
-    newest: renderedDefinition(tool.seen),
-    changed_at: tool.changedAt.toISOString(),
-  }
-}
-
-function renderedDefinition(definition: ToolDefinition | null): Static<typeof ShownTool>['allowed'] {
-  if (definition === null) return null
-  const { title, description, inputSchema, outputSchema, annotations } = definition
-  return { title, description, input_schema: inputSchema, output_schema: outputSchema, annotations }
 }

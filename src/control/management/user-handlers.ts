@@ -29,8 +29,8 @@ const YOURSELF = 'Another admin has to do this: you would lock yourself out.'
 export function userHandlers(database: Database, onErased: () => void): Handlers<keyof typeof USERS> {
   return {
     adminListUsers: async ({ query }) => {
-      const { search, status } = query
-      const { users, total } = await listUsers(database, { search, status }, offsetOf(query))
+      const { search, status, role } = query
+      const { users, total } = await listUsers(database, { search, status, role }, offsetOf(query))
       return pageOf(users, total, query, rendered)
     },
 

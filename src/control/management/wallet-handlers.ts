@@ -23,6 +23,15 @@ export function walletHandlers(
   database: Database,
   { tenantTopup, paymentSecret }: MoneyConfig,
 ): Handlers<keyof typeof WALLET> {
+  const rendered = ({ balanceMicro, creditedMicro, chargedMicro, currency, isPrepaid }: Wallet) => ({
+    balance: Number(balanceMicro),
+    credited: Number(creditedMicro),
+    charged: Number(chargedMicro),
+    currency,
+    is_prepaid: isPrepaid,
+    tenant_topup: tenantTopup,
+    spend: null,
+  })
   const move = async (movement: Omit<Movement, 'id'>, once: string): Promise<Static<typeof ShownWallet>> => {
     const { enterpriseId, kind } = movement
     // Clients choose these names, so a name is unique only within an enterprise and a kind.
@@ -163,23 +172,6 @@ function monthOf(month: string | undefined, timeZone: string): { days: number[];
   const withinMs = month === undefined ? Date.now() : Date.parse(`${month}-15T00:00:00Z`)
   const [fromMs = withinMs, endMs = withinMs] = startsOf(timeZone, 'month', withinMs, withinMs + 32 * DAY_MS)
   return { days: startsOf(timeZone, 'day', fromMs, endMs), endMs }
-}
-
-function rendered({
-  balanceMicro,
-  creditedMicro,
-  chargedMicro,
-  currency,
-  isPrepaid,
-}: Wallet): Static<typeof ShownWallet> {
-  return {
-    balance: Number(balanceMicro),
-    credited: Number(creditedMicro),
-    charged: Number(chargedMicro),
-    currency,
-    is_prepaid: isPrepaid,
-    spend: null,
-  }
 }
 
 function renderedMove({ id, kind, amountMicro, reference, actor, at }: WalletTransaction) {

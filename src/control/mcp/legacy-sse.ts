@@ -42,10 +42,15 @@ export class LegacySse {
       caller,
       lastUsedMs: performance.now(),
       streams: 1,
+      listening: 1,
+      isUntold: false,
       sse,
       sweep: () => undefined,
       receive: (message) => {
         sse.onmessage?.(message, { authInfo: authInfoOf(session.caller) })
+      },
+      tellOfTools: () => {
+        server.sendToolListChanged().catch(this.#parts.onFault)
       },
       close: () => {
         server.close().catch(this.#parts.onFault)

@@ -3,6 +3,7 @@ import type { ManagementRequest, ManagementResponse } from '../management/web.ts
 import type { McpCaller, McpCallers } from './callers.ts'
 import { LegacySse } from './legacy-sse.ts'
 import type { Origins } from './origins.ts'
+import type { ListWatch } from './list-watch.ts'
 import { resultOf } from './protocol-server.ts'
 import type { ProtocolServerParts } from './protocol-server.ts'
 import { parseMessage } from './messages.ts'
@@ -20,6 +21,7 @@ export interface McpServiceOptions {
   readonly ids: SessionIds
   /** Null: there is one machine. */
   readonly notices: SessionNotices | null
+  readonly watch: Pick<ListWatch, 'close'>
   readonly origins: Origins
   /** The address under which clients reach the gateway; null: it is that of their requests. */
   readonly baseUrl: string | null
@@ -52,6 +54,7 @@ export class McpService {
   }
 
   close(): void {
+    this.#options.watch.close()
     this.#options.sessions.close()
     this.#options.notices?.close()
     this.#streamable.close()

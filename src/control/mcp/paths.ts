@@ -6,7 +6,17 @@ export function isMcpPath(path: string): boolean {
   return path === '/mcp' || path.startsWith('/mcp/') || path === METADATA || path.startsWith(`${METADATA}/`)
 }
 
-/** Whether a front hands an AI request over, which names tool servers. It forwards no request of a client with such a path. */
-export function isChatPath(path: string): boolean {
-  return path === '/v1/chat/completions' || path === '/v1/responses'
+const CHATS: ReadonlySet<string> = new Set([
+  '/v1/chat/completions',
+  '/v1/responses',
+  '/v1/messages',
+  '/v1/messages/count_tokens',
+])
+
+/**
+ * Whether a front hands an AI request over, which names tool servers. It forwards no request of a client with such a path.
+ * @param vendor the vendor whose clients have it in front of their paths
+ */
+export function isChatPath(path: string, vendor: string): boolean {
+  return CHATS.has(path.startsWith(`/${vendor}/`) ? path.slice(vendor.length + 1) : path)
 }

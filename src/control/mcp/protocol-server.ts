@@ -1,4 +1,11 @@
-import { ProtocolError, ProtocolErrorCode, ResourceNotFoundError, Server } from '@modelcontextprotocol/server'
+import { randomUUID } from 'node:crypto'
+import {
+  inputRequired,
+  ProtocolError,
+  ProtocolErrorCode,
+  ResourceNotFoundError,
+  Server,
+} from '@modelcontextprotocol/server'
 import type {
   CallToolResult,
   CreateMessageRequest,
@@ -9,13 +16,15 @@ import type {
 import type { McpCaller } from './callers.ts'
 import { listPrompts, promptText } from './prompts.ts'
 import type { Resources } from './resources.ts'
-import type { ApiError, Json, ToolCall, ToolClient, ToolOutcome } from './tool-source.ts'
+import type { ApiError, Json, Tool, ToolCall, ToolClient, ToolOutcome } from './tool-source.ts'
 import type { Tools } from './tools.ts'
 
 export interface ProtocolServerParts {
   readonly tools: Tools
   readonly resources: Resources
   readonly version: string
+  /** A client gets its list of tools. */
+  readonly onListed: (subject: string, tools: readonly Tool[]) => void
   readonly onFault: (cause: unknown) => void
 }
 
@@ -24,6 +33,9 @@ const INSTRUCTIONS =
 
 /** People may take this long to answer. The time-out of the call ends it before. */
 const ASK_MS = 3_600_000
+
+/** Names the page among the questions of a result. */
+const PAGE = 'page'
 
 /** The transport's part in a call. */
 export interface CallPlace {
@@ -36,21 +48,25 @@ export interface CallPlace {
  * `authInfo`.
  */
 export function createProtocolServer(parts: ProtocolServerParts, place: CallPlace | null = null): Server {
-  const { tools, resources, version, onFault } = parts
+  const { tools, resources, version, onListed, onFault } = parts
   const server = new Server(
     { name: 'sluice', title: 'Sluice', version },
-    { capabilities: { tools: {}, resources: {}, prompts: {} }, instructions: INSTRUCTIONS },
+    { capabilities: { tools: { listChanged: true }, resources: {}, prompts: {} }, instructions: INSTRUCTIONS },
   )
   // Messages of clients that are not well-formed: their senders hear of them.
   server.onerror = ignore
-  server.setRequestHandler('tools/list', async (_, ctx) => ({
-    tools: (await guarded(onFault, () => tools.list(callerOf(ctx)))) as unknown as ProtocolTool[],
-  }))
+  server.setRequestHandler('tools/list', async (_, ctx) => {
+    const caller = callerOf(ctx)
+    const listed = await guarded(onFault, () => tools.list(caller))
+    onListed(caller.subject, listed)
+    return { tools: listed as unknown as ProtocolTool[] }
+  })
   server.setRequestHandler('tools/call', async ({ params }, ctx) => {
     const { signal, id } = ctx.mcpReq
     const cancelled = (): void => place?.onCancelled(id)
     signal.addEventListener('abort', cancelled, { once: true })
     const { name, arguments: input = {} } = params
+    const pages = pagesOf(server, ctx)
     try {
       const outcome = await tools.call({
         caller: callerOf(ctx),
@@ -58,9 +74,10 @@ export function createProtocolServer(parts: ProtocolServerParts, place: CallPlac
         input,
         signal,
         progress: progressOf(ctx, onFault),
-        // Without a session there is no way back to the client during a call.
-        ...(place === null ? {} : { client: clientOf(server, ctx) }),
+        client: place === null ? pages.client : clientOf(server, ctx),
       })
+      if (pages.asked !== null)
+        return inputRequired({ inputRequests: { [PAGE]: inputRequired.elicitUrl(pages.asked) } })
       if (outcome === null) throw new ProtocolError(ProtocolErrorCode.InvalidParams, `Unknown tool: ${name}`)
       return resultOf(outcome) as CallToolResult
     } finally {
@@ -118,18 +135,55 @@ function callerOf(ctx: ServerContext): McpCaller {
 
 function clientOf(server: Server, { mcpReq }: ServerContext): ToolClient {
   const { elicitation, sampling } = server.getClientCapabilities() ?? {}
+  // A client that names no mode has forms.
+  const hasForms = elicitation !== undefined && (elicitation.form !== undefined || elicitation.url === undefined)
   return {
-    elicit:
-      elicitation === undefined
+    open:
+      elicitation?.url === undefined
         ? null
-        : (params, signal) =>
-            mcpReq.elicitInput(params as unknown as ElicitRequestFormParams, { signal, timeout: ASK_MS }),
+        : async ({ url, message }, signal) => {
+            const params = { mode: 'url' as const, url, message, elicitationId: randomUUID() }
+            return (await mcpReq.elicitInput(params, { signal, timeout: ASK_MS })).action === 'accept'
+          },
+    elicit: !hasForms
+      ? null
+      : (params, signal) =>
+          mcpReq.elicitInput(params as unknown as ElicitRequestFormParams, { signal, timeout: ASK_MS }),
     sample:
       sampling === undefined
         ? null
         : (params, signal) =>
             mcpReq.requestSampling(params as unknown as CreateMessageRequest['params'], { signal, timeout: ASK_MS }),
   }
+}
+
+interface Pages {
+  readonly client: ToolClient
+  /** The page that the client has to show before it sends the call again. */
+  asked: { readonly url: string; readonly message: string } | null
+}
+
+/**
+ * The client of a call without a session: there is no way back to it during the call. A page is the result, with which the client sends
+ * the call again (multi round-trip requests of revision 2026-07-28).
+ */
+function pagesOf(server: Server, { mcpReq }: ServerContext): Pages {
+  const answer = mcpReq.inputResponses?.[PAGE] as { readonly action?: unknown } | undefined
+  const canOpen = server.getClientCapabilities()?.elicitation?.url !== undefined
+  const pages: Pages = {
+    asked: null,
+    client: {
+      elicit: null,
+      sample: null,
+      open: !canOpen
+        ? null
+        : (page) => {
+            if (answer === undefined) pages.asked = page
+            return Promise.resolve(answer?.action === 'accept')
+          },
+    },
+  }
+  return pages
 }
 
 function progressOf({ mcpReq }: ServerContext, onFault: (cause: unknown) => void): ToolCall['progress'] {

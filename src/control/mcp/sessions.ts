@@ -13,10 +13,16 @@ export interface McpSession {
   lastUsedMs: number
   /** Streams to the client that are open. */
   streams: number
+  /** Those of them that carry messages which answer no request. */
+  listening: number
+  /** The tools that the client may use have changed, and it has not been told. */
+  isUntold: boolean
   /** Drops what is kept for too long. */
   sweep(nowMs: number): void
   /** Takes a message of its client that came to another machine. */
   receive(message: JSONRPCMessage): void
+  /** Tells the client that the tools that it may use have changed. It hears it on a stream of `listening`. */
+  tellOfTools(): void
   /** Ends its streams and its calls. */
   close(): void
 }
@@ -76,6 +82,10 @@ export class McpSessions {
   /** The session with this id, whoever has it. */
   held(id: string): McpSession | undefined {
     return this.#sessions.get(id)
+  }
+
+  all(): McpSession[] {
+    return [...this.#sessions.values()]
   }
 
   remove(session: McpSession): void {

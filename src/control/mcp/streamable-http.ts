@@ -11,6 +11,7 @@ import type { ManagementRequest, ManagementResponse } from '../management/web.ts
 import type { McpCaller } from './callers.ts'
 import { EventBytes, EventLog } from './event-log.ts'
 import { MAX_BATCH, parseMessage } from './messages.ts'
+import { ListenBus } from './listen-bus.ts'
 import { boundedEvents } from './outgoing-stream.ts'
 import { createProtocolServer } from './protocol-server.ts'
 import type { ProtocolServerParts } from './protocol-server.ts'
@@ -46,6 +47,7 @@ export class StreamableHttp {
   readonly #parts: ProtocolServerParts
   readonly #sessions: McpSessions
   readonly #eventBytes = new EventBytes(MAX_EVENT_BYTES)
+  readonly #bus = new ListenBus()
   readonly #stateless: McpHttpHandler
   readonly #ids: SessionIds
   readonly #notices: SessionNotices | null
@@ -57,7 +59,7 @@ export class StreamableHttp {
     this.#sessions = sessions
     this.#ids = ids
     this.#notices = notices
-    this.#stateless = createMcpHandler(() => createProtocolServer(parts), { legacy: 'reject' })
+    this.#stateless = createMcpHandler(() => createProtocolServer(parts), { legacy: 'reject', bus: this.#bus })
   }
 
   async serve(request: ManagementRequest, caller: McpCaller): Promise<ManagementResponse> {
@@ -67,7 +69,8 @@ export class StreamableHttp {
     if (!(await isLegacyRequest(web, message))) {
       this.#sessions.reserve(caller.subject)
       const options = { authInfo: authInfoOf(caller), parsedBody: message }
-      return this.#held(await this.#stateless.fetch(web, options), request, caller)
+      const serving = this.#bus.serve(request.requestId, () => this.#stateless.fetch(web, options))
+      return this.#held(await serving, request, caller)
     }
     const isBatch = Array.isArray(message)
     if (isBatch && message.length > MAX_BATCH) {
@@ -172,6 +175,8 @@ export class StreamableHttp {
       caller,
       lastUsedMs: performance.now(),
       streams: 0,
+      listening: 0,
+      isUntold: false,
       transport,
       sweep: (nowMs) => {
         events.sweep(nowMs)
@@ -179,6 +184,9 @@ export class StreamableHttp {
       receive: (received) => {
         // A request needs the HTTP answer that the other machine has.
         if (cancelledBy(received).length > 0) transport.onmessage?.(received, { authInfo: authInfoOf(session.caller) })
+      },
+      tellOfTools: () => {
+        if (!isClosed) server.sendToolListChanged().catch(this.#parts.onFault)
       },
       close: () => {
         if (isClosed) return
@@ -198,9 +206,12 @@ export class StreamableHttp {
   ): Promise<ManagementResponse> | ManagementResponse {
     const body = eventsOf(response)
     if (body === null) return plain(response, request)
+    const listens = request.method === 'GET' ? 1 : 0
     session.streams += 1
+    session.listening += listens
     const stream = boundedEvents(body, request.signal, () => {
       session.streams -= 1
+      session.listening -= listens
       session.lastUsedMs = performance.now()
     })
     return { status: response.status, headers: headersOf(response, request), body: stream }
@@ -220,8 +231,13 @@ export class StreamableHttp {
       caller,
       lastUsedMs: performance.now(),
       streams: 1,
+      listening: 1,
+      isUntold: false,
       sweep: () => undefined,
       receive: () => undefined,
+      tellOfTools: () => {
+        this.#bus.tell(request.requestId)
+      },
       close: () => {
         stream.end()
       },

@@ -48,6 +48,9 @@ export interface ToolCall {
 export interface ToolClient {
   readonly elicit: ((params: Json, signal: AbortSignal) => Promise<Json>) | null
   readonly sample: ((params: Json, signal: AbortSignal) => Promise<Json>) | null
+  /** Asks the user to open an address. Resolves to false when the user does not want to. */
+  readonly open:
+    ((page: { readonly url: string; readonly message: string }, signal: AbortSignal) => Promise<boolean>) | null
 }
 
 export type ToolOutcome =

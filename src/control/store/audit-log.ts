@@ -34,6 +34,8 @@ export interface AuditFilter {
   readonly userId?: string | undefined
   readonly enterpriseId?: string | undefined
   readonly operation?: string | undefined
+  /** Any of them. */
+  readonly operations?: readonly string[] | undefined
   readonly targetId?: string | undefined
   readonly outcome?: AuditEntry['outcome'] | undefined
 }
@@ -63,7 +65,7 @@ export async function insertAuditEntry(queryable: Queryable, entry: AuditEntry):
 const WHERE = `WHERE ($1::timestamptz IS NULL OR at >= $1) AND ($2::timestamptz IS NULL OR at < $2)
   AND ($3::text IS NULL OR user_id = $3) AND ($4::text IS NULL OR enterprise_id = $4)
   AND ($5::text IS NULL OR operation = $5) AND ($6::text IS NULL OR target_id = $6)
-  AND ($7::text IS NULL OR outcome = $7)`
+  AND ($7::text IS NULL OR outcome = $7) AND ($8::text[] IS NULL OR operation = ANY ($8))`
 
 /** Lists the newest first; `after` is the last entry of the page before. */
 export async function listAuditEntries(
@@ -78,8 +80,8 @@ export async function listAuditEntries(
         error_code AS "errorCode"
       FROM audit_log
       ${WHERE}
-        AND ($8::timestamptz IS NULL OR (at, id) < ($8, $9::int8))
-      ORDER BY at DESC, id DESC LIMIT $10 OFFSET $11`,
+        AND ($9::timestamptz IS NULL OR (at, id) < ($9, $10::int8))
+      ORDER BY at DESC, id DESC LIMIT $11 OFFSET $12`,
     [...valuesOf(filter), after?.at ?? null, after?.id ?? null, limit, offset],
   )
 }
@@ -87,14 +89,15 @@ export async function listAuditEntries(
 /** Counts the entries, up to `most`. */
 export async function countAuditEntries(queryable: Queryable, filter: AuditFilter, most: number): Promise<number> {
   const [counted] = await queryable.query<{ count: number }>(
-    `SELECT count(*)::int4 AS count FROM (SELECT 1 FROM audit_log ${WHERE} LIMIT $8) AS counted`,
+    `SELECT count(*)::int4 AS count FROM (SELECT 1 FROM audit_log ${WHERE} LIMIT $9) AS counted`,
     [...valuesOf(filter), most],
   )
   return counted?.count ?? 0
 }
 
-function valuesOf({ from, to, userId, enterpriseId, operation, targetId, outcome }: AuditFilter): unknown[] {
-  return [from, to, userId, enterpriseId, operation, targetId, outcome].map((value) => value ?? null)
+function valuesOf(filter: AuditFilter): unknown[] {
+  const { from, to, userId, enterpriseId, operation, targetId, outcome, operations } = filter
+  return [from, to, userId, enterpriseId, operation, targetId, outcome, operations].map((value) => value ?? null)
 }
 
 /** Resolves to the number of deleted entries. */

@@ -1,6 +1,6 @@
 import { ALL_ENTERPRISES } from './daily-rollups.ts'
 import type { PreparedStatement, Queryable } from './database.ts'
-import { SUM_COLUMNS, addSums, noSums } from './rollup-sums.ts'
+import { addSums, negate, noSums, SUM_COLUMNS } from './rollup-sums.ts'
 import type { Sums } from './rollup-sums.ts'
 
 /** The values that all rows of one row of the sums share. */
@@ -46,6 +46,10 @@ export class EnterpriseRollups {
     let hour = among.find((one) => isOf(one, key))
     if (hour === undefined) among.push((hour = { ...key, sums: noSums() }))
     return hour.sums
+  }
+
+  negate(): void {
+    for (const { sums } of this.#list()) negate(sums)
   }
 
   async addTo(queryable: Queryable): Promise<void> {

@@ -27,6 +27,7 @@ import { declaredKeys } from './migrations/0026-declared-keys.ts'
 import { joinReason } from './migrations/0027-join-reason.ts'
 import { toolServers } from './migrations/0028-tool-servers.ts'
 import { toolServerDocuments } from './migrations/0029-tool-server-documents.ts'
+import { toolServerGrants } from './migrations/0030-tool-server-grants.ts'
 
 /** The migrations in the order in which they are applied. */
 const MIGRATIONS: readonly Migration[] = [
@@ -57,6 +58,7 @@ const MIGRATIONS: readonly Migration[] = [
   joinReason,
   toolServers,
   toolServerDocuments,
+  toolServerGrants,
 ]
 
 // The number is arbitrary, but every node must use the same one.

@@ -38,3 +38,7 @@ export function noSums(): Sums {
 export function addSums(to: Sums, sums: Readonly<Sums>): void {
   for (const column of SUM_COLUMNS) to[column] += sums[column]
 }
+
+export function negate(sums: Sums): void {
+  for (const column of SUM_COLUMNS) sums[column] = 0 - sums[column]
+}

@@ -8,7 +8,7 @@ import { RelayRollups } from './relay-rollups.ts'
 import type { RequestLogRow } from './request-log.ts'
 import { hourPartAt } from './rollup-hours.ts'
 import type { HourPart } from './rollup-hours.ts'
-import { SUM_COLUMNS, noSums } from './rollup-sums.ts'
+import { negate, noSums, SUM_COLUMNS } from './rollup-sums.ts'
 import type { Sums } from './rollup-sums.ts'
 
 /** The columns of a row that rollups sum or group by. */
@@ -101,8 +101,23 @@ export class Rollups {
     return among
   }
 
+  /**
+   * Takes the rows away that were added: they are removed from the log. They must be of requests that reached no upstream. Call it once,
+   * and nothing after it.
+   */
+  async takeFrom(queryable: Queryable): Promise<void> {
+    for (const { sums } of [...this.#rollups.values()].flatMap((models) => [...models.values()].flat())) negate(sums)
+    this.#enterprises.negate()
+    await this.#addSums(queryable)
+  }
+
   async addTo(queryable: Queryable): Promise<void> {
     if (this.#rollups.size === 0) return
+    await this.#addSums(queryable)
+    await this.#relay.addTo(queryable)
+  }
+
+  async #addSums(queryable: Queryable): Promise<void> {
     // Sorted, so that nodes that add to the same hours lock their rows in the same order and never deadlock.
     const rollups = [...this.#rollups.values()].flatMap((models) => [...models.values()].flat())
     rollups.sort((a, b) => (orderOf(a) < orderOf(b) ? -1 : 1))
@@ -115,7 +130,6 @@ export class Rollups {
     await addToDays(queryable, rollups.map(dayPart))
     await this.#enterprises.addTo(queryable)
     await addToKeyDays(queryable, rollups.map(keyPart))
-    await this.#relay.addTo(queryable)
   }
 }
 

@@ -22,3 +22,12 @@ export async function initialiseSetting(queryable: Queryable, key: string, value
   ])
   return readSetting(queryable, key)
 }
+
+/** How many entries admins have stored, by the key of the configuration that has the others. */
+export async function countStoredEntries(queryable: Queryable): Promise<ReadonlyMap<string, number>> {
+  const [row] = await queryable.query<Record<string, number>>(
+    `SELECT (SELECT count(*)::int4 FROM upstreams) AS upstreams, (SELECT count(*)::int4 FROM model_entries) AS models,
+      (SELECT count(*)::int4 FROM model_groups) AS model_groups, (SELECT count(*)::int4 FROM tool_servers) AS "mcp.servers"`,
+  )
+  return new Map(Object.entries(row ?? {}))
+}

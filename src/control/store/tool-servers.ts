@@ -2,6 +2,7 @@ import type { EnterpriseRole } from '../../shared/api/roles.ts'
 import type { ServerTool, ToolDefinition, ToolServer, ToolServerAddress } from '../../shared/core/tool-server.ts'
 import type { Seal } from '../../shared/runtime/seal.ts'
 import type { Database, Queryable } from './database.ts'
+import { deleteGrantsOfServer } from './tool-server-grants.ts'
 import { storableText } from './text.ts'
 
 /** Names the key under which headers of tool servers are sealed. */
@@ -16,8 +17,13 @@ export interface StoredToolServer extends ToolServer {
 
 interface ServerRow {
   readonly id: string
-  readonly settings: Omit<ToolServer, 'id' | 'headers' | 'source' | 'place'> & { readonly place: ToolServerAddress }
+  readonly settings: Omit<ToolServer, 'id' | 'headers' | 'clientSecret' | 'source' | 'place' | 'oauth'> & {
+    readonly place: ToolServerAddress
+    /** Servers of earlier versions have none. */
+    readonly oauth?: ToolServer['oauth']
+  }
   readonly headers: Buffer
+  readonly clientSecret: Buffer | null
   readonly createdAt: Date
   readonly updatedAt: Date
 }
@@ -52,14 +58,21 @@ const TOOL_FIELDS = `server_id AS "serverId", name, allowed, allowed_digest AS "
 /** Lists the servers that admins made, the oldest first. */
 export async function listToolServers(queryable: Queryable, seal: Seal): Promise<StoredToolServer[]> {
   const rows = await queryable.query<ServerRow>(
-    'SELECT id, settings, headers, created_at AS "createdAt", updated_at AS "updatedAt" FROM tool_servers ORDER BY created_at, id',
+    `SELECT id, settings, headers, client_secret AS "clientSecret", created_at AS "createdAt", updated_at AS "updatedAt"
+      FROM tool_servers ORDER BY created_at, id`,
   )
-  return rows.map(({ settings, headers, ...row }) => ({
-    ...row,
-    ...settings,
-    headers: openedHeaders(row.id, headers, seal),
-    source: 'stored',
-  }))
+  return rows.map(({ settings, headers, clientSecret: sealed, ...row }) => {
+    const secret = sealed === null ? null : seal.open(sealed, secretContextOf(row.id))
+    const isReadable = sealed === null || secret !== null
+    return {
+      ...row,
+      ...settings,
+      oauth: settings.oauth ?? null,
+      headers: isReadable ? openedHeaders(row.id, headers, seal) : null,
+      clientSecret: secret?.toString('utf8') ?? null,
+      source: 'stored',
+    }
+  })
 }
 
 /** Changes with each change of a server, or of what is known of its tools. */
@@ -82,15 +95,22 @@ export async function lockToolServers(tx: Queryable): Promise<void> {
 export async function putToolServer(
   queryable: Queryable,
   seal: Seal,
-  { id, ...settings }: Omit<StoredToolServer, 'headers' | 'source' | 'createdAt' | 'updatedAt'>,
-  headers: Readonly<Record<string, string>> | null,
+  { id, ...settings }: Omit<StoredToolServer, 'headers' | 'clientSecret' | 'source' | 'createdAt' | 'updatedAt'>,
+  {
+    headers,
+    clientSecret,
+  }: {
+    readonly headers: Readonly<Record<string, string>> | null
+    readonly clientSecret: string | null
+  },
 ): Promise<void> {
   const sealed = headers === null ? null : sealedHeaders(id, headers, seal)
+  const secret = clientSecret === null ? null : seal.seal(Buffer.from(clientSecret), secretContextOf(id))
   await queryable.query(
-    `INSERT INTO tool_servers (id, settings, headers) VALUES ($1, $2::jsonb, coalesce($3, ''::bytea))
+    `INSERT INTO tool_servers (id, settings, headers, client_secret) VALUES ($1, $2::jsonb, coalesce($3, ''::bytea), $4)
       ON CONFLICT (id) DO UPDATE SET settings = excluded.settings, headers = coalesce($3, tool_servers.headers),
-        updated_at = clock_timestamp()`,
-    [id, JSON.stringify(settings), sealed],
+        client_secret = $4, updated_at = clock_timestamp()`,
+    [id, JSON.stringify(settings), sealed, secret],
   )
 }
 
@@ -116,10 +136,13 @@ export async function putToolServerDocument(tx: Queryable, id: string, document:
   )
 }
 
-/** Deletes a server and what is known of its tools. Returns false when there is no such server. */
+/** Deletes a server, what is known of its tools, and the grants of its users. Returns false when there is no such server. */
 export async function deleteToolServer(queryable: Queryable, id: string): Promise<boolean> {
   const rows = await queryable.query('DELETE FROM tool_servers WHERE id = $1 RETURNING id', [storableText(id)])
-  if (rows.length > 0) await queryable.query('DELETE FROM server_tools WHERE server_id = $1', [id])
+  if (rows.length > 0) {
+    await queryable.query('DELETE FROM server_tools WHERE server_id = $1', [id])
+    await deleteGrantsOfServer(queryable, id)
+  }
   return rows.length > 0
 }
 
@@ -245,4 +268,8 @@ function openedHeaders(id: string, headers: Buffer, seal: Seal): ToolServer['hea
 /** The sealing context: a value that is sealed for one row opens in no other row. */
 function contextOf(id: string): Buffer {
   return Buffer.from(`headers ${id}`)
+}
+
+function secretContextOf(id: string): Buffer {
+  return Buffer.from(`client secret ${id}`)
 }

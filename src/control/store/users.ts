@@ -136,22 +136,27 @@ export interface ListedUser extends Omit<User, 'passwordHash'> {
 const LISTED = `id, phone, name, role, status, ${EMAIL}, created_at AS "createdAt", deleted_at AS "deletedAt"`
 
 const MATCHING = `WHERE ($1::text IS NULL OR lower(name) LIKE lower($1) OR phone LIKE $1 OR lower(email) LIKE lower($1))
-  AND CASE WHEN $2::text IS NULL THEN status <> 'deleted' ELSE status = $2 END`
+  AND CASE WHEN $2::text IS NULL THEN status <> 'deleted' ELSE status = $2 END
+  AND ($3::text IS NULL OR role = $3)`
 
 /** Without a status, lists all users but the deleted ones. */
 export async function listUsers(
   queryable: Queryable,
-  filter: { readonly search?: string | undefined; readonly status?: User['status'] | undefined },
+  filter: {
+    readonly search?: string | undefined
+    readonly status?: User['status'] | undefined
+    readonly role?: User['role'] | undefined
+  },
   page: { readonly offset: number; readonly limit: number },
 ): Promise<{ readonly users: ListedUser[]; readonly total: number }> {
   const pattern = filter.search === undefined ? null : containsPattern(filter.search)
-  const parameters = [pattern, filter.status ?? null]
+  const parameters = [pattern, filter.status ?? null, filter.role ?? null]
   const [counted] = await queryable.query<{ total: number }>(
     `SELECT count(*) AS total FROM users ${MATCHING}`,
     parameters,
   )
   const users = await queryable.query<ListedUser>(
-    `SELECT ${LISTED} FROM users ${MATCHING} ORDER BY created_at DESC, id LIMIT $3 OFFSET $4`,
+    `SELECT ${LISTED} FROM users ${MATCHING} ORDER BY created_at DESC, id LIMIT $4 OFFSET $5`,
     [...parameters, page.limit, page.offset],
   )
   return { users, total: counted?.total ?? 0 }
@@ -222,8 +227,9 @@ export async function listOwnedAlone(tx: Queryable, userId: string): Promise<Arr
 }
 
 /**
- * Deletes a user with the user's own keys, memberships, open join requests and means of log-in, and ends all sessions. The row stays: the books and the
- * log refer to it. Call it in a transaction. Returns false when there is no such user, or when it is deleted already.
+ * Deletes a user with the user's own keys, memberships, open join requests, grants to tool servers and means of log-in, and ends all
+ * sessions. The row stays: the books and the log refer to it. Call it in a transaction. Returns false when there is no such user, or when
+ * it is deleted already.
  */
 export async function deleteUser(tx: Queryable, id: string): Promise<boolean> {
   const rows = await tx.query(
@@ -235,6 +241,8 @@ export async function deleteUser(tx: Queryable, id: string): Promise<boolean> {
   await tx.query(
     `WITH identities AS (DELETE FROM user_identities WHERE user_id = $1),
         codes AS (DELETE FROM sign_in_codes WHERE user_id = $1),
+        consents AS (DELETE FROM tool_server_consents WHERE user_id = $1),
+        grants AS (DELETE FROM tool_server_grants WHERE user_id = $1),
         tokens AS (DELETE FROM mailed_tokens WHERE user_id = $1)
       DELETE FROM user_totp WHERE user_id = $1`,
     [id],

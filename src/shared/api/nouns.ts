@@ -14,6 +14,7 @@ import { Invitation, Member } from './operations/members.ts'
 import { Dashboard, KeyUsage, Relay } from './operations/platform-stats.ts'
 import { Account, Membership, Session, UserSession } from './operations/session.ts'
 import { Usage } from './operations/stats.ts'
+import { ToolConnection } from './operations/tool-connections.ts'
 import { ServerTool, ToolDefinition, ToolServer } from './operations/tool-servers.ts'
 import { RecoveryCodes } from './operations/totp.ts'
 import { NewUpstreamKey, Upstream, UpstreamKey } from './operations/upstreams.ts'
@@ -60,6 +61,7 @@ export const NOUNS: ReadonlyMap<TSchema, string> = new Map<TSchema, string>(
     SignInMethods,
     Spend,
     SummaryMail,
+    ToolConnection,
     ToolDefinition,
     ToolServer,
     Upstream,

@@ -33,9 +33,18 @@ const NAMES: Readonly<Record<string, string>> = {
   'redis.degraded.upstreamSlots': 'redis.degraded_limits.upstream_slots',
   'upstream.retryBudget.least': 'upstream.retry_budget_min',
   'upstream.retryBudget.share': 'upstream.retry_budget_percent',
+  'mcp.documents': 'mcp.servers',
   'video.linkMs': 'video.link_ttl_ms',
   'video.repeatMs': 'video.repeat_window_ms',
   'video.idempotencyMs': 'video.idempotency_window_ms',
+}
+
+/** Keys, and beginnings of keys, that a running gateway takes. */
+const TAKEN = ['upstream.timeouts.', 'upstreams', 'fallbacks', 'models', 'model_groups', 'keys']
+
+function isTaken(name: string, keepsScheme: boolean): boolean {
+  if (name.startsWith('server.tls.')) return keepsScheme
+  return TAKEN.some((one) => (one.endsWith('.') ? name.startsWith(one) : name === one))
 }
 
 /**
@@ -55,6 +64,11 @@ export function configChanges(running: Config, read: Config, isOtherContent: boo
     models: read.models,
     modelGroups: read.modelGroups,
     keys: read.keys,
+    shownSettings: running.shownSettings.map((setting) =>
+      isTaken(setting.name, keepsScheme)
+        ? (read.shownSettings.find(({ name }) => name === setting.name) ?? setting)
+        : setting,
+    ),
   }
   const isOther = isOtherContent || !isDeepStrictEqual(running.server.tls, read.server.tls)
   const isNewCertificate = keepsScheme && isOther
@@ -69,7 +83,7 @@ export function configChanges(running: Config, read: Config, isOtherContent: boo
     ...(isDeepStrictEqual(running.upstream.timeouts, read.upstream.timeouts) ? [] : ['upstream.timeouts: changed']),
     ...(isNewCertificate ? ['server.tls: new certificate'] : []),
   ]
-  const needRestart = differences(config, read, [])
+  const needRestart = differences({ ...config, shownSettings: null }, { ...read, shownSettings: null }, [])
   return { config, live, needRestart, isNewCertificate }
 }
 

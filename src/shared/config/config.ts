@@ -21,6 +21,7 @@ import { coerceText, interpolate, type InterpolationOptions } from './interpolat
 import { resolveConfig } from './resolve.ts'
 import { configSchema, type ConfigFile } from './schema.ts'
 import type { Config } from './shape.ts'
+import { shownSettings } from './shown-settings.ts'
 
 export interface LoadOptions {
   readonly env: Env
@@ -65,7 +66,10 @@ export function readConfig({
   // Values that the schema refuses are left out of the checks that follow, so that they find the other problems.
   const isSound = (path: Path): boolean => !problems.some((problem) => isRelated(path, problem.path))
   const raw = (problems.length === 0 ? complete : withoutProblems(complete)) as ConfigFile
-  const config = attempt(fail, () => resolveConfig(raw, { file, env, cwd, cores, fail, isSound, onFile }), null)
+  const sources = { file: document?.value, overrides: environment.overrides }
+  const settings = shownSettings(configSchema, raw, sources)
+  const options = { file, shownSettings: settings, env, cwd, cores, fail, isSound, onFile }
+  const config = attempt(fail, () => resolveConfig(raw, options), null)
   places.throwAll()
   if (config === null) throw new ConfigError('the configuration cannot be used')
   return config

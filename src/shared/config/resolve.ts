@@ -15,13 +15,14 @@ import type { Config, ManagementConfig, ServerConfig, VideoConfig } from './shap
 import { resolveModelGroups } from './model-groups.ts'
 import { resolveRedis } from './redis.ts'
 import { resolveSignIn } from './sign-in.ts'
-import { resolveToolServers } from './tool-servers.ts'
+import { resolveToolServers, toolServerDocuments } from './tool-servers.ts'
 import { resolveUpstreams } from './upstreams.ts'
 
 const HOST_NAME = /^(?:[a-z0-9_-]+\.)*[a-z][a-z0-9-]*$/i
 
 export interface ResolveOptions {
   readonly file: string | null
+  readonly shownSettings: Config['shownSettings']
   readonly env: Env
   readonly cwd: string
   readonly cores: number
@@ -34,7 +35,7 @@ export interface ResolveOptions {
 
 /** Turns a file that passed its schema into the configuration: computes defaults, makes paths absolute, checks combinations. */
 export function resolveConfig(raw: ConfigFile, options: ResolveOptions): Config {
-  const { file, env, cwd, fail, isSound } = options
+  const { file, shownSettings, env, cwd, fail, isSound } = options
   const { limits, workers, upstream, database, redis, journal, log, metrics, simulator } = raw
   const timeouts = {
     connectMs: upstream.timeouts.connect_ms,
@@ -115,6 +116,7 @@ export function resolveConfig(raw: ConfigFile, options: ResolveOptions): Config 
         maxCostMicro: raw.mcp.chats.max_cost_micro ?? null,
       },
       servers: resolveToolServers(raw.mcp.servers, fail, isSound),
+      documents: toolServerDocuments(raw.mcp.servers, isSound),
     },
     journal: {
       durability: journal.durability,
@@ -148,6 +150,7 @@ export function resolveConfig(raw: ConfigFile, options: ResolveOptions): Config 
     video: resolveVideo(raw.video),
     simulator: { enabled: simulator.enabled ?? upstreams.length === 0 },
     file,
+    shownSettings,
   })
 }
 

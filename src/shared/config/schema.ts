@@ -746,6 +746,11 @@ const toolServer = entry('An upstream server of tools: an address, or a program.
   transport: Type.Optional(
     Type.Enum(['http', 'sse'], { description: 'http: Streamable HTTP; sse: HTTP+SSE of 2024-11-05.', default: 'http' }),
   ),
+  openapi: Type.Optional(
+    text(
+      'An OpenAPI document, 3.0 or 3.1, in JSON or YAML, as "${file:shop.yaml}" or as a text: the url is the base address of an HTTP API, and its operations are the tools. At most 1 MiB.',
+    ),
+  ),
   headers: Type.Optional(
     Type.Record(Type.String(), secret('Value of the header.'), { description: 'Headers of each request to it.' }),
   ),
@@ -785,6 +790,16 @@ const toolServer = entry('An upstream server of tools: an address, or a program.
       'The model that answers in place of callers whose client has none. The key that pays for the call pays for it.',
     ),
   ),
+  auth: Type.Enum(['none', 'oauth'], {
+    description:
+      'none: all callers share its headers; oauth: each user authorises the gateway at it, and calls it with an own token.',
+    default: 'none',
+  }),
+  oauth_client_id: Type.Optional(
+    text('The client that is registered at its authorization server. Default: the gateway registers itself.'),
+  ),
+  oauth_client_secret: Type.Optional(secret('The secret of that client.')),
+  oauth_scopes: texts('Scopes to ask for. Default: those that the server names.'),
 })
 
 const mcp = section('The tool server at /mcp (Model Context Protocol).', {

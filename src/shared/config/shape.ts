@@ -4,6 +4,7 @@ import type { ModelFacts } from '../core/model-facts.ts'
 import type { ModelGroup } from '../core/model-names.ts'
 import type { AuthStyle, KeyLimits, Provider, UpstreamTimeouts } from '../core/snapshot.ts'
 import type { ToolServer } from '../core/tool-server.ts'
+import type { ShownSetting } from './shown-settings.ts'
 
 /** The whole configuration: checked, with defaults, frozen. `JSON.stringify` and `inspect` show it without secrets. */
 export interface Config {
@@ -44,6 +45,8 @@ export interface Config {
   readonly simulator: { readonly enabled: boolean }
   /** Absolute path of the file that was read; null: there is none. */
   readonly file: string | null
+  /** All keys, for people: where each value comes from, without secrets. */
+  readonly shownSettings: readonly ShownSetting[]
 }
 
 export interface ServerConfig {
@@ -151,6 +154,8 @@ export interface McpConfig {
   readonly chats: ToolChatsConfig
   /** Upstream servers of tools. */
   readonly servers: readonly ToolServer[]
+  /** The OpenAPI documents of these servers, by id. */
+  readonly documents: ReadonlyMap<string, string>
 }
 
 /** Bounds of chats that name tool servers. */

@@ -134,6 +134,13 @@ export const ERROR_CODES = {
   INVITATION_DENIED: row(403, 'access_denied', 'downstream', false, 'This invitation is for somebody else.'),
   ENTERPRISE_DISABLED: row(403, 'access_denied', 'downstream', false, 'The enterprise is disabled.'),
   TOOLS_DENIED: row(403, 'access_denied', 'downstream', false, 'This API key may not use tools.'),
+  AUTHORIZATION_NEEDED: row(
+    403,
+    'access_denied',
+    'downstream',
+    false,
+    'Connect your account with this tool server first.',
+  ),
   ORIGIN_DENIED: row(403, 'access_denied', 'downstream', false, 'Pages of this origin may not call the gateway.'),
   ROLE_DENIED: row(403, 'access_denied', 'downstream', false, 'Your role does not allow this.'),
   RPM_EXCEEDED: row(429, 'rate_limit', 'downstream', false, 'Too many requests per minute.'),

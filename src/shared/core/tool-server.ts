@@ -38,6 +38,16 @@ export interface ToolServerSettings {
   readonly isInteractive: boolean
   /** The model that answers in place of callers whose client has none; null: none does. */
   readonly samplingModel: string | null
+  /** Null: all callers share its headers. */
+  readonly oauth: ToolServerOAuth | null
+}
+
+/** Each user authorises the gateway at the server by OAuth, and calls it with the token of that grant. */
+export interface ToolServerOAuth {
+  /** The client that an admin has registered there; null: the gateway registers itself. */
+  readonly clientId: string | null
+  /** The scopes to ask for; empty: those that the server names. */
+  readonly scopes: readonly string[]
 }
 
 /** An operation of an HTTP API that no tool can be made of. */
@@ -60,6 +70,8 @@ export interface ToolServer extends ToolServerSettings {
   readonly place: ToolServerAddress | ToolServerProgram
   /** Headers of each request, with lower-case names; null: they were sealed with another secret. */
   readonly headers: Readonly<Record<string, string>> | null
+  /** The secret of the client of `oauth`; null: it has none. */
+  readonly clientSecret: string | null
   readonly source: 'file' | 'stored'
 }
 

@@ -268,7 +268,7 @@ function fieldsOf(request: ChatCompletionRequest): RequestFields {
 
 /** Throws INVALID_FIELD or UNSUPPORTED_FIELD. */
 function asksServers({ tools, n }: ChatCompletionRequest): boolean {
-  if (!namesServers(tools)) return false
+  if (!namesServers(tools, false)) return false
   if ((n ?? 1) === 1) return true
   throw new GatewayError('UNSUPPORTED_FIELD', { param: '/n', message: 'n must be 1 where tools are of type mcp.' })
 }

@@ -4,6 +4,8 @@ import { nullable, stringOrArray } from '../api/nullable.ts'
 import type { RequestFields } from '../core/request-body.ts'
 import { tagsOfMessages } from '../core/tags.ts'
 import { conversationEndpoint } from './declare.ts'
+import { connectorServersOf, MCP_SERVERS, MCP_TOOLSET_MEMBERS } from './mcp-connector.ts'
+import type { ConnectorRequest } from './mcp-connector.ts'
 
 const LARGEST_INTEGER = 2_147_483_647
 
@@ -28,9 +30,16 @@ export const InputMessage = Type.Object(
 export const MessagesTool = Type.Object(
   {
     name: Type.Optional(Type.String({ description: 'Letters, digits, _ and -.' })),
-    type: Type.Optional(nullable(Type.String({ description: 'custom, or a tool of the upstream with its date.' }))),
+    type: Type.Optional(
+      nullable(
+        Type.String({
+          description: 'custom, mcp_toolset (tools of one of mcp_servers), or a tool of the upstream with its date.',
+        }),
+      ),
+    ),
     description: Type.Optional(nullable(Type.String())),
     input_schema: Type.Optional(nullable(Type.Object({}, { description: 'JSON Schema of the input.' }))),
+    ...MCP_TOOLSET_MEMBERS,
   },
   { description: 'A tool that the model may use.' },
 )
@@ -41,6 +50,7 @@ export const promptFields = {
   messages: Type.Array(InputMessage, { description: 'The conversation so far.', minItems: 1 }),
   system: Type.Optional(stringOrArray(ContentBlock, { description: 'System prompt: a text, or text blocks.' })),
   tools: Type.Optional(Type.Array(MessagesTool, { description: 'Tools that the model may use.' })),
+  mcp_servers: MCP_SERVERS,
   tool_choice: Type.Optional(Type.Object({}, { description: 'auto, any, none, or the tool to use.' })),
   thinking: Type.Optional(
     Type.Object({}, { description: 'Whether and how much the model reasons before it answers.' }),
@@ -150,7 +160,7 @@ export const messages = conversationEndpoint('/v1/messages', {
 })
 
 export function promptFieldsOf(
-  request: Pick<MessagesRequest, 'model' | 'tools' | 'metadata'>,
+  request: Pick<MessagesRequest, 'model' | 'metadata'> & ConnectorRequest,
   stream: boolean,
   maxOutputTokens: number | null,
 ): RequestFields {
@@ -160,7 +170,7 @@ export function promptFieldsOf(
     wantsUsage: true,
     maxOutputTokens,
     choices: 1,
-    namesServers: false,
+    namesServers: connectorServersOf(request).length > 0,
     hasTools: (request.tools?.length ?? 0) > 0,
     expected: null,
     tags: tagsOfMessages(request.metadata),

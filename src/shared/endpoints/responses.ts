@@ -147,6 +147,8 @@ const PASSED_OVER: ReadonlySet<string> = new Set([
   'image_generation_call',
   'mcp_call',
   'mcp_list_tools',
+  'mcp_approval_request',
+  'mcp_approval_response',
 ])
 
 /** Throws INVALID_FIELD or UNSUPPORTED_FIELD for fields that need stored state. */
@@ -172,7 +174,7 @@ function fieldsOf(request: ResponsesRequest): RequestFields {
     wantsUsage: true,
     maxOutputTokens: request.max_output_tokens ?? null,
     choices: 1,
-    namesServers: namesServers(request.tools),
+    namesServers: namesServers(request.tools, true),
     hasTools: (request.tools?.length ?? 0) > 0,
     expected: null,
     tags: tagsOfBody(request.user, request.metadata),

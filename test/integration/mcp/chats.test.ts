@@ -388,7 +388,7 @@ describe('a client that names servers', () => {
     const cases: Array<readonly [Json, string]> = [
       [named({ server_url: 'https://example.com/mcp' }), '/tools/0/server_url'],
       [named({ connector_id: 'connector_gmail' }), '/tools/0/connector_id'],
-      [named({ require_approval: 'always' }), '/tools/0/require_approval'],
+      [named({ require_approval: 'sometimes' }), '/tools/0/require_approval'],
       [named({ server_label: undefined }), '/tools/0/server_label'],
       [named({ server_label: 'nobody' }), '/tools/0/server_label'],
       [named({ allowed_tools: ['list_models', 'nothing'] }), '/tools/0/allowed_tools'],
@@ -398,6 +398,9 @@ describe('a client that names servers', () => {
     for (const [more, param] of cases) {
       expect(await refusal(endpoint, more), JSON.stringify(more)).toMatchObject({ status: 400, param })
     }
+    const approved = await refusal('completions', named({ require_approval: 'always' }))
+    expect(approved).toMatchObject({ status: 400, param: '/tools/0/require_approval' })
+    expect(approved['message']).toContain('use /v1/responses')
     expect(await refusal('completions', { n: 2 })).toMatchObject({ status: 400, param: '/n' })
   })
 

@@ -54,7 +54,10 @@ beforeAll(async () => {
   api.listen(0, '127.0.0.1')
   await once(api, 'listening')
   url = `http://127.0.0.1:${(api.address() as AddressInfo).port}/v1`
-  world = await McpWorld.start({ config: { management: { private_upstreams: ['127.0.0.1'] } } })
+  const ofFile = { id: 'file-shop', url, openapi: SHOP, allow_all_tools: true, access: [{ everyone: true }] }
+  world = await McpWorld.start({
+    config: { management: { private_upstreams: ['127.0.0.1'] }, mcp: { servers: [ofFile] } },
+  })
   user = await world.user()
   key = await world.key(user, { mcp_tools: ['shop__*'] })
   const { json } = await world.admin.expect('adminCreateToolServer', 201, {
@@ -111,6 +114,22 @@ async function decide(allowed: readonly string[]): Promise<void> {
   const body = { allow: allow.map(({ server_tool, digest }) => ({ server_tool, digest })) }
   await world.admin.expect('adminDecideServerTools', 204, { params, body })
 }
+
+describe('an HTTP API of the configuration file', () => {
+  it('has its operations as tools', async () => {
+    const params = { id: 'file-shop' }
+    const { json: server } = await world.admin.expect('adminRefreshToolServer', 200, { params })
+    expect(server).toMatchObject({ source: 'file', transport: 'openapi', tools: { allowed: 4 } })
+    answer = json(200, { name: 'Rex' })
+    const own = await world.key(user, { mcp_tools: ['file-shop__*'] })
+    const response = await fetch(`${world.gateway.url}/mcp/tools/file-shop__getPet`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${own.key}`, 'content-type': 'application/json' },
+      body: '{"id":"7"}',
+    })
+    expect(await response.json()).toMatchObject({ isError: false, structuredContent: { name: 'Rex' } })
+  })
+})
 
 describe('operations of an HTTP API', () => {
   it('are tools once an admin has chosen them', async () => {

@@ -9,9 +9,24 @@ import { eventually } from '../../support/eventually.ts'
 import { connectMcp } from '../../support/mcp-clients.ts'
 import { McpWorld } from '../../support/mcp-world.ts'
 import { killChild, recovered } from '../../support/nemesis.ts'
+import { SseToolServer } from '../../support/sse-tool-server.ts'
 import { UpstreamToolServer } from '../../support/upstream-tool-server.ts'
 
 const TOOLS = [{ name: 'run', description: 'Runs.' }]
+/** A program that is a server: its tool `run` gives 5 MiB, `small` a word. */
+const PROGRAM = `
+const tools = ['run', 'small'].map((name) => ({ name, description: name, inputSchema: { type: 'object' } }))
+const info = { capabilities: { tools: {} }, serverInfo: { name: 'program', version: '1' } }
+const answers = {
+  initialize: ({ protocolVersion }) => ({ protocolVersion, ...info }),
+  'tools/list': () => ({ tools }),
+  'tools/call': ({ name }) => ({ content: [{ type: 'text', text: name === 'run' ? 'x'.repeat(5 << 20) : 'small' }] }),
+}
+require('node:readline').createInterface({ input: process.stdin }).on('line', (line) => {
+  const { id, method, params } = JSON.parse(line)
+  if (id === undefined || answers[method] === undefined) return
+  process.stdout.write(JSON.stringify({ jsonrpc: '2.0', id, result: answers[method](params) }) + '\\n')
+})`
 
 let world: McpWorld
 let upstream: UpstreamToolServer
@@ -21,7 +36,13 @@ let servers = 0
 let id: string
 
 beforeAll(async () => {
-  world = await McpWorld.start({ config: { management: { private_upstreams: ['127.0.0.1'] } } })
+  const program = { id: 'program', command: process.execPath, args: ['-e', PROGRAM], timeout_ms: 20_000 }
+  world = await McpWorld.start({
+    config: {
+      management: { private_upstreams: ['127.0.0.1'] },
+      mcp: { servers: [{ ...program, access: [{ everyone: true }], allow_all_tools: true }] },
+    },
+  })
   key = (await world.key(await world.user(), { mcp_tools: ['*'] })).key
 }, 120_000)
 
@@ -43,8 +64,8 @@ async function register(body: object = {}, url = upstream.url): Promise<void> {
   })
 }
 
-async function registerAndList(body: object = {}): Promise<void> {
-  await register(body)
+async function registerAndList(body: object = {}, url = upstream.url): Promise<void> {
+  await register(body, url)
   await world.admin.expect('adminRefreshToolServer', 200, { params: { id } })
 }
 
@@ -77,7 +98,9 @@ describe('a server', () => {
     const codes: string[] = []
     for (let at = 0; at < 5; at++) codes.push(/UPSTREAM_[A-Z]+/.exec(await call())?.[0] ?? '')
     expect(codes.every((code) => ['UPSTREAM_UNREACHABLE', 'UPSTREAM_TRUNCATED'].includes(code))).toBe(true)
-    expect(await call()).toContain('left alone')
+    await eventually(async () => {
+      expect(await call()).toContain('left alone')
+    })
     expect(await rowOf(`${id}__run`)).toMatchObject({ cost: 0, status: 503, result_bytes: null })
     const listed = await fetch(`${world.gateway.url}/mcp/tools`, { headers: { authorization: `Bearer ${key}` } })
     expect(await listed.text()).toContain(`${id}__run`)
@@ -94,7 +117,7 @@ describe('a server', () => {
 
   it('that sends a huge result is cut off, and other calls of it go on', async () => {
     upstream.tools = [...TOOLS, { name: 'wait', description: 'Waits.' }]
-    await registerAndList()
+    await registerAndList({ timeout_ms: 20_000 })
     let finish: (result: Record<string, unknown>) => void = () => undefined
     const waited = new Promise<Record<string, unknown>>((resolve) => (finish = resolve))
     const huge = { content: [{ type: 'text', text: 'x'.repeat(5 * 1024 * 1024) }] }
@@ -109,6 +132,24 @@ describe('a server', () => {
     upstream.onCall = () => ({ content: [{ type: 'text', text: 'small' }] })
     expect(await call()).toContain('small')
   })
+
+  it.each(['program', 'sse'])(
+    'whose %s sends huge results does not keep the next call away',
+    async (kind) => {
+      const textOf = (tool: string): string => (tool === 'run' ? 'x'.repeat(5 * 1024 * 1024) : 'small')
+      const legacy = await SseToolServer.start(['run', 'small'], textOf)
+      if (kind === 'sse') await registerAndList({ transport: 'sse', timeout_ms: 20_000 }, legacy.url)
+      else {
+        id = 'program'
+        await world.admin.expect('adminRefreshToolServer', 200, { params: { id } })
+      }
+      expect(await call(`${id}__small`)).toContain('"small"')
+      for (let at = 0; at < 4; at++) expect(await call()).toContain('too large')
+      expect(await call(`${id}__small`)).toContain('"small"')
+      await legacy.stop()
+    },
+    60_000,
+  )
 
   it('that sends no JSON is refused before its time-out', async () => {
     await registerAndList({ timeout_ms: 60_000 })

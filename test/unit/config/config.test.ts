@@ -149,9 +149,11 @@ redis: {url: "redis://:CANARY-4@h"}`,
 it('accepts the example file, which says the defaults', () => {
   const yaml = readFileSync(new URL('../../../config/sluice.example.yaml', import.meta.url), 'utf8')
 
-  const { file, dataDir, ...config } = read({ yaml })
-  const { file: none, dataDir: defaultDir, ...defaults } = read({})
+  const { file, dataDir, shownSettings, ...config } = read({ yaml })
+  const { file: none, dataDir: defaultDir, shownSettings: shownDefaults, ...defaults } = read({})
   expect(config).toEqual(defaults)
+  const valuesOf = (settings: typeof shownSettings) => settings.map(({ name, value, isSet }) => [name, value, isSet])
+  expect(valuesOf(shownSettings)).toEqual(valuesOf(shownDefaults))
   expect([basename(file ?? ''), basename(dataDir), none, basename(defaultDir)]).toEqual([
     'sluice.yaml',
     'data',

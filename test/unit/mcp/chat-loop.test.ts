@@ -1,8 +1,11 @@
 import { describe, expect, it } from 'vitest'
+import { Approvals } from '../../../src/control/mcp/chats/approvals.ts'
 import { ChatLoop } from '../../../src/control/mcp/chats/chat-loop.ts'
 import type { ChatLoopOptions } from '../../../src/control/mcp/chats/chat-loop.ts'
 import { CompletionsChat } from '../../../src/control/mcp/chats/completions-chat.ts'
 import { offerTools } from '../../../src/control/mcp/chats/offered-tools.ts'
+import { Seal } from '../../../src/shared/runtime/seal.ts'
+import { NO_APPROVAL } from '../../../src/shared/endpoints/named-servers.ts'
 import type { Tool } from '../../../src/control/mcp/tool-source.ts'
 
 type Json = Record<string, unknown>
@@ -18,14 +21,28 @@ function tool(name: string): Tool {
   }
 }
 
-const SERVERS = [{ label: 's', allowedTools: null, readOnly: false, place: '/tools/0' }]
+const PLACES = {
+  label: '/tools/0/server_label',
+  tools: '/tools/0/allowed_tools',
+  approval: '/tools/0/require_approval',
+}
+const SERVER = {
+  label: 's',
+  allowedTools: null,
+  deniedTools: [],
+  readOnly: false,
+  approval: NO_APPROVAL,
+  places: PLACES,
+}
+const SERVERS = [SERVER]
 
 /** A model that calls `look` so many times in each round, as long as it may. */
 async function run(callsOfRound: number, options: Partial<ChatLoopOptions['bounds']> & { spentAfter?: number } = {}) {
   const { spentAfter = Infinity, ...bounds } = options
   const terms = { tools: new Map([['s', [tool('look')]]]), taken: new Set<string>(), maxTools: 5 }
   const body = { model: 'm', messages: [{ role: 'user', content: 'hi' }], tool_choice: 'required' }
-  const chat = new CompletionsChat({ body, servers: offerTools(SERVERS, terms) })
+  const approvals = new Approvals(new Seal(Buffer.alloc(32), 'test'), 'key:k')
+  const chat = new CompletionsChat({ body, servers: offerTools(SERVERS, terms), approvals })
   const choices: unknown[] = []
   let made = 0
   const loop = new ChatLoop({
@@ -96,7 +113,7 @@ describe('tools of servers', () => {
 
   it('may be named without the prefix of their server', () => {
     const tools = new Map([['s', [tool('s__a'), tool('s__b')]]])
-    const servers = [{ label: 's', allowedTools: ['a'], readOnly: false, place: '/tools/0' }]
+    const servers = [{ ...SERVER, allowedTools: ['a'] }]
     const [offered] = offerTools(servers, { tools, taken: new Set(), maxTools: 9 })
     expect(offered?.tools.map(({ functionName }) => functionName)).toEqual(['s__a'])
     expect(() => offerTools(SERVERS, { tools, taken: new Set(), maxTools: 1 })).toThrow('More than 1 tools')

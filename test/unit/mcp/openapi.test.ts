@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { readDocument } from '../../../src/control/mcp/openapi/document.ts'
+import { readDocument } from '../../../src/shared/config/openapi-document.ts'
 import { requestOf } from '../../../src/control/mcp/openapi/operation-request.ts'
 import { operationsOf } from '../../../src/control/mcp/openapi/operations.ts'
 import type { ApiOperation } from '../../../src/control/mcp/openapi/operations.ts'

@@ -56,11 +56,12 @@ export class ChatLoop {
   /** Begins a round. Throws RefusedRound, or CLIENT_CLOSED when the signal aborts. */
   async begin(): Promise<AiAnswer> {
     const { chat, bounds, isSpent, request } = this.#options
+    if (this.#rounds === 0) await this.#makeApproved()
     this.#rounds += 1
     const isOutOfCalls = bounds.maxCalls !== null && this.#calls >= bounds.maxCalls
     this.#isLast = this.#rounds >= bounds.maxRounds || isOutOfCalls || (this.#rounds > 1 && isSpent())
     const answer = await request(chat.path, chat.roundBody(this.#isLast))
-    if (answer.status >= 400) throw new RefusedRound(answer, this.#rounds === 1)
+    if (answer.status >= 400) throw new RefusedRound(answer, this.#rounds === 1 && this.#calls === 0)
     return answer
   }
 
@@ -70,9 +71,10 @@ export class ChatLoop {
     for (let answer = first; ; answer = await this.begin()) {
       if (chat.isStream) yield* this.#readStream(answer)
       else chat.readWhole(JSON.parse((await bytesOf(answer)).toString('utf8')) as Json)
-      const { calls } = chat.endRound(this.#isLast)
-      if (calls.length === 0) break
-      yield* this.#make(calls)
+      const { calls, text = '', isPaused = false } = chat.endRound(this.#isLast)
+      yield text
+      if (calls.length > 0) yield* this.#make(calls)
+      if (calls.length === 0 || isPaused) break
     }
     yield chat.end()
   }
@@ -104,17 +106,26 @@ export class ChatLoop {
     const { chat } = this.#options
     yield calls.map((call) => chat.callBegins(call)).join('')
     const running = new Map(
-      calls.map((call, at) => {
-        const isTooMany = at >= MAX_CALLS_OF_ROUND || this.#isOverCalls()
-        const result = isTooMany ? Promise.resolve(TOO_MANY) : this.#result(call)
-        return [call, result.then((value) => [call, value] as const)] as const
-      }),
+      calls.map((call, at) => [call, this.#resultWithin(call, at).then((value) => [call, value] as const)] as const),
     )
     while (running.size > 0) {
       const [call, result] = await Promise.race(running.values())
       running.delete(call)
       yield chat.callEnds(call, result)
     }
+  }
+
+  async #makeApproved(): Promise<void> {
+    const { approved } = this.#options.chat
+    await Promise.all(
+      (approved?.calls ?? []).map(async (call, at) => approved?.ends(call, await this.#resultWithin(call, at))),
+    )
+  }
+
+  /** @param at the number of the call among those that are made at the same time */
+  #resultWithin(call: ModelCall, at: number): Promise<CallResult> {
+    const isTooMany = at >= MAX_CALLS_OF_ROUND || this.#isOverCalls()
+    return isTooMany ? Promise.resolve(TOO_MANY) : this.#result(call)
   }
 
   #isOverCalls(): boolean {

@@ -1,20 +1,23 @@
 import { randomBytes } from 'node:crypto'
 import type { AiAnswer, AiRequest } from '../../../shared/core/ai-request.ts'
-import { ERROR_CODES, errorFields, GatewayError } from '../../../shared/core/errors.ts'
-import type { ErrorCode } from '../../../shared/core/errors.ts'
+import { errorFields, GatewayError } from '../../../shared/core/errors.ts'
 import { costMicro } from '../../../shared/core/pricing.ts'
+import { connectorServersOf } from '../../../shared/endpoints/mcp-connector.ts'
 import { serversOf } from '../../../shared/endpoints/named-servers.ts'
+import type { Seal } from '../../../shared/runtime/seal.ts'
 import type { ToolChatsConfig } from '../../../shared/config/shape.ts'
 import type { ManagementRequest, ManagementResponse } from '../../management/web.ts'
 import type { KeyCaller, McpCallers } from '../callers.ts'
 import type { ModelList } from '../model-list.ts'
 import type { Json } from '../tool-source.ts'
 import type { Tools } from '../tools.ts'
+import { Approvals } from './approvals.ts'
 import { BrokenRound } from './chat.ts'
 import { isJson, list, text } from './json-values.ts'
-import type { Chat } from './chat.ts'
+import type { Chat, ChatTerms, ToldError } from './chat.ts'
 import { bytesOf, ChatLoop, RefusedRound } from './chat-loop.ts'
 import { CompletionsChat } from './completions-chat.ts'
+import { MessagesChat, messagesError } from './messages-chat.ts'
 import { chosenTool, offerTools } from './offered-tools.ts'
 import { ResponsesChat } from './responses-chat.ts'
 
@@ -23,6 +26,8 @@ export interface ChatServiceOptions {
   readonly callers: McpCallers
   readonly tools: Tools
   readonly models: ModelList
+  /** Seals the ids of approval requests. */
+  readonly approvals: Seal
   /** Has a front serve a request: with all limits of its key, and a row in the request log. */
   readonly requestAi: (request: AiRequest, signal: AbortSignal) => Promise<AiAnswer>
   readonly onFault: (cause: unknown) => void
@@ -42,6 +47,10 @@ const NOT_PASSED = new Set([
   'transfer-encoding',
   'x-api-key',
 ])
+/** Ends the path of a request that counts the tokens of a chat: it asks once, and calls nothing. */
+const COUNT = '/count_tokens'
+/** Ends the name of the header with the client's flags, in the messages protocol. */
+const BETA = '-beta'
 /** Headers of the first round's answer that are not about the whole answer. */
 const NOT_SHOWN = new Set(['content-length', 'server-timing', 'transfer-encoding'])
 
@@ -57,7 +66,8 @@ export class ChatService {
     const time = new ChatTime(request.signal, this.#options.bounds.maxMs)
     let isHandedOn = false
     try {
-      const { chat, loop } = await this.#prepare(request, time.signal)
+      const { chat, loop, ask } = await this.#prepare(request, time.signal)
+      if (request.path.endsWith(COUNT)) return await count(await ask(`${chat.path}${COUNT}`, chat.roundBody(false)))
       const first = await loop.begin()
       const headers = [...first.headers].filter(([name]) => !NOT_SHOWN.has(name))
       if (chat.isStream) {
@@ -82,16 +92,20 @@ export class ChatService {
     const traceparent = headers['traceparent'] ?? newTrace()
     const caller = { ...identified, origin: { ...identified.origin, traceparent } }
     const asked = list(body['tools'])
-    const servers = offerTools(serversOf(asked), {
-      tools: await tools.listByServer(caller),
-      taken: new Set(asked.flatMap(functionNames)),
-      maxTools: bounds.maxTools,
-    })
-    chosenTool(body['tool_choice'], servers)
-    const chat: Chat = path.endsWith('/responses')
-      ? new ResponsesChat({ body, servers })
-      : new CompletionsChat({ body, servers })
+    const isOfMessages = isMessagesPath(path)
+    const servers = offerTools(
+      isOfMessages ? connectorServersOf(body) : serversOf(asked, path.endsWith('/responses')),
+      {
+        tools: await tools.listByServer(caller),
+        taken: new Set(asked.flatMap(functionNames)),
+        maxTools: bounds.maxTools,
+      },
+    )
+    if (!isOfMessages) chosenTool(body['tool_choice'], servers)
+    const chat = chatOf(path, { body, servers, approvals: new Approvals(this.#options.approvals, caller.subject) })
     const prices = bounds.maxCostMicro === null ? null : models.pricesOf(chat.model)
+    const ask = (to: string, round: Json): Promise<AiAnswer> =>
+      requestAi(roundRequest(caller, headers, to, round), signal)
     const loop = new ChatLoop({
       chat,
       bounds: { ...bounds, maxCalls: wholeNumber(body['max_tool_calls']) },
@@ -101,11 +115,11 @@ export class ChatService {
         const usage = { promptTokens, completionTokens, cachedTokens, cacheWriteTokens: 0, reasoningTokens: 0 }
         return costMicro(usage, prices) >= bounds.maxCostMicro
       },
-      request: (to, round) => requestAi(roundRequest(caller, headers, to, round), signal),
+      request: ask,
       callTool: (call) => tools.call({ ...call, caller, signal, progress: null }),
       signal,
     })
-    return { chat, loop }
+    return { chat, loop, ask }
   }
 
   async *#stream(
@@ -117,7 +131,7 @@ export class ChatService {
     } catch (cause) {
       if (request.signal.aborted) return
       if (cause instanceof BrokenRound) yield Buffer.from(cause.text)
-      else yield Buffer.from(chat.fail(await this.#errorOf(time, cause), request.requestId))
+      else yield Buffer.from(chat.fail(await this.#toldError(time, cause), request.requestId))
     } finally {
       time.end()
     }
@@ -129,26 +143,43 @@ export class ChatService {
       const headers = [...answer.headers].filter(([name]) => !NOT_SHOWN.has(name))
       return { status: answer.status, headers: isFirst ? headers : final(headers), body: await bytesOf(answer) }
     }
-    const error = await this.#errorOf(time, cause)
-    const { type, message, clientCode: code, param, status } = error
+    const error = this.#errorOf(time, cause)
+    const isOfMessages = isMessagesPath(request.path)
     const headers: ReadonlyArray<readonly [string, string]> = [
       ['Content-Type', 'application/json'],
       ['X-Request-Id', request.requestId],
+      ...(isOfMessages ? [['request-id', request.requestId] as const] : []),
       ...errorFields(error),
     ]
-    const body = { error: { type, message, code, param, request_id: request.requestId } }
+    const told = toldOf(error)
+    const body = isOfMessages
+      ? messagesError(told, request.requestId)
+      : { error: { ...told, request_id: request.requestId } }
+    const { status } = error
     return { status, headers: status < 500 ? headers : final(headers), body: Buffer.from(JSON.stringify(body)) }
   }
 
-  async #errorOf(time: ChatTime, cause: unknown): Promise<GatewayError> {
+  #errorOf(time: ChatTime, cause: unknown): GatewayError {
     if (time.isOver) {
       const message = `The chat and its tools took longer than ${this.#options.bounds.maxMs} ms.`
       return new GatewayError('UPSTREAM_TIMEOUT', { message })
     }
-    if (cause instanceof RefusedRound) return refusedError(cause.answer)
     const error = GatewayError.from(cause)
     if (error.code === 'INTERNAL') this.#options.onFault(cause)
     return error
+  }
+
+  /** The error of a round that a front has refused is told as it is. */
+  async #toldError(time: ChatTime, cause: unknown): Promise<ToldError> {
+    if (!(cause instanceof RefusedRound) || time.isOver) return toldOf(this.#errorOf(time, cause))
+    const { error } = JSON.parse((await bytesOf(cause.answer)).toString('utf8')) as { readonly error?: Json }
+    const { type, message, code, param } = error ?? {}
+    return {
+      type: text(type),
+      message: text(message),
+      code: text(code),
+      param: typeof param === 'string' ? param : null,
+    }
   }
 }
 
@@ -184,6 +215,25 @@ class ChatTime {
   }
 }
 
+function isMessagesPath(path: string): boolean {
+  return path.endsWith('/messages') || path.endsWith(COUNT)
+}
+
+function chatOf(path: string, terms: ChatTerms): Chat {
+  if (isMessagesPath(path)) return new MessagesChat(terms)
+  return path.endsWith('/responses') ? new ResponsesChat(terms) : new CompletionsChat(terms)
+}
+
+async function count(answer: AiAnswer): Promise<ManagementResponse> {
+  if (answer.status >= 400) throw new RefusedRound(answer, true)
+  const headers = [...answer.headers].filter(([name]) => !NOT_SHOWN.has(name))
+  return { status: answer.status, headers, body: await bytesOf(answer) }
+}
+
+function toldOf({ type, message, clientCode: code, param }: GatewayError): ToldError {
+  return { type, message, code, param }
+}
+
 /** A trace for a client that has none: the rows of all rounds and calls have its id. */
 function newTrace(): string {
   const [trace, span] = [randomBytes(16).toString('hex'), randomBytes(8).toString('hex')]
@@ -196,7 +246,10 @@ function roundRequest(
   path: string,
   body: Json,
 ): AiRequest {
-  const passed = Object.entries(sent).filter(([name]) => !NOT_PASSED.has(name))
+  const passed = Object.entries(sent).flatMap(([name, value]) => {
+    if (NOT_PASSED.has(name)) return []
+    return [[name, name.endsWith(BETA) ? withoutConnector(value) : value] as const]
+  })
   return {
     method: 'POST',
     path,
@@ -207,17 +260,15 @@ function roundRequest(
   }
 }
 
-/** The error of a round that a front has refused, for the middle of a stream. */
-async function refusedError(answer: AiAnswer): Promise<GatewayError> {
-  const { error } = JSON.parse((await bytesOf(answer)).toString('utf8')) as { readonly error?: Json }
-  const [message, code, param] = [text(error?.['message']), text(error?.['code']), text(error?.['param'])]
-  const details = { message, clientCode: code, ...(param === '' ? {} : { param }) }
-  return new GatewayError(code in ERROR_CODES ? (code as ErrorCode) : 'UPSTREAM_ERROR', details)
-}
-
 /** Clients must not repeat the request: tools have been called. */
 function final(headers: ReadonlyArray<readonly [string, string]>): ReadonlyArray<readonly [string, string]> {
   return [...headers.filter(([name]) => name.toLowerCase() !== 'retry-after'), ['x-should-retry', 'false']]
+}
+
+/** The flags of the messages protocol without that of its MCP connector: an upstream gets no servers. */
+function withoutConnector(flags = ''): string | undefined {
+  const left = flags.split(',').filter((flag) => !flag.trim().startsWith('mcp-client-'))
+  return left.length === 0 ? undefined : left.join(',')
 }
 
 function functionNames({ type, name, function: of }: Json): string[] {

@@ -1,5 +1,5 @@
-import type { GatewayError } from '../../../shared/core/errors.ts'
 import type { Json } from '../tool-source.ts'
+import type { Approvals } from './approvals.ts'
 import type { OfferedServer, OfferedTool } from './offered-tools.ts'
 
 /** A call that the model makes of an offered tool. */
@@ -11,21 +11,42 @@ export interface ModelCall {
   readonly offered: OfferedTool
   /** JSON text. */
   readonly input: string
+  /** The id of the approval request that the client has approved; absent: the call needed none. */
+  readonly approval?: string
 }
 
 /** The outcome of a call. */
 export type CallResult =
   { readonly output: string; readonly error: null } | { readonly output: null; readonly error: string }
 
+/** An error as clients read it. */
+export interface ToldError {
+  readonly type: string
+  readonly message: string
+  readonly code: string
+  readonly param: string | null
+}
+
 /** The calls that are left to make at the end of a round. */
 export interface RoundEnd {
   readonly calls: readonly ModelCall[]
+  /** What the client's stream gets of the end. */
+  readonly text?: string
+  /** No round follows: the client must approve calls. */
+  readonly isPaused?: boolean
+}
+
+/** Calls that the client has approved: they are made before the first round. */
+export interface ApprovedCalls {
+  readonly calls: readonly ModelCall[]
+  readonly ends: (call: ModelCall, result: CallResult) => void
 }
 
 export interface ChatTerms {
   /** The body of the request. */
   readonly body: Json
   readonly servers: readonly OfferedServer[]
+  readonly approvals: Approvals
 }
 
 /**
@@ -40,6 +61,7 @@ export interface Chat {
   readonly promptTokens: number
   readonly completionTokens: number
   readonly cachedTokens: number
+  readonly approved?: ApprovedCalls
   /** The body of the next round. @param isLast the model must answer without tools */
   roundBody(isLast: boolean): Json
   /** Reads the data of one event of a round's stream. Throws BrokenRound. */
@@ -55,7 +77,7 @@ export interface Chat {
   /** The whole answer. */
   whole(): Json
   /** The end of a stream that fails after its begin. */
-  fail(error: GatewayError, requestId: string): string
+  fail(error: ToldError, requestId: string): string
 }
 
 /** A round whose stream tells an error. */

@@ -1,8 +1,7 @@
-import type { GatewayError } from '../../../shared/core/errors.ts'
 import type { Json } from '../tool-source.ts'
 import { BrokenRound } from './chat.ts'
 import { addUsage, count, isJson, jsonOrNull, list, text } from './json-values.ts'
-import type { CallResult, Chat, ChatTerms, ModelCall, RoundEnd } from './chat.ts'
+import type { CallResult, Chat, ChatTerms, ModelCall, RoundEnd, ToldError } from './chat.ts'
 import { chosenTool, itemId } from './offered-tools.ts'
 import type { OfferedServer, OfferedTool } from './offered-tools.ts'
 
@@ -156,7 +155,7 @@ export class CompletionsChat implements Chat {
     return this.#whole
   }
 
-  fail({ type, message, clientCode: code, param }: GatewayError, requestId: string): string {
+  fail({ type, message, code, param }: ToldError, requestId: string): string {
     return event({ error: { type, message, code, param, request_id: requestId } })
   }
 

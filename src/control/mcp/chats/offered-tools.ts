@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { GatewayError } from '../../../shared/core/errors.ts'
-import type { NamedServer } from '../../../shared/endpoints/named-servers.ts'
+import { fieldName } from '../../../shared/core/field-error.ts'
+import type { ApprovalRule, NamedServer, ToolFilter } from '../../../shared/endpoints/named-servers.ts'
 import type { Tool } from '../tool-source.ts'
 
 /** A tool of a server, as the model knows it. */
@@ -9,6 +10,8 @@ export interface OfferedTool {
   readonly functionName: string
   readonly server: string
   readonly tool: Tool
+  /** The client must approve each call of it. */
+  readonly needsApproval: boolean
 }
 
 /** The tools of one server that a model may call. */
@@ -34,36 +37,56 @@ const MAX_NAME = 64
 export function offerTools(servers: readonly NamedServer[], { tools, taken, maxTools }: OfferTerms): OfferedServer[] {
   const names = new Set(taken)
   let count = 0
-  return servers.map(({ label, allowedTools, readOnly, place }) => {
+  return servers.map(({ label, allowedTools, deniedTools, readOnly, approval, places }) => {
     const all = tools.get(label)
     if (all === undefined) {
       const known = [...tools.keys()].map((one) => JSON.stringify(one)).join(', ')
       const message = `There is no tool server of this name for this API key. It may use: ${known === '' ? 'none' : known}.`
-      throw new GatewayError('INVALID_FIELD', { param: `${place}/server_label`, message })
+      throw new GatewayError('INVALID_FIELD', { param: places.label, message })
     }
     const unknown = allowedTools?.find((name) => !all.some((tool) => isNamed(tool, label, name)))
     if (unknown !== undefined) {
       const message = `The server ${JSON.stringify(label)} has no tool ${JSON.stringify(unknown.slice(0, 128))} for this API key.`
-      throw new GatewayError('INVALID_FIELD', { param: `${place}/allowed_tools`, message })
+      throw new GatewayError('INVALID_FIELD', { param: places.tools, message })
+    }
+    const asked = approval.always?.toolNames?.find((name) => !all.some((tool) => isNamed(tool, label, name)))
+    if (asked !== undefined) {
+      const message = `The server ${JSON.stringify(label)} has no tool ${JSON.stringify(asked.slice(0, 128))} for this API key.`
+      throw new GatewayError('INVALID_FIELD', { param: places.approval, message })
     }
     const chosen = all.filter(
       (tool) =>
         (allowedTools?.some((name) => isNamed(tool, label, name)) ?? true) &&
+        !deniedTools.some((name) => isNamed(tool, label, name)) &&
         (!readOnly || tool.annotations.readOnlyHint),
     )
     count += chosen.length
     if (count > maxTools) {
-      const message = `More than ${maxTools} tools of servers are offered: name those that matter in allowed_tools.`
-      throw new GatewayError('INVALID_FIELD', { param: `${place}/allowed_tools`, message })
+      const message = `More than ${maxTools} tools of servers are offered: name those that matter in ${fieldName(places.tools)}.`
+      throw new GatewayError('INVALID_FIELD', { param: places.tools, message })
     }
-    const offered = chosen.map((tool) => ({ functionName: functionName(tool.name, names), server: label, tool }))
+    const offered = chosen.map((tool) => ({
+      functionName: functionName(tool.name, names),
+      server: label,
+      tool,
+      needsApproval: needsApproval(tool, label, approval),
+    }))
     return { label, tools: offered }
   })
 }
 
 /** Tools of upstream servers have their server's name in front; clients may leave it out. */
-function isNamed(tool: Tool, label: string, name: unknown): boolean {
+export function isNamed(tool: Tool, label: string, name: unknown): boolean {
   return tool.name === name || (typeof name === 'string' && tool.name === `${label}__${name}`)
+}
+
+/** A tool of both lists needs approval; one of neither, where there is no list of those that need none, follows the default. */
+function needsApproval(tool: Tool, label: string, { byDefault, always, never }: ApprovalRule): boolean {
+  const fits = ({ toolNames, readOnly }: ToolFilter): boolean =>
+    (toolNames?.some((name) => isNamed(tool, label, name)) ?? true) &&
+    (readOnly === null || readOnly === tool.annotations.readOnlyHint)
+  if (always !== null && fits(always)) return true
+  return never === null ? byDefault : !fits(never)
 }
 
 /** A name that no other function of the request has; it is added to `names`. */
@@ -78,8 +101,8 @@ function functionName(name: string, names: Set<string>): string {
   return chosen
 }
 
-/** The id of an item of tools, like `mcp_…` and `mcpl_…` of the responses API. */
-export function itemId(prefix: 'mcp' | 'mcpl'): string {
+/** The id of an item of tools, like `mcp_…` and `mcpl_…` of the responses API, and of a block, like `mcptoolu_…` of the messages API. */
+export function itemId(prefix: 'mcp' | 'mcpl' | 'mcptoolu'): string {
   return `${prefix}_${randomBytes(18).toString('hex')}`
 }
 

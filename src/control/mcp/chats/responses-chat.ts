@@ -1,17 +1,19 @@
-import type { GatewayError } from '../../../shared/core/errors.ts'
 import type { Json } from '../tool-source.ts'
 import { BrokenRound } from './chat.ts'
 import { addUsage, count, isJson, jsonOrNull, list, text } from './json-values.ts'
-import type { CallResult, Chat, ChatTerms, ModelCall, RoundEnd } from './chat.ts'
+import type { Approvals } from './approvals.ts'
+import type { ApprovedCalls, CallResult, Chat, ChatTerms, ModelCall, RoundEnd, ToldError } from './chat.ts'
 import { chosenTool, itemId } from './offered-tools.ts'
 import type { OfferedServer, OfferedTool } from './offered-tools.ts'
+import { outputOf, readInput } from './responses-input.ts'
+import type { ReadInput } from './responses-input.ts'
 
 /** Events that end a response. */
 const ENDS = new Set(['response.completed', 'response.incomplete', 'response.failed'])
 
 /**
  * A response whose tools the gateway calls, with the items and events that the responses API has for it:
- * https://platform.openai.com/docs/api-reference/responses-streaming (mcp_list_tools, mcp_call).
+ * https://platform.openai.com/docs/api-reference/responses-streaming (mcp_list_tools, mcp_call, mcp_approval_request).
  */
 export class ResponsesChat implements Chat {
   readonly path = '/v1/responses'
@@ -21,9 +23,10 @@ export class ResponsesChat implements Chat {
   readonly #servers: readonly OfferedServer[]
   readonly #offered: ReadonlyMap<string, OfferedTool>
   readonly #tools: readonly Json[]
-  readonly #input: Json[]
-  /** Servers whose list the input has. */
-  readonly #listed: ReadonlySet<string>
+  readonly #input: ReadInput
+  readonly #approvals: Approvals
+  /** Approved calls with their results, until the client is told. */
+  #approved: Array<readonly [ModelCall, CallResult]> = []
   /** Of the answer to the client; an item that has begun has its place. */
   readonly #output: Json[] = []
   readonly #places = new Map<string, number>()
@@ -41,7 +44,7 @@ export class ResponsesChat implements Chat {
   /** By the index of an item in the round: its index in the answer; null for a call that the gateway makes. */
   #indexes = new Map<number, number | null>()
 
-  constructor({ body, servers }: ChatTerms) {
+  constructor({ body, servers, approvals }: ChatTerms) {
     this.#body = body
     this.isStream = body['stream'] === true
     this.model = text(body['model'])
@@ -58,11 +61,18 @@ export class ResponsesChat implements Chat {
         strict: false,
       })),
     ]
-    const input = typeof body['input'] === 'string' ? [{ role: 'user', content: body['input'] }] : list(body['input'])
-    this.#listed = new Set(input.filter(isList).map(({ server_label: label }) => text(label)))
-    this.#input = input.flatMap((item) =>
-      isList(item) ? [] : item['type'] === 'mcp_call' ? this.#earlier(item) : [item],
-    )
+    this.#input = readInput(body['input'], offered, approvals)
+    this.#approvals = approvals
+  }
+
+  get approved(): ApprovedCalls {
+    return {
+      calls: this.#input.approved,
+      ends: (call, result) => {
+        this.#input.answer(call.callId, result)
+        this.#approved.push([call, result])
+      },
+    }
   }
 
   get promptTokens(): number {
@@ -91,7 +101,7 @@ export class ResponsesChat implements Chat {
     const isChoice = choice !== undefined && choice !== null && this.#tools.length > 0
     return {
       ...rest,
-      input: this.#input,
+      input: this.#input.items,
       ...(this.#tools.length === 0 ? {} : { tools: this.#tools }),
       ...(isChoice ? { tool_choice: choice } : {}),
     }
@@ -117,7 +127,7 @@ export class ResponsesChat implements Chat {
 
   readWhole(answer: Json): void {
     this.#first ??= answer
-    this.#listTools()
+    this.#open()
     this.#take(answer)
     for (const item of list(answer['output'])) {
       const isCall = this.#offeredBy(item) !== null
@@ -128,8 +138,11 @@ export class ResponsesChat implements Chat {
 
   endRound(isLast: boolean): RoundEnd {
     if (this.#calls.length === 0 || this.#ownCalls > 0 || isLast) return { calls: [] }
-    this.#input.push(...this.#items)
-    return { calls: this.#calls }
+    this.#input.items.push(...this.#items)
+    const asking = this.#calls.filter(({ offered }) => offered.needsApproval)
+    if (asking.length === 0) return { calls: this.#calls }
+    const calls = this.#calls.filter(({ offered }) => !offered.needsApproval)
+    return { calls, text: asking.map((call) => this.#ask(call)).join(''), isPaused: true }
   }
 
   callBegins(call: ModelCall): string {
@@ -149,7 +162,7 @@ export class ResponsesChat implements Chat {
     const index = this.#places.get(call.itemId) ?? 0
     const item = itemOf(call, result)
     this.#output[index] = item
-    this.#input.push(outputOf(call.callId, result.output ?? result.error))
+    if (call.approval === undefined) this.#input.items.push(outputOf(call.callId, result.output ?? result.error))
     const place = { item_id: call.itemId, output_index: index }
     return this.#events(
       [result.error === null ? 'response.mcp_call.completed' : 'response.mcp_call.failed', place],
@@ -166,7 +179,7 @@ export class ResponsesChat implements Chat {
     return { ...this.#asked({ ...this.#last, ...this.#identity() }), output: this.#output, usage: this.#usage }
   }
 
-  fail({ type, message, clientCode: code, param }: GatewayError, requestId: string): string {
+  fail({ type, message, code, param }: ToldError, requestId: string): string {
     const error = { type, message, code, param, request_id: requestId }
     return this.#event({ type: 'error', code, message, param, error }) + this.#failed({ code: 'server_error', message })
   }
@@ -175,14 +188,33 @@ export class ResponsesChat implements Chat {
     if (this.#rounds > 1) return ''
     this.#first = jsonOrNull(response) ?? {}
     const begun = this.#event({ type, response: this.#asked(this.#first) })
-    return type === 'response.created' ? begun : begun + this.#listTools()
+    return type === 'response.created' ? begun : begun + this.#open()
+  }
+
+  /** What goes before the first round. */
+  #open(): string {
+    const lists = this.#listTools()
+    const approved = this.#approved.map(([call, result]) => this.callBegins(call) + this.callEnds(call, result))
+    this.#approved = []
+    return lists + approved.join('')
+  }
+
+  #ask({ offered: { server, tool }, input }: ModelCall): string {
+    const index = this.#output.length
+    const id = this.#approvals.issue({ server, tool: tool.name, input })
+    const item = { id, type: 'mcp_approval_request', server_label: server, name: tool.name, arguments: input }
+    this.#output.push(item)
+    return this.#events(
+      ['response.output_item.added', { output_index: index, item }],
+      ['response.output_item.done', { output_index: index, item }],
+    )
   }
 
   /** Items with the tools of each server, unless the input has them. */
   #listTools(): string {
     if (this.#rounds > 1) return ''
     return this.#servers
-      .filter(({ label }) => !this.#listed.has(label))
+      .filter(({ label }) => !this.#input.listed.has(label))
       .map(({ label, tools }) => {
         const id = itemId('mcpl')
         const index = this.#output.length
@@ -249,20 +281,6 @@ export class ResponsesChat implements Chat {
     }
   }
 
-  /** A call of an earlier response, as the model knows it: with its result, which is a part of the conversation. */
-  #earlier({ id, name, server_label: label, arguments: input, output, error }: Json): Json[] {
-    const offered = [...this.#offered.values()].find((one) => one.server === label && one.tool.name === name)
-    if (offered === undefined) return []
-    const callId = `call_${text(id).replace(/^mcp_/, '')}`.slice(0, 64)
-    return [
-      { type: 'function_call', call_id: callId, name: offered.functionName, arguments: text(input) },
-      outputOf(
-        callId,
-        typeof output === 'string' ? output : typeof error === 'string' ? error : JSON.stringify(error ?? ''),
-      ),
-    ]
-  }
-
   #failed(error: Json): string {
     const { code = 'server_error', message = '' } = error
     const status = { status: 'failed', error: { code, message }, incomplete_details: null }
@@ -280,21 +298,13 @@ export class ResponsesChat implements Chat {
   }
 }
 
-function isList({ type }: Json): boolean {
-  return type === 'mcp_list_tools'
-}
-
-function outputOf(callId: string, output: string): Json {
-  return { type: 'function_call_output', call_id: callId, output }
-}
-
 /** @param result null: it has begun */
-function itemOf({ itemId: id, offered, input }: ModelCall, result: CallResult | null): Json {
+function itemOf({ itemId: id, offered, input, approval = '' }: ModelCall, result: CallResult | null): Json {
   return {
     id,
     type: 'mcp_call',
     status: result === null ? 'in_progress' : result.error === null ? 'completed' : 'failed',
-    approval_request_id: null,
+    approval_request_id: approval === '' ? null : approval,
     server_label: offered.server,
     name: offered.tool.name,
     arguments: input,

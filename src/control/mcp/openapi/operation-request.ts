@@ -1,6 +1,6 @@
 import { GatewayError } from '../../../shared/core/errors.ts'
 import type { Json } from '../tool-source.ts'
-import { isJson } from './document.ts'
+import { isJson } from '../../../shared/config/openapi-document.ts'
 import type { ApiOperation, OperationBody, OperationParameter } from './operations.ts'
 
 /** A request for an operation, without a credential. */

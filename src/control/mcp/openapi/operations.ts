@@ -1,6 +1,6 @@
 import type { LeftOutOperation } from '../../../shared/core/tool-server.ts'
 import type { Json, ObjectSchema, Tool } from '../tool-source.ts'
-import { isJson, localTarget } from './document.ts'
+import { isJson, localTarget } from '../../../shared/config/openapi-document.ts'
 import { PlainSchemas } from './plain-schema.ts'
 
 const METHODS = ['get', 'put', 'post', 'delete', 'patch'] as const

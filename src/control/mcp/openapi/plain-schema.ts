@@ -1,5 +1,5 @@
 import type { Json } from '../tool-source.ts'
-import { isJson, localTarget } from './document.ts'
+import { isJson, localTarget } from '../../../shared/config/openapi-document.ts'
 
 /** Deeper schemas, and those that contain themselves, end in one that takes anything. */
 const MAX_DEPTH = 16

@@ -1,3 +1,4 @@
+import type { PlatformRole } from '../../../shared/api/roles.ts'
 import type { EntryKey } from '../../../shared/core/snapshot.ts'
 import type { ToolAccessRule, ToolServer } from '../../../shared/core/tool-server.ts'
 import type { Queryable } from '../../store/database.ts'
@@ -15,7 +16,13 @@ export interface ToolRights {
 /** The rights of a caller. Those of a key are of its enterprise; of a key without one, those of its user, but for admins. */
 export async function rightsOf(database: Queryable, caller: McpCaller): Promise<ToolRights> {
   if (caller.kind === 'key') return rightsOfKey(database, caller.key)
-  const { userId, role } = caller.user
+  return rightsOfUser(database, caller.user)
+}
+
+export async function rightsOfUser(
+  database: Queryable,
+  { userId, role }: { readonly userId: string; readonly role: PlatformRole },
+): Promise<ToolRights> {
   return { isAdmin: role === 'admin', keyId: null, holders: await listToolHoldersOfUser(database, userId) }
 }
 

@@ -24,7 +24,7 @@ export function askedClient(server: ToolServer, client: ToolClient | undefined, 
       ? null
       : (params, signal) => sampled(samplingModel, params, (body) => request(CHAT, JSON.stringify(body), signal))
   const sample = client?.sample ?? own
-  return elicit === null && sample === null ? null : { elicit, sample }
+  return elicit === null && sample === null ? null : { elicit, sample, open: null }
 }
 
 /** People see the gateway as the one that asks: the text says who it is. Links are not passed on. */

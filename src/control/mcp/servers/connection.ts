@@ -10,7 +10,8 @@ import { GatewayError } from '../../../shared/core/errors.ts'
 import type { ToolDefinition, ToolServer } from '../../../shared/core/tool-server.ts'
 import type { DigestedTool } from '../../store/tool-servers.ts'
 import type { Json, ToolClient } from '../tool-source.ts'
-import { serverError } from './server-errors.ts'
+import type { UserToken } from './user-token.ts'
+import { isTooLarge, serverError } from './server-errors.ts'
 import { readTool } from './tool-definitions.ts'
 import { transportTo } from './transports.ts'
 import type { TransportParts } from './transports.ts'
@@ -34,6 +35,8 @@ export interface OpenOptions {
   readonly signal: AbortSignal
   /** Answers what the server asks; null: it may ask nothing. */
   readonly asks?: ToolClient | null
+  /** The user whose connection it is; null: it is everybody's. */
+  readonly user?: UserToken | null
 }
 
 /** The parts of a client of a server. */
@@ -69,20 +72,22 @@ export class Connection implements ServerConnection {
   static async open(
     server: ToolServer,
     parts: TransportParts & { readonly version: string },
-    { onChanged, signal, asks = null }: OpenOptions,
+    { onChanged, signal, asks = null, user = null }: OpenOptions,
   ): Promise<Connection> {
     const client = clientOf(server, parts.version, { onChanged, asks })
     const connection = new Connection(server, client)
-    const transport = transportTo(server, parts, () => {
-      connection.#fail(
-        new GatewayError('UPSTREAM_BODY_TOO_LARGE', { message: 'The answer of the tool server is too large.' }),
-      )
-    })
+    const onTooLarge = (): void => {
+      const message = 'A message of the tool server is too large: it ended all calls over its connection.'
+      connection.#fail(new GatewayError('UPSTREAM_BODY_TOO_LARGE', { message }))
+    }
+    const transport = transportTo(server, parts, onTooLarge, user)
     const onClose = (): void => {
       connection.#fail(new GatewayError('UPSTREAM_TRUNCATED', { message: 'The tool server closed the connection.' }))
     }
     const onError = (error: Error): void => {
-      if (error instanceof SyntaxError) connection.#fail(new GatewayError('UPSTREAM_INVALID_ANSWER', { cause: error }))
+      if (isTooLarge(error)) onTooLarge()
+      else if (error instanceof SyntaxError)
+        connection.#fail(new GatewayError('UPSTREAM_INVALID_ANSWER', { cause: error }))
     }
     client.onclose = onClose
     client.onerror = onError

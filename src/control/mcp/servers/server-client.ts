@@ -5,6 +5,7 @@ import type { DigestedTool } from '../../store/tool-servers.ts'
 import type { ToolClient } from '../tool-source.ts'
 import { Breaker } from './breaker.ts'
 import type { CallOptions, ServerConnection } from './connection.ts'
+import type { UserToken } from './user-token.ts'
 import { openConnection } from './open-connection.ts'
 import type { ConnectionParts } from './open-connection.ts'
 import { isLostSession, isServerFailure, serverError } from './server-errors.ts'
@@ -14,6 +15,8 @@ export interface ServerClientOptions {
   readonly parts: ConnectionParts
   /** The server says that its tools have changed. */
   readonly onChanged: () => void
+  /** The user whose client it is; null: it is everybody's. */
+  readonly user: UserToken | null
 }
 
 /** Calls a server over one connection, which is opened when it is needed. Its errors are GatewayErrors. */
@@ -23,10 +26,16 @@ export class ServerClient {
   readonly #breaker = new Breaker()
   readonly #ends = new AbortController()
   #connection: Promise<ServerConnection> | null = null
+  #running = 0
 
   constructor(server: ToolServer, options: ServerClientOptions) {
     this.server = server
     this.#options = options
+  }
+
+  /** Whether calls are under way. */
+  get isBusy(): boolean {
+    return this.#running > 0
   }
 
   listTools(signal: AbortSignal): Promise<DigestedTool[]> {
@@ -68,8 +77,8 @@ export class ServerClient {
     work: (connection: ServerConnection, signal: AbortSignal) => Promise<Result>,
   ): Promise<Result> {
     return this.#watched(signal, async (until) => {
-      const { parts, onChanged } = this.#options
-      const connection = await openConnection(this.server, parts, { onChanged, signal: until, asks })
+      const { parts, onChanged, user } = this.#options
+      const connection = await openConnection(this.server, parts, { onChanged, signal: until, asks, user })
       try {
         return await work(connection, until)
       } finally {
@@ -81,16 +90,22 @@ export class ServerClient {
   async #watched<Result>(signal: AbortSignal, work: (signal: AbortSignal) => Promise<Result>): Promise<Result> {
     this.#breaker.enter(performance.now())
     const until = AbortSignal.any([signal, this.#ends.signal])
+    const { user } = this.#options
+    this.#running += 1
     try {
       const result = await work(until)
       this.#breaker.succeeded()
       return result
     } catch (cause) {
       if (this.#ends.signal.aborted) throw this.#ends.signal.reason
-      const failure = serverError(cause, this.server)
+      const failure = serverError(cause, this.server, user?.given)
+      // A token that was renewed just now is refused, too: another consent may help, and only that.
+      if (user !== null && failure.code === 'UPSTREAM_AUTH') throw user.needed()
       if (isServerFailure(failure)) this.#breaker.failed(performance.now())
       else if (failure.code === 'UPSTREAM_INVALID_REQUEST') this.#breaker.succeeded()
       throw failure
+    } finally {
+      this.#running -= 1
     }
   }
 
@@ -119,8 +134,8 @@ export class ServerClient {
       if (this.#connection === pending) this.#connection = null
     }
     // Those who wait for the connection share it: it does not end with one of them.
-    const { parts, onChanged } = this.#options
-    const opening = openConnection(this.server, parts, { onChanged, signal: this.#ends.signal })
+    const { parts, onChanged, user } = this.#options
+    const opening = openConnection(this.server, parts, { onChanged, signal: this.#ends.signal, user })
     this.#connection = opening
     opening.catch(() => {
       if (this.#connection === opening) this.#connection = null

@@ -11,15 +11,18 @@ const MAX_MESSAGE = 1_000
 const MIN_SECRET = 6
 const MAX_CAUSES = 8
 
-/** The error for a call of a server that failed. Texts of HTTP answers are left out: whoever chose the address must not read them. */
-export function serverError(cause: unknown, server: ToolServer): GatewayError {
+/**
+ * The error for a call of a server that failed. Texts of HTTP answers are left out: whoever chose the address must not read them.
+ * @param tokens what the texts of the server must not repeat, besides its headers
+ */
+export function serverError(cause: unknown, server: ToolServer, tokens: readonly string[] = []): GatewayError {
   const own = gatewayErrorIn(cause)
   if (own !== null) return own
   if (ProtocolError.isInstance(cause) && cause.code === TOO_LARGE) {
     return error('UPSTREAM_BODY_TOO_LARGE', 'gave a result that is too large', cause)
   }
   if (ProtocolError.isInstance(cause)) {
-    const message = `The tool server refused the call: ${withoutSecrets(cause.message, server).slice(0, MAX_MESSAGE)}`
+    const message = `The tool server refused the call: ${withoutSecrets(cause.message, server, tokens).slice(0, MAX_MESSAGE)}`
     return new GatewayError('UPSTREAM_INVALID_REQUEST', { message, cause })
   }
   if (UnauthorizedError.isInstance(cause)) return error('UPSTREAM_AUTH', 'does not take our credential', cause)
@@ -50,6 +53,11 @@ export function isServerFailure({ code }: GatewayError): boolean {
   return SERVER_FAILURES.has(code)
 }
 
+/** Whether a program has sent a message beyond the bound: its transport then closes, and has no error class for it. */
+export function isTooLarge({ message }: Error): boolean {
+  return message.startsWith('ReadBuffer exceeded maximum size')
+}
+
 /** Whether the server has forgotten the session: a new connection helps. */
 export function isLostSession(cause: unknown): boolean {
   return SdkHttpError.isInstance(cause) && cause.status === 404
@@ -67,7 +75,7 @@ function error(code: ErrorCode, what: string, cause: unknown): GatewayError {
 }
 
 /** The gateway's own error among the causes, with a text for those who call the tool. */
-function gatewayErrorIn(cause: unknown): GatewayError | null {
+export function gatewayErrorIn(cause: unknown): GatewayError | null {
   let one = cause
   for (let depth = 0; depth < MAX_CAUSES; depth++) {
     if (one instanceof GatewayError) {
@@ -81,8 +89,8 @@ function gatewayErrorIn(cause: unknown): GatewayError | null {
   return null
 }
 
-function withoutSecrets(text: string, { headers, place }: ToolServer): string {
-  const values = [...Object.values(headers ?? {}), ...('env' in place ? Object.values(place.env) : [])]
+function withoutSecrets(text: string, { headers, place }: ToolServer, tokens: readonly string[]): string {
+  const values = [...tokens, ...Object.values(headers ?? {}), ...('env' in place ? Object.values(place.env) : [])]
   const secrets = values.flatMap((value) => [value, ...value.split(' ')]).filter(({ length }) => length >= MIN_SECRET)
   return secrets.reduce((rest, secret) => rest.replaceAll(secret, '…'), text)
 }

@@ -16,12 +16,15 @@ import type { Json, ObjectSchema, Tool, ToolCall, ToolClient, ToolOutcome, ToolS
 import { mayUse, rightsOf, rightsOfKey } from './access.ts'
 import { ArgumentCheck } from './argument-check.ts'
 import { askedClient } from './asked-client.ts'
+import { connectedUser, refuseOtherDefinition } from './connected-user.ts'
+import type { Grants } from './grants.ts'
 import type { BookedServer, ServerBook } from './server-book.ts'
 import { serverError } from './server-errors.ts'
 
 export interface ServerToolsOptions {
   readonly database: Queryable
   readonly book: ServerBook
+  readonly grants: Grants
   /** Has a front admit, reserve and record a call. */
   readonly requestAi: (request: AiRequest, signal: AbortSignal) => Promise<AiAnswer>
 }
@@ -43,6 +46,8 @@ interface Found {
 interface Asked extends Found {
   /** Answers what the server asks during the call; null: it may ask nothing. */
   readonly asks: ToolClient | null
+  /** The user as whom the call is made, at a server with OAuth; otherwise null. */
+  readonly userId: string | null
   /** The front captures the result. */
   readonly isCaptured: boolean
 }
@@ -92,6 +97,7 @@ export class ServerTools implements ToolSource {
     if (text.length > MAX_ARGUMENT_BYTES) {
       throw new GatewayError('INVALID_FIELD', { message: `The arguments are larger than ${MAX_ARGUMENT_BYTES} bytes.` })
     }
+    const userId = await connectedUser(this.#options.grants, call, server)
     const order: ToolCallOrder = {
       tool: name,
       serverId: server.id,
@@ -110,7 +116,7 @@ export class ServerTools implements ToolSource {
     const asks = server.isInteractive ? askedClient(server, call.client, request) : null
     return this.#admitted(
       { ...call, input },
-      { ...found, asks, isCaptured: answer.headers.has(CAPTURES_RESULT_HEADER) },
+      { ...found, asks, userId, isCaptured: answer.headers.has(CAPTURES_RESULT_HEADER) },
       answer,
     )
   }
@@ -155,17 +161,18 @@ export class ServerTools implements ToolSource {
     return made.outcome
   }
 
-  async #make(call: ToolCall, { server, tool, asks, isCaptured }: Asked): Promise<Made> {
+  async #make(call: ToolCall, { server, tool, asks, userId, isCaptured }: Asked): Promise<Made> {
     const { book } = this.#options
     const { input, signal, progress } = call
     try {
-      await book.keepFresh(server, signal)
+      const seen = await book.keepFresh(server, userId, signal)
       const now = (await book.servers()).find((one) => one.server.id === server.id)
       const known = [...(now?.tools.values() ?? [])].find(({ name }) => name === tool.name)
       const { definition, digest } = allowedOf(known ?? tool)
+      if (seen !== null) refuseOtherDefinition(seen.get(tool.name), digest)
       // Here, within the limits of the key: a schema may make it slow.
       this.#arguments.check(digest, definition.inputSchema, input)
-      const result = await book.clientOf(server).callTool(definition, input, { signal, progress, asks })
+      const result = await book.clientOf(server, userId).callTool(definition, input, { signal, progress, asks })
       return madeOf(result, isCaptured)
     } catch (cause) {
       const failure = serverError(cause, server)

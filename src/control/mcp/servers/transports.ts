@@ -1,9 +1,10 @@
 import { SSEClientTransport, StreamableHTTPClientTransport } from '@modelcontextprotocol/client'
-import type { Transport } from '@modelcontextprotocol/client'
+import type { AuthProvider, Transport } from '@modelcontextprotocol/client'
 import { getDefaultEnvironment, StdioClientTransport } from '@modelcontextprotocol/client/stdio'
 import { GatewayError } from '../../../shared/core/errors.ts'
 import type { ToolServer } from '../../../shared/core/tool-server.ts'
 import type { UpstreamReach } from '../../../shared/core/upstream-reach.ts'
+import type { UserToken } from './user-token.ts'
 import { TOO_LARGE } from './server-errors.ts'
 
 /** One message of a server: a result, or a page of a list. */
@@ -33,7 +34,12 @@ export interface TransportParts {
 /**
  * A new transport to the server. A result that is too large ends its own call; `onTooLarge` is called for any other message. Throws UPSTREAM_UNREACHABLE when its address must not be called.
  */
-export function transportTo(server: ToolServer, parts: TransportParts, onTooLarge: () => void): Transport {
+export function transportTo(
+  server: ToolServer,
+  parts: TransportParts,
+  onTooLarge: () => void,
+  user: UserToken | null,
+): Transport {
   const { place, headers } = server
   if ('command' in place) {
     const { command, args, env, cwd } = place
@@ -46,7 +52,7 @@ export function transportTo(server: ToolServer, parts: TransportParts, onTooLarg
       ...(cwd === null ? {} : { cwd }),
     })
   }
-  const fetch = fetchTo(server, place.url, parts, (sent) => {
+  const plain = fetchTo(server, place.url, parts, (sent) => {
     const id = idOf(sent)
     if (id !== null) return tooLargeEvent(id)
     onTooLarge()
@@ -54,9 +60,10 @@ export function transportTo(server: ToolServer, parts: TransportParts, onTooLarg
   })
   const url = new URL(place.url)
   const requestInit = { headers: { ...headers }, redirect: 'error' as const }
+  const options = { requestInit, ...(user === null ? { fetch: plain } : withTokens(plain, user)) }
   return place.transport === 'sse'
-    ? new SSEClientTransport(url, { fetch, requestInit })
-    : new StreamableHTTPClientTransport(url, { fetch, requestInit, reconnectionOptions: RECONNECTS })
+    ? new SSEClientTransport(url, options)
+    : new StreamableHTTPClientTransport(url, { ...options, reconnectionOptions: RECONNECTS })
 }
 
 /** Calls the address of a server within bounds. Throws UPSTREAM_UNREACHABLE when it must not be called. */
@@ -83,6 +90,26 @@ export function fetchTo(
     maxBytes: MAX_MESSAGE_BYTES,
     onTooLarge,
   })
+}
+
+/** Sends the tokens of a user. Several calls may be refused with one token, also after another one is here. */
+function withTokens(fetch: Fetch, user: UserToken): { readonly fetch: Fetch; readonly authProvider: AuthProvider } {
+  const refused = new WeakMap<Response, string>()
+  return {
+    fetch: async (url, init) => {
+      const response = await fetch(url, init)
+      const [, token] = /^Bearer (.+)$/.exec(new Headers(init?.headers).get('authorization') ?? '') ?? []
+      if (response.status === 401 && token !== undefined) refused.set(response, token)
+      return response
+    },
+    authProvider: {
+      token: () => user.token(),
+      onUnauthorized: async ({ response }) => {
+        const token = refused.get(response)
+        if (token !== undefined) await user.refused(token)
+      },
+    },
+  }
 }
 
 /** The id of the request in a message; null: there is none. */

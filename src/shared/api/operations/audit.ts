@@ -58,7 +58,16 @@ export const AUDIT = {
     tag: 'Platform',
     summary: 'Who changed what, and who was refused; newest first',
     access: 'platform-admin',
-    query: Type.Object({ ...AuditQuery, enterprise_id: Name }),
+    query: Type.Object({
+      ...AuditQuery,
+      enterprise_id: Name,
+      access: Type.Optional(
+        Type.Enum(['platform-admin'], {
+          description:
+            'Only operations that admins of the platform alone may call: what was changed of the platform itself.',
+        }),
+      ),
+    }),
     answer: ok(longListOf(AuditEntry)),
   }),
 } as const

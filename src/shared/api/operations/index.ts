@@ -15,6 +15,7 @@ import { PLATFORM_STATS } from './platform-stats.ts'
 import { SESSION } from './session.ts'
 import { STATS } from './stats.ts'
 import { SYSTEM } from './system.ts'
+import { TOOL_CONNECTIONS } from './tool-connections.ts'
 import { TOOL_SERVERS } from './tool-servers.ts'
 import { TOTP } from './totp.ts'
 import { UPSTREAMS } from './upstreams.ts'
@@ -45,6 +46,7 @@ export const OPERATIONS = {
   ...CATALOGUE,
   ...ALERTS,
   ...TOOL_SERVERS,
+  ...TOOL_CONNECTIONS,
 } as const
 
 export type Operations = typeof OPERATIONS

@@ -1,5 +1,28 @@
 import { Type } from 'typebox'
+import { nullable } from '../nullable.ts'
 import { ok, operation, Time } from '../operation.ts'
+
+const Count = Type.Integer({ minimum: 0 })
+
+export const Setting = Type.Object({
+  name: Type.String({ description: 'As the configuration file names it.', examples: ['log.level'] }),
+  value: Type.Unsafe<unknown>({
+    description:
+      'A text, a number, true, false or a list of texts. null: it is not set, it is a secret, or it is a list of entries.',
+  }),
+  is_secret: Type.Boolean({ description: 'Its value is never shown.' }),
+  is_set: Type.Boolean(),
+  entries: nullable({ ...Count, description: 'Of a list of entries: how many there are. null for others.' }),
+  stored_entries: nullable({
+    ...Count,
+    description:
+      'Of a list that admins add to while the gateway runs: how many entries they have stored. null for others.',
+  }),
+  source: Type.Enum(['default', 'file', 'environment', 'stored'], {
+    description: 'Where the value comes from. stored: admins have stored all of its entries.',
+  }),
+  variable: nullable(Type.String({ description: 'The variable of the environment that sets it.' })),
+})
 
 export const System = Type.Object({
   version: Type.String({ description: 'Of the gateway.' }),
@@ -14,6 +37,10 @@ export const System = Type.Object({
     minimum: 0,
   }),
   capture_allowed: Type.Boolean({ description: 'Whether bodies of requests may be captured.' }),
+  config_file: nullable(Type.String({ description: 'The configuration file; null: there is none.' })),
+  settings: Type.Array(Setting, {
+    description: 'All settings of this installation, in the order of the documentation.',
+  }),
 })
 
 export const SYSTEM = {

@@ -49,6 +49,37 @@ const OpenApi = Type.String({
   examples: ['openapi: 3.1.0\ninfo: { title: Shop, version: "1" }\npaths: {}\n'],
 })
 
+const Auth = Type.Enum(['none', 'oauth'], {
+  type: 'string',
+  description:
+    'none: all callers share its headers; oauth: each user authorises the gateway at it, and calls it with an own token. Default: none.',
+})
+
+const OAuth = {
+  auth: Type.Optional(Auth),
+  oauth_client_id: Type.Optional(
+    nullable(
+      Type.String({
+        description:
+          'The client that is registered at its authorization server. Default: the gateway registers itself.',
+        minLength: 1,
+        maxLength: 2_048,
+      }),
+    ),
+  ),
+  oauth_client_secret: Type.Optional(
+    nullable(
+      Type.String({ description: 'The secret of that client.', writeOnly: true, minLength: 1, maxLength: 8_192 }),
+    ),
+  ),
+  oauth_scopes: Type.Optional(
+    Type.Array(Type.String({ minLength: 1, maxLength: 256 }), {
+      description: 'Scopes to ask for. Default: those that the server names.',
+      maxItems: 100,
+    }),
+  ),
+}
+
 const Settings = {
   timeout_ms: Type.Integer({
     description: 'Longest time of a call. Default: 60000.',
@@ -97,6 +128,9 @@ export const ToolServer = Type.Object({
     description: 'Operations of the OpenAPI document that no tool can be made of, the first 100.',
   }),
   headers: Type.Array(Type.String(), { description: 'Names of its headers.' }),
+  auth: Auth,
+  oauth_client_id: nullable(Type.String({ description: 'Null: the gateway registers itself.' })),
+  oauth_scopes: Type.Array(Type.String()),
   timeout_ms: Settings.timeout_ms,
   price_micro: Settings.price_micro,
   enabled: Settings.enabled,
@@ -179,6 +213,7 @@ export const TOOL_SERVERS = {
       transport: Type.Optional(Transport),
       openapi: Type.Optional(OpenApi),
       headers: Type.Optional(Headers),
+      ...OAuth,
       timeout_ms: Type.Optional(Settings.timeout_ms),
       price_micro: Type.Optional(Settings.price_micro),
       enabled: Type.Optional(Settings.enabled),
@@ -208,6 +243,7 @@ export const TOOL_SERVERS = {
       transport: Type.Optional(Transport),
       openapi: Type.Optional(OpenApi),
       headers: Type.Optional(Headers),
+      ...OAuth,
       timeout_ms: Type.Optional(Settings.timeout_ms),
       price_micro: Type.Optional(Settings.price_micro),
       enabled: Type.Optional(Settings.enabled),

@@ -29,6 +29,7 @@ export const USERS = {
       status: Type.Optional(
         Type.Enum(['active', 'disabled', 'deleted'], { description: 'Default: all but the deleted ones.' }),
       ),
+      role: Type.Optional(Type.Enum(['user', 'admin'], { description: 'On the platform.' })),
     }),
     answer: ok(listOf(User)),
   }),

@@ -11,6 +11,9 @@ export const Wallet = Type.Object({
   charged: Type.Integer({ description: 'The cost of all requests; micro-units.' }),
   currency: Type.String({ description: 'ISO 4217.' }),
   is_prepaid: Type.Boolean(),
+  tenant_topup: Type.Boolean({
+    description: 'Whether the owner and finance may credit it (`wallet.tenant_topup`), or only the platform.',
+  }),
   spend: ShownSpend,
 })
 

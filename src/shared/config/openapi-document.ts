@@ -1,6 +1,7 @@
 import { parseDocument } from 'yaml'
-import { GatewayError } from '../../../shared/core/errors.ts'
-import type { Json } from '../tool-source.ts'
+import { GatewayError } from '../core/errors.ts'
+
+type Json = Readonly<Record<string, unknown>>
 
 /** A longer text is not read. */
 export const MAX_DOCUMENT_BYTES = 1024 * 1024

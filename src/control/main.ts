@@ -97,6 +97,7 @@ async function buildControl(base: ControlBase) {
   const registry = new MetricRegistry(metrics)
   const relayStatistics = new RelayStatistics(clock, registry, () => link.fronts)
   const processSamples = new ProcessSamples('control', onFault)
+  processSamples.sampleLoop(clock, onFault)
   const keyHealthEvents = new KeyHealthBoard(clock)
   const jobClaims = new JobClaims(store.database, onFault)
   let onCaughtUp: () => void = () => undefined
@@ -125,13 +126,15 @@ async function buildControl(base: ControlBase) {
   const { journalWatch } = settlement
   const mailer = await buildMailer(base)
   const captures = buildCaptures(base, store, metrics)
-  const served = { certFile: config.server.tls?.certFile ?? null }
+  const served = { certFile: config.server.tls?.certFile ?? null, settings: config.shownSettings }
   const certFile = (): string | null => served.certFile
   const alerts = buildAlerts(base, { store, snapshots, journalWatch, relayStatistics, mailer, certFile })
   const management = buildManagement(base, {
     store,
     snapshots,
     journalWatch,
+    retryDeadLetter: settlement.retry,
+    settings: () => served.settings,
     relayStatistics,
     renderMetrics,
     authority: leases.authority,
@@ -186,6 +189,7 @@ async function takeConfig({ store, snapshots, served }: Control, config: Config)
     throw cause
   }
   served.certFile = config.server.tls?.certFile ?? null
+  served.settings = config.shownSettings
 }
 
 /** Passes the messages of fronts to the parts that they are for. */

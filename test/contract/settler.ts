@@ -1,4 +1,4 @@
-import { copyFileSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
+import { copyFileSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
@@ -7,13 +7,18 @@ import { modelBudgetName, NO_BUDGET, NO_TENANTS } from '../../src/shared/core/bu
 import { ModelNames } from '../../src/shared/core/model-names.ts'
 import { emptyUsage } from '../../src/shared/core/usage.ts'
 import { reconcile } from '../../src/control/ledger/reconcile.ts'
+import { retryDeadLetter } from '../../src/control/settlement/retry-dead-letter.ts'
+import type { RetriedLetter } from '../../src/control/settlement/retry-dead-letter.ts'
 import type { PriceOf } from '../../src/control/settlement/rows.ts'
 import type { Settler } from '../../src/control/settlement/settler.ts'
 import { createSettler } from '../../src/control/settlement/settler.ts'
 import type { Database } from '../../src/control/store/database.ts'
+import { takeDeadLetter } from '../../src/control/store/dead-letters.ts'
+import { addDeadLetters } from '../../src/control/store/journal.ts'
 import { bucketOf } from '../../src/control/store/latency-buckets.ts'
 import { migrate } from '../../src/control/store/migrate.ts'
 import { listLogRows, LOG_COLUMNS } from '../../src/control/store/request-log.ts'
+import { TransactionScope } from '../../src/control/store/transaction-scope.ts'
 import { faultyDatabase } from './faulty-database.ts'
 import { aBegin, anEnd } from './journal-records.ts'
 import { seededJournal } from './seeded-journal.ts'
@@ -576,6 +581,118 @@ export function settlerContract(open: () => Promise<Database>, records: number):
       } finally {
         await database.script('DROP TRIGGER refuse ON request_log; DROP FUNCTION refuse')
       }
+    })
+
+    describe('a dead letter that is retried', () => {
+      /** As the management API does: taken and settled in one transaction. Null: somebody else has it. */
+      const retry = async (position: number): Promise<RetriedLetter | null> => {
+        const scope = new TransactionScope(database)
+        return scope.run(async () => {
+          const letter = await takeDeadLetter(scope, { node: NODE, segment: 'front-1-00000001.seg', position })
+          if (letter === null) return null
+          return retryDeadLetter(scope, letter, {
+            node: NODE,
+            clock: { now: () => nowMs, monotonicUs: () => 0 },
+            retentionDays: 30,
+            priceOf,
+            tenants: () => tenants,
+            hasSegments: (writer) => settler.hasSegments(writer),
+          })
+        })
+      }
+      const usage = { ...anEnd('a').usage, promptTokens: 5, completionTokens: 10 }
+      let cursed: { model: string; enterpriseId: string; providerId: string; usage: typeof usage }
+      let looms = 0
+      const charged = () =>
+        database.query(
+          `SELECT charged_micro, (SELECT sum(cost_micro)::int8 FROM budget_use WHERE budget = 'wallet:' || $1) AS used,
+              (SELECT count(*)::int4 FROM ledger_transactions WHERE enterprise_id = $1) AS posted
+            FROM wallets WHERE enterprise_id = $1`,
+          [cursed.enterpriseId],
+        )
+
+      beforeEach(async () => {
+        nowMs = anEnd('a').atMs
+        const enterprise = { timeZone: 'UTC', budget: NO_BUDGET, creditedMicro: null }
+        // The ledger of the ones before stays.
+        looms += 1
+        cursed = { model: 'cursed', enterpriseId: `looms-${looms}`, providerId: 'ten letter', usage }
+        tenants = { ...NO_TENANTS, enterprises: new Map([[cursed.enterpriseId, enterprise]]) }
+        await database.script(`
+          CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS
+            $$ BEGIN IF NEW.model = 'cursed' THEN RAISE 'no such model' USING ERRCODE = '22023'; END IF; RETURN NEW; END $$;
+          CREATE TRIGGER refuse BEFORE INSERT ON request_log FOR EACH ROW EXECUTE FUNCTION refuse()`)
+      })
+      const allow = () =>
+        database.script('DROP TRIGGER IF EXISTS refuse ON request_log; DROP FUNCTION IF EXISTS refuse')
+      afterEach(allow)
+
+      it('becomes one row with its sums and charges, however often it is retried', async () => {
+        journal.writer('front-1').write(aBegin('a', cursed), anEnd('a', cursed), anEnd('b'))
+        await settler.drain()
+        const [letter] = await letters()
+        const position = letter?.position ?? 0
+        await expect(retry(position)).rejects.toThrow('no such model')
+        expect([await ids(), await letters()]).toEqual([['b'], [letter]])
+        await allow()
+        const tries = await Promise.all(Array.from({ length: 6 }, () => retry(position)))
+        expect(tries.filter((one) => one !== null)).toEqual([{ requestId: 'a', costMicro: 100, isInterrupted: false }])
+        expect(await retry(position)).toBeNull()
+        expect(await charged()).toEqual([{ charged_micro: 100, used: 100, posted: 1 }])
+        // The end of its process has nothing left to interrupt.
+        journal.endWriter('front-1')
+        await settler.drain()
+        expect(await rows()).toMatchObject([{ id: 'a', settlement: 'exact' }, { id: 'b' }])
+        expect([await letters(), await count('journal_open')]).toEqual([[], 0])
+        await expectRollupsToMatch(database)
+      })
+
+      it('takes the place of the row that says that its request was interrupted', async () => {
+        journal.writer('front-1').write(aBegin('a', cursed), anEnd('a', cursed))
+        await settler.drain()
+        const [letter] = await letters()
+        await allow()
+        journal.endWriter('front-1')
+        await settler.drain()
+        expect(await rows()).toEqual([{ id: 'a', status: null, settlement: 'interrupted' }])
+        expect(await retry(letter?.position ?? 0)).toMatchObject({ requestId: 'a', costMicro: 100 })
+        expect(await rows()).toEqual([{ id: 'a', status: 200, settlement: 'exact' }])
+        expect(await charged()).toEqual([{ charged_micro: 100, used: 100, posted: 1 }])
+        await expectRollupsToMatch(database)
+      })
+
+      it('is refused when the log has its request, when it may still end, when it is too old, and when it is damaged', async () => {
+        const writer = journal.writer('front-1')
+        const from = writer.sizeBytes()
+        writer.write(aBegin('open', cursed))
+        const second = writer.sizeBytes()
+        writer.write(anEnd('b'), anEnd('c'))
+        flipByte(writer, second + 30)
+        await settler.drain()
+        const [damaged] = await letters()
+        await expect(retry(damaged?.position ?? 0)).rejects.toThrow('not a record')
+        journal.endWriter('front-1')
+        await settler.drain()
+        await allow()
+        expect(await letters()).toMatchObject([{ position: from }, { position: second }])
+        nowMs += 32 * 86_400_000
+        await expect(retry(from)).rejects.toThrow('older')
+        nowMs -= 32 * 86_400_000
+        const again = journal.writer('front-1')
+        await expect(retry(from)).rejects.toThrow('may still end')
+        rmSync(again.path)
+        expect(await retry(from)).toEqual({ requestId: 'open', costMicro: 0, isInterrupted: true })
+        await expectRollupsToMatch(database)
+        const doubled = {
+          segment: 'front-1-00000001.seg',
+          position: from,
+          reason: 'a copy',
+          bytes: framesOf(aBegin('open')),
+        }
+        await addDeadLetters(database, NODE, [doubled])
+        await expect(retry(from)).rejects.toThrow('has this request already')
+        expect((await letters()).map(({ reason }) => reason)).toEqual(['a copy', 'wrong checksum'])
+      })
     })
 
     it('sets aside what no row can hold, with the bytes of its frame', async () => {

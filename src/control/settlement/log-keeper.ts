@@ -4,6 +4,7 @@ import { removeAuditEntriesBefore } from '../store/audit-log.ts'
 import type { Database } from '../store/database.ts'
 import { removeOldAnswers } from '../store/idempotent-answers.ts'
 import { removeOldSignInCodes } from '../store/identities.ts'
+import { removeOldConsents } from '../store/tool-server-grants.ts'
 import { removeOldMailedTokens } from '../store/mailed-tokens.ts'
 import { DAY_MS, LogPartitions } from '../store/partitions.ts'
 import { removeOldSessions } from '../store/sessions.ts'
@@ -74,6 +75,7 @@ export class LogKeeper {
     await removeOldSessions(database)
     await removeOldMailedTokens(database)
     await removeOldSignInCodes(database)
+    await removeOldConsents(database)
     if (retentionDays === 0) return
     const oldestDay = today - retentionDays
     for (const day of await listLogDays(database)) {

@@ -107,5 +107,8 @@ it('shows nothing of the secrets', () => {
     for (const encoding of ['base64', 'hex', 'latin1'] as const) expect(shown).not.toContain(secret.toString(encoding))
   }
   expect(shown).not.toContain('Buffer')
-  expect(JSON.stringify(config)).not.toContain('secret')
+  const { shownSettings, ...rest } = config
+  expect(JSON.stringify(rest)).not.toContain('secret')
+  const hidden = shownSettings.filter(({ isSecret }) => isSecret)
+  expect(hidden.map(({ value }) => value)).toEqual(hidden.map(() => null))
 })

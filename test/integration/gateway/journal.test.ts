@@ -64,6 +64,7 @@ it('takes over what a front left that is gone, and shows the operator what of it
   const { data } = (await admin('/v1/admin/journal/dead-letters')) as { data: Array<Record<string, unknown>> }
   expect(data).toEqual([
     {
+      id: expect.any(String),
       time: expect.any(String),
       node: expect.any(String),
       segment: 'front7-gone-00000001.seg',
@@ -80,6 +81,11 @@ it('takes over what a front left that is gone, and shows the operator what of it
     dead_letters: 1,
   })
   expect(readdirSync(journal).filter((name) => name.startsWith('front7'))).toEqual([])
+  const letter = `/v1/admin/journal/dead-letters/${String(data[0]?.['id'])}`
+  expect(await status(`${letter}/retry`, 'POST')).toBe(409)
+  expect(await admin('/v1/admin/journal')).toMatchObject({ dead_letters: 1 })
+  expect([await status(letter, 'DELETE'), await status(letter, 'DELETE')]).toEqual([204, 404])
+  expect(await admin('/v1/admin/journal')).toMatchObject({ dead_letters: 0 })
   expect(await status('/v1/admin/journal/dead-letters?cursor=nonsense')).toBe(400)
   expect(await status('/v1/admin/journal/dead-letters?limit=101')).toBe(400)
 })
@@ -101,8 +107,8 @@ function segments(): string[] {
   return readdirSync(journal).filter((name) => name.endsWith('.seg'))
 }
 
-async function ask(path: string): Promise<Response> {
-  return fetch(`${gateway.url}${path}`, { headers: { authorization: `Bearer ${await gateway.adminToken()}` } })
+async function ask(path: string, method = 'GET'): Promise<Response> {
+  return fetch(`${gateway.url}${path}`, { method, headers: { authorization: `Bearer ${await gateway.adminToken()}` } })
 }
 
 async function admin(path: string): Promise<unknown> {
@@ -113,8 +119,8 @@ async function text(path: string): Promise<string> {
   return (await ask(path)).text()
 }
 
-async function status(path: string): Promise<number> {
-  const response = await ask(path)
+async function status(path: string, method = 'GET'): Promise<number> {
+  const response = await ask(path, method)
   await response.arrayBuffer()
   return response.status
 }

@@ -235,6 +235,15 @@ describe('the audit log', () => {
     expect(login?.['sent']).toEqual({ phone: guess.phone, password: '[hidden]' })
   })
 
+  it('tells alone what admins changed of the platform, also when others were refused it', async () => {
+    const all = await entries({ limit: '100' })
+    const platform = await entries({ limit: '100', access: 'platform-admin' })
+    expect(platform).toEqual(all.filter(({ operation }) => String(operation).startsWith('admin')))
+    expect(platform.length).toBeLessThan(all.length)
+    expect(new Set(platform.map(({ outcome }) => outcome))).toEqual(new Set(['done', 'refused']))
+    await admin.expect('adminAudit', 400, { query: { access: 'everyone' } })
+  })
+
   it('is read page by page, and of a time alone', async () => {
     const all = await entries({ limit: '100' })
     const paged: unknown[] = []

@@ -85,14 +85,18 @@ it('lets only the platform credit a wallet, and tells a tenant who may', async (
   const refused = await owner.expect('topUpWallet', 403, { params: { id }, body: PAYMENT })
   expect(errorOf(refused)).toMatchObject({ code: 'ROLE_DENIED' })
   expect(errorOf(refused).message).toContain('wallet.tenant_topup')
-  expect((await owner.expect('getWallet', 200, { params: { id } })).json['credited']).toBe(0)
+  const { json } = await owner.expect('getWallet', 200, { params: { id } })
+  expect(json).toMatchObject({ credited: 0, tenant_topup: false })
   expect((await admin.expect('topUpWallet', 200, { params: { id }, body: PAYMENT })).json['credited']).toBe(1_000)
 })
 
 it('lets owners credit their wallet where wallet.tenant_topup is on', async () => {
   const { id, owner } = await newTenant(await ManagementClient.ofAdmin(other), other)
   const body = { ...PAYMENT, currency: 'EUR' }
-  expect((await owner.expect('topUpWallet', 200, { params: { id }, body })).json['credited']).toBe(1_000)
+  expect((await owner.expect('topUpWallet', 200, { params: { id }, body })).json).toMatchObject({
+    credited: 1_000,
+    tenant_topup: true,
+  })
 })
 
 it('takes payments that are signed as Standard Webhooks are, each once', async () => {

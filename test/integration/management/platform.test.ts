@@ -89,6 +89,33 @@ describe('the system', () => {
     })
     expect(Date.parse(String(json['started_at']))).toBeLessThanOrEqual(Date.now())
   })
+
+  it('tells each setting with its source, what admins stored, and no secret', async () => {
+    const settings = async (): Promise<ReadonlyMap<string, Record<string, unknown>>> => {
+      const { json } = await admin.expect('adminGetSystem', 200)
+      const list = json['settings'] as Array<Record<string, unknown>>
+      return new Map(list.map((one) => [String(one['name']), one]))
+    }
+    const before = await settings()
+    expect(before.get('log.retention_days')).toEqual({
+      name: 'log.retention_days',
+      value: 90,
+      is_secret: false,
+      is_set: true,
+      entries: null,
+      stored_entries: null,
+      source: 'default',
+      variable: null,
+    })
+    expect(before.get('wallet.payment_secret')).toMatchObject({ value: null, is_secret: true, is_set: false })
+    const stored = Number(before.get('model_groups')?.['stored_entries'])
+    await admin.expect('adminPutModelGroup', 200, { params: { id: 'counted' }, body: { models: ['sim-gpt'] } })
+    expect((await settings()).get('model_groups')).toMatchObject({
+      entries: 0,
+      stored_entries: stored + 1,
+      source: 'stored',
+    })
+  })
 })
 
 describe('the journal', () => {

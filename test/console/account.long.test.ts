@@ -71,7 +71,7 @@ describe.skipIf(CHROMIUM === null)(TITLE, () => {
     await page.goto(await linkTo(email))
     await page.getByRole('button', { name: 'Verify the address' }).click()
     await page.getByText('Verified', { exact: true }).waitFor()
-    expect(page.url()).toBe(`${gateway.url}/console/account`)
+    await page.waitForURL(`${gateway.url}/console/account`)
   }
 
   it('verify an e-mail address, and get a new password by it', async () => {
@@ -96,7 +96,7 @@ describe.skipIf(CHROMIUM === null)(TITLE, () => {
       await page.getByLabel('New password').fill(NEW_PASSWORD)
       await page.getByRole('button', { name: 'Set the password' }).click()
       await page.getByText('all sessions have ended').waitFor()
-      expect(new URL(page.url()).hash).toBe('')
+      await page.waitForURL(({ hash }) => hash === '')
       await page.getByRole('button', { name: 'Log in' }).click()
       await logIn(page, { ...person, password: NEW_PASSWORD })
       await page.getByRole('heading', { name: 'First steps' }).waitFor()
@@ -136,10 +136,10 @@ describe.skipIf(CHROMIUM === null)(TITLE, () => {
       await logIn(page, known)
       await page.getByRole('button', { name: 'Accept the invitation' }).click()
       await page.getByText('You are a member of Engines now, as Finance.').waitFor()
-      expect(new URL(page.url()).hash).toBe('')
+      await page.waitForURL(({ hash }) => hash === '')
       await page.getByRole('link', { name: 'Open Engines' }).click()
       await page.getByRole('heading', { level: 1 }).waitFor()
-      expect(page.url()).toContain(`/console/e/${id}/`)
+      await page.waitForURL(({ pathname }) => pathname.startsWith(`/console/e/${id}/`))
     })
   })
 

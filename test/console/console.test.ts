@@ -64,7 +64,7 @@ describe.skipIf(CHROMIUM === null)(TITLE, () => {
     it('leads to the page that was asked for, small, and stays after a reload', async () => {
       await opened(`/console/e/${enterpriseId}/keys?sort=name`, async ({ page }) => {
         await row(page, 'CI').waitFor()
-        expect(new URL(page.url()).search).toBe('?sort=name')
+        await page.waitForURL(({ search }) => search === '?sort=name')
         await page.waitForLoadState('networkidle')
         const loaded = await page.evaluate(() =>
           [...performance.getEntriesByType('resource'), ...performance.getEntriesByType('navigation')]
@@ -110,7 +110,7 @@ describe.skipIf(CHROMIUM === null)(TITLE, () => {
             .getByRole('heading', { level: 1 })
             .and(page.getByText(/Overview|Requests/))
             .waitFor()
-          expect(page.url()).toBe(`${gateway.url}${path}`)
+          await page.waitForURL(`${gateway.url}${path}`)
         })
       }
     })
@@ -185,6 +185,32 @@ describe.skipIf(CHROMIUM === null)(TITLE, () => {
       })
     })
 
+    it('are in the list at once, also where the list was still under way', async () => {
+      const { page, context, wrong } = await openPage(browser, gateway.url)
+      const made = page.waitForResponse(
+        (answer) => answer.request().method() === 'POST' && answer.url().endsWith('/keys'),
+      )
+      // What the gateway answered before there was the key arrives after it.
+      await page.route(
+        ({ pathname }) => pathname === '/api/keys',
+        async (route) => {
+          const answer = await route.fetch()
+          await made
+          await route.fulfill({ response: answer })
+        },
+        { times: 1 },
+      )
+      await page.goto('/console/keys/new')
+      await logIn(page, firstAdmin(gateway))
+      await page.getByLabel('Name', { exact: true }).fill('Early')
+      await page.getByRole('dialog').getByRole('button', { name: 'Create key' }).click()
+      await page.getByRole('button', { name: 'I have saved the key' }).click()
+      await row(page, 'Early').waitFor()
+      expect(wrong).toEqual([])
+      await page.unrouteAll({ behavior: 'wait' })
+      await context.close()
+    })
+
     it('have budgets for some models, tools, and bodies that are kept', async () => {
       await opened(`/console/e/${enterpriseId}/keys/new`, async ({ page }) => {
         const dialog = page.getByRole('dialog')
@@ -225,7 +251,10 @@ describe.skipIf(CHROMIUM === null)(TITLE, () => {
         await page.getByRole('button', { name: 'Actions for Short-lived' }).click()
         await page.getByRole('menuitem', { name: 'Turn off' }).click()
         await row(page, 'Short-lived').getByText('Off').waitFor()
+        // The row is on before the gateway has said so.
+        const isOn = page.waitForResponse((answer) => answer.url().endsWith('/toggle'))
         await page.getByRole('button', { name: 'Undo' }).click()
+        await isOn
         await row(page, 'Short-lived').getByText('On').waitFor()
 
         await row(page, 'Short-lived').getByRole('link').click()
@@ -248,7 +277,7 @@ describe.skipIf(CHROMIUM === null)(TITLE, () => {
         await dialog.getByLabel('Type Renamed to confirm').fill('Renamed')
         await dialog.getByRole('button', { name: 'Delete' }).click()
         await row(page, 'Renamed').waitFor({ state: 'detached' })
-        expect(new URL(page.url()).pathname).toBe('/console/keys')
+        await page.waitForURL(({ pathname }) => pathname === '/console/keys')
       })
     })
 
@@ -260,7 +289,7 @@ describe.skipIf(CHROMIUM === null)(TITLE, () => {
         await page.keyboard.press('/')
         await page.keyboard.type('appl')
         await row(page, 'Banana').waitFor({ state: 'detached' })
-        expect(new URL(page.url()).search).toBe('?search=appl')
+        await page.waitForURL(({ search }) => search === '?search=appl')
         await page.getByText('Off', { exact: true }).click()
         await page.getByText('No keys match').waitFor()
         await page.goBack()
@@ -279,7 +308,7 @@ describe.skipIf(CHROMIUM === null)(TITLE, () => {
         expect(await row(page, 'sim-gpt').count()).toBe(0)
         await page.getByRole('button', { name: 'Remove the filter by Status' }).click()
         await row(page, 'sim-gpt').first().waitFor()
-        expect(new URL(page.url()).search).toBe('?range=7d')
+        await page.waitForURL(({ search }) => search === '?range=7d')
         await page.getByRole('button', { name: 'Filter', exact: true }).click()
         await page.getByRole('combobox', { name: 'Filter by' }).click()
         await page.getByRole('option', { name: 'Tag' }).click()
@@ -313,12 +342,12 @@ describe.skipIf(CHROMIUM === null)(TITLE, () => {
         await page.keyboard.press('k')
         await page.keyboard.press('k')
         await panel.getByText(shown[0] ?? '').waitFor()
-        expect(page.url()).toContain(`/requests/${shown[0] ?? ''}?model=sim-gpt`)
+        await page.waitForURL(`${gateway.url}/console/platform/requests/${shown[0] ?? ''}?model=sim-gpt`)
         await page.reload()
         await panel.getByText(shown[0] ?? '').waitFor()
         await page.keyboard.press('Escape')
         await panel.waitFor({ state: 'detached' })
-        expect(page.url()).toBe(`${gateway.url}/console/platform/requests?model=sim-gpt`)
+        await page.waitForURL(`${gateway.url}/console/platform/requests?model=sim-gpt`)
         await page.goto('/console/requests/req_none')
         await page.getByText('There is no such request').waitFor()
       })

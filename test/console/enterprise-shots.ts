@@ -1,5 +1,5 @@
-import type { Page } from 'playwright-core'
 import type { TestGateway } from '../support/gateway.ts'
+import type { Shot } from './shot.ts'
 import { clientOf, firstAdmin, newPerson } from './world.ts'
 
 /** The data that the pictures of an enterprise's own pages need beside its keys. */
@@ -100,15 +100,8 @@ export async function fillEnterprisePages(gateway: TestGateway, id: string): Pro
   return { id, emptyId, memberId, departmentId, alertId: budget.id }
 }
 
-interface EnterpriseShot {
-  readonly name: string
-  readonly path: () => string
-  readonly act?: (page: Page) => Promise<void>
-  readonly onDesktopOnly?: true
-}
-
 /** The pictures, of an enterprise that is filled after they are listed. */
-export function enterpriseShots(filled: () => FilledEnterprise): readonly EnterpriseShot[] {
+export function enterpriseShots(filled: () => FilledEnterprise): readonly Shot[] {
   const at = (path: string) => (): string => `/console/e/${filled().id}/${path}`
   const empty = (path: string) => (): string => `/console/e/${filled().emptyId}/${path}`
   return [

@@ -91,8 +91,9 @@ describe.skipIf(CHROMIUM === null)(TITLE, () => {
       await row(page, 'Vision').getByText('Research', { exact: true }).waitFor()
     })
     const { data } = await admin.call('listDepartments', { params })
-    const vision = data.find(({ name }) => name === 'Vision')?.id ?? ''
-    const key = await admin.call('createEnterpriseKey', { params, body: { name: 'k', department_id: vision } })
+    const idOf = (name: string): string => data.find((one) => one.name === name)?.id ?? ''
+    const body = { name: 'k', department_id: idOf('Vision') }
+    const key = await admin.call('createEnterpriseKey', { params, body })
     // Until its reservation does not fit into the budget of the department above any more.
     const asked = async (): Promise<string> => {
       const answer = await fetch(`${gateway.url}/v1/chat/completions`, {
@@ -103,6 +104,10 @@ describe.skipIf(CHROMIUM === null)(TITLE, () => {
       return answer.text()
     }
     await expect.poll(asked, { timeout: 30_000 }).toContain('BUDGET_EXHAUSTED')
+    // The page reads the spend once.
+    const spent = async (): Promise<number> =>
+      (await admin.call('getDepartment', { params: { ...params, departmentId: idOf('Research') } })).spend?.spent ?? 0
+    await expect.poll(spent, { timeout: 30_000 }).toBeGreaterThan(11_000)
     await opened('departments', async (page) => {
       const meter = row(page, 'Research').first().getByRole('meter')
       await expect
@@ -234,7 +239,7 @@ describe.skipIf(CHROMIUM === null)(TITLE, () => {
       await row(page, 'Created an alert').waitFor()
       await page.getByText('Refused', { exact: true }).click()
       await page.getByText('No entries match').waitFor()
-      expect(new URL(page.url()).search).toBe('?outcome=refused')
+      await page.waitForURL(({ search }) => search === '?outcome=refused')
     })
   })
 

@@ -5,7 +5,7 @@ import { startGateway } from '../support/gateway.ts'
 import type { TestGateway } from '../support/gateway.ts'
 import { expectAccessible } from './accessible.ts'
 import { CHROMIUM, NO_CHROMIUM, openBrowser, openPage } from './browser.ts'
-import { ask, clientOf, firstAdmin, logIn, settled } from './world.ts'
+import { ask, clientOf, firstAdmin, logIn, newPerson, settled } from './world.ts'
 
 const TITLE =
   CHROMIUM === null ? `statistics, wallet and playground (${NO_CHROMIUM})` : 'statistics, wallet and playground'
@@ -79,7 +79,7 @@ describe.skipIf(CHROMIUM === null)(TITLE, () => {
         await page.getByRole('textbox', { name: 'Name of the tag' }).fill('team')
         await page.keyboard.press('Enter')
         await row(page, 'red').getByRole('cell', { name: '4', exact: true }).first().waitFor()
-        expect(new URL(page.url()).search).toBe('?metric=cost&group=tag%3Ateam')
+        await page.waitForURL(({ search }) => search === '?metric=cost&group=tag%3Ateam')
         await page.reload()
         await row(page, 'blue').waitFor()
         await page.getByRole('link', { name: 'red' }).click()
@@ -118,11 +118,25 @@ describe.skipIf(CHROMIUM === null)(TITLE, () => {
         await row(page, 'invoice 2').getByText('+$10.50').waitFor()
         await page.getByRole('button', { name: 'The month before' }).click()
         await page.getByText('No movements in this month').waitFor()
-        expect(new URL(page.url()).search).toMatch(/^\?month=\d{4}-\d\d$/)
+        await page.waitForURL(({ search }) => /^\?month=\d{4}-\d\d$/.test(search))
         await page.getByRole('button', { name: 'The month after' }).click()
         await page.getByRole('link', { name: 'Requests of the day' }).click()
         await page.locator('[data-id]').first().waitFor()
       })
+    })
+
+    it('offers no top-up to its owner where only the platform credits wallets', async () => {
+      const owner = await newPerson(gateway, 'Ada Lovelace', '+12025550151')
+      const admin = await clientOf(gateway, firstAdmin(gateway))
+      const { id } = await admin.call('adminCreateEnterprise', { body: { name: 'Looms', owner_phone: owner.phone } })
+      const { page, context, wrong } = await openPage(browser, gateway.url)
+      await page.goto(`/console/e/${id}/wallet`)
+      await logIn(page, owner)
+      await page.getByText('Only the platform tops up wallets here: ask its admin.').waitFor()
+      await page.getByText('No movements yet').waitFor()
+      expect(await page.getByRole('button', { name: 'Top up' }).count()).toBe(0)
+      expect(wrong).toEqual([])
+      await context.close()
     })
   })
 

@@ -176,7 +176,7 @@ describe.skipIf(CHROMIUM === null)(TITLE, () => {
       await page.getByText('Nobody waits for an answer').waitFor()
       await page.getByText('Rejected', { exact: true }).click()
       await row(page, 'Alan Turing').waitFor()
-      expect(new URL(page.url()).search).toBe('?state=rejected')
+      await page.waitForURL(({ search }) => search === '?state=rejected')
     })
     await opened('/console/join', alan, async (page) => {
       await row(page, 'Engines').getByText('We do not know you.').waitFor()

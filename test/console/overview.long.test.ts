@@ -59,10 +59,10 @@ describe.skipIf(CHROMIUM === null)(TITLE, () => {
       const id = await ask(gateway, secret, { text: 'Are you there?' })
       await page.getByTestId('latest').locator(`a[href$="/requests/${id}"]`).waitFor()
       await page.getByText('30 days').click()
-      await expect.poll(() => new URL(page.url()).search).toBe('?range=30d')
+      await page.waitForURL(({ search }) => search === '?range=30d')
       await page.getByRole('link', { name: '404' }).click()
       await expect.poll(() => page.locator('[data-id]').count()).toBe(FAILED)
-      expect(new URL(page.url()).search).toBe('?status=404&range=30d')
+      await page.waitForURL(({ search }) => search === '?status=404&range=30d')
     })
   })
 

@@ -15,7 +15,7 @@ describe.skipIf(CHROMIUM === null)(TITLE, () => {
   let paths: ReadonlyArray<readonly [path: string, seen: string]>
 
   beforeAll(async () => {
-    gateway = await startGateway()
+    gateway = await startGateway({ config: { management: { private_upstreams: ['127.0.0.0/8'] } } })
     browser = await openBrowser()
     const admin = await clientOf(gateway, firstAdmin(gateway))
     const { id } = await admin.call('adminCreateEnterprise', { body: { name: 'Engines' } })
@@ -23,10 +23,18 @@ describe.skipIf(CHROMIUM === null)(TITLE, () => {
     await admin.call('adminCreateUpstream', {
       body: { id: 'own', dialect: 'openai-chat', base_url: 'https://models.example/v1', models: ['own-model'] },
     })
+    await admin.call('adminCreateToolServer', {
+      body: {
+        id: 'pages',
+        url: 'http://127.0.0.1:9/mcp',
+        enabled: false,
+        access: [{ enterprise_id: id, role: 'owner' }],
+      },
+    })
     await settled(admin, [await ask(gateway, key)])
     const { id: userId } = await admin.call('me')
     paths = [
-      ['dashboard', 'Requests over time'],
+      ['overview', 'Newest requests'],
       ['upstreams', 'No key'],
       ['upstreams/own', 'Add key'],
       ['upstreams/new', 'First key'],
@@ -42,8 +50,12 @@ describe.skipIf(CHROMIUM === null)(TITLE, () => {
       ['enterprises/new', 'Owner'],
       ['relay', 'The gateway itself'],
       ['relay?tab=journal', 'No dead letters'],
+      ['audit', 'Added an upstream'],
+      ['audit?of=all', 'Created a key'],
       ['system', 'Node.js'],
-      ['tools', 'No tool servers yet'],
+      ['system?tab=settings', 'log.retention_days'],
+      ['tools/pages', 'Rule 1'],
+      ['tools', 'pages'],
       ['tools/new', 'Authorization'],
     ]
   })
@@ -58,7 +70,7 @@ describe.skipIf(CHROMIUM === null)(TITLE, () => {
       const { page, context, wrong } = await openPage(browser, gateway.url, { colorScheme })
       await page.goto('/console/platform')
       await logIn(page, firstAdmin(gateway))
-      await page.getByRole('heading', { name: 'Dashboard' }).waitFor()
+      await page.getByRole('heading', { name: 'Overview' }).waitFor()
       for (const [path, seen] of paths) {
         await page.goto(`/console/platform/${path}`)
         await page.getByText(seen).filter({ visible: true }).first().waitFor()
@@ -75,7 +87,7 @@ describe.skipIf(CHROMIUM === null)(TITLE, () => {
       })
       await page.goto('/console/platform')
       await logIn(page, firstAdmin(gateway))
-      await page.getByRole('heading', { name: 'Dashboard' }).waitFor()
+      await page.getByRole('heading', { name: 'Overview' }).waitFor()
       for (const [path, seen] of paths) {
         await page.goto(`/console/platform/${path}`)
         await page.getByText(seen).filter({ visible: true }).first().waitFor()

@@ -1,7 +1,8 @@
-import type { Browser, Page } from 'playwright-core'
+import type { Browser } from 'playwright-core'
 import type { SluiceClient } from '../../src/client/index.ts'
 import type { TestGateway } from '../support/gateway.ts'
 import { openPage, settledPage } from './browser.ts'
+import type { Shot } from './shot.ts'
 import { firstAdmin, logIn } from './world.ts'
 
 /** The data of the platform's pages in the pictures, beside those of the others. */
@@ -20,6 +21,14 @@ export async function fillPlatform(admin: SluiceClient, enterpriseId: string): P
   await admin.call('adminCreateUpstream', {
     body: { id: 'vllm-lab', dialect: 'openai-chat', base_url: 'https://models.example/v1', models: ['lab-model'] },
   })
+  await admin.call('adminCreateToolServer', {
+    body: {
+      id: 'pages',
+      url: 'https://tools.example/mcp',
+      enabled: false,
+      access: [{ enterprise_id: enterpriseId, role: 'finance' }, { role: 'owner' }],
+    },
+  })
   await admin.call('adminPutModelGroup', { params: { id: 'frontier' }, body: { models: ['sim-gpt', 'gpt-*'] } })
   await admin.call('topUpWallet', {
     params: { id: enterpriseId },
@@ -33,18 +42,10 @@ export async function fillPlatform(admin: SluiceClient, enterpriseId: string): P
   }
 }
 
-interface PlatformShot {
-  readonly name: string
-  readonly path: () => string
-  readonly act?: (page: Page) => Promise<void>
-  readonly onDesktopOnly?: true
-}
-
 const at = (path: string) => (): string => `/console/platform/${path}`
 
-export function platformShots(enterpriseId: () => string): readonly PlatformShot[] {
+export function platformShots(enterpriseId: () => string): readonly Shot[] {
   return [
-    { name: 'dashboard', path: at('dashboard') },
     { name: 'upstreams', path: at('upstreams') },
     { name: 'upstream', path: at('upstreams/openai-eu') },
     { name: 'upstream-new', path: at('upstreams/new') },
@@ -85,18 +86,35 @@ export function platformShots(enterpriseId: () => string): readonly PlatformShot
     },
     { name: 'relay', path: at('relay') },
     { name: 'journal', path: at('relay?tab=journal') },
+    { name: 'audit-platform', path: at('audit') },
+    {
+      name: 'audit-platform-entry',
+      path: at('audit?operation=adminCreateUpstream'),
+      act: async (page) => {
+        await page.getByRole('table').getByRole('link').first().click()
+        await page.getByRole('complementary').getByText('Before').waitFor()
+      },
+    },
+    { name: 'audit-platform-all', path: at('audit?of=all'), onDesktopOnly: true },
     { name: 'system', path: at('system') },
+    { name: 'settings-platform', path: at('system?tab=settings') },
+    { name: 'tool-server', path: at('tools/pages') },
+    {
+      name: 'tool-server-rules',
+      path: at('tools/pages'),
+      act: (page) => page.getByText('Rule 2').scrollIntoViewIfNeeded(),
+    },
   ]
 }
 
-const EMPTY = ['dashboard', 'models?tab=groups', 'enterprises'] as const
+const EMPTY = ['overview', 'models?tab=groups', 'enterprises', 'tools'] as const
 
 /** Pictures of the platform before anything is made: what is empty says what to do. */
 export async function shootEmptyPlatform(browser: Browser, gateway: TestGateway, folder: string): Promise<void> {
   const { page, context } = await openPage(browser, gateway.url)
   await page.goto('/console/platform')
   await logIn(page, firstAdmin(gateway))
-  await page.getByRole('heading', { name: 'Dashboard' }).waitFor()
+  await page.getByRole('heading', { name: 'Overview' }).waitFor()
   for (const path of EMPTY) {
     await page.goto(at(path)())
     await page.getByRole('heading', { level: 1 }).waitFor()

@@ -3,9 +3,11 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { SluiceClient } from '../../src/client/index.ts'
 import { startSimulator } from '../../src/simulator/simulator.ts'
 import type { Simulator } from '../../src/simulator/simulator.ts'
+import { plantDeadLetter } from '../support/dead-letter.ts'
 import { startGateway } from '../support/gateway.ts'
 import type { TestGateway } from '../support/gateway.ts'
 import { UpstreamToolServer } from '../support/upstream-tool-server.ts'
+import { expectAccessible } from './accessible.ts'
 import { CHROMIUM, NO_CHROMIUM, openBrowser, openPage } from './browser.ts'
 import { ask, clientOf, firstAdmin, logIn, newPerson, settled } from './world.ts'
 
@@ -36,7 +38,7 @@ describe.skipIf(CHROMIUM === null)(TITLE, () => {
     wrong = opened.wrong
     await page.goto('/console/platform')
     await logIn(page, firstAdmin(gateway))
-    await page.getByRole('heading', { name: 'Dashboard' }).waitFor()
+    await page.getByRole('heading', { name: 'Overview' }).waitFor()
   })
 
   afterAll(async () => {
@@ -221,9 +223,109 @@ describe.skipIf(CHROMIUM === null)(TITLE, () => {
     nothingWrong()
   })
 
+  it('tell what admins changed of the platform, with the old and the new values, and what others did when asked', async () => {
+    await page.goto('/console/platform/audit')
+    await row('Changed a model').first().getByRole('link').click()
+    await panel('Audit entry')
+      .getByText(/2500000/)
+      .first()
+      .waitFor()
+    await page.getByRole('link', { name: 'Audit log' }).click()
+    await page.getByRole('combobox', { name: 'What' }).click()
+    await page.getByRole('option', { name: 'Added an enterprise' }).click()
+    await expect.poll(() => new URL(page.url()).search).toBe('?operation=adminCreateEnterprise')
+    await row('Added an enterprise').first().waitFor()
+    await page.getByRole('button', { name: 'Clear filters' }).first().click()
+    await page.getByText('By everybody').click()
+    await page.getByRole('columnheader', { name: 'Enterprise' }).waitFor()
+    await page.getByRole('combobox', { name: 'Enterprise' }).click()
+    await page.getByRole('option', { name: 'Looms' }).click()
+    await row('Topped up the wallet').getByText('Looms').first().waitFor()
+    expect(await row('Changed a model').count()).toBe(0)
+    nothingWrong()
+  })
+
+  it('set who may use a tool server: by role, enterprise, department and key', async () => {
+    const { id: enterpriseId } = await admin.call('adminCreateEnterprise', { body: { name: 'Spinners' } })
+    const params = { id: enterpriseId }
+    const { id: departmentId } = await admin.call('createDepartment', { params, body: { name: 'Wool' } })
+    const { id: keyId } = await admin.call('createEnterpriseKey', { params, body: { name: 'Spindle' } })
+    await page.goto('/console/platform/tools/pages')
+    const choose = async (rule: string, field: string, option: string): Promise<void> => {
+      await panel('Tool server').getByRole('group', { name: rule }).getByRole('combobox', { name: field }).click()
+      await page.getByRole('option', { name: option }).click()
+    }
+    await panel('Tool server').getByText('By rules').click()
+    await panel('Tool server').getByRole('button', { name: 'Save' }).click()
+    await panel('Tool server').getByText('Choose a role, an enterprise, a department or a key.').waitFor()
+    await choose('Rule 1', 'Enterprise', 'Spinners')
+    await choose('Rule 1', 'Department', 'Wool')
+    await choose('Rule 1', 'Role', 'Finance')
+    await panel('Tool server').getByRole('button', { name: 'Add rule' }).click()
+    await choose('Rule 2', 'Enterprise', 'Spinners')
+    await choose('Rule 2', 'Key', 'Spindle')
+    await expectAccessible(page, 'rules of a tool server')
+    await panel('Tool server').getByRole('button', { name: 'Save' }).click()
+    await panel('Tool server').getByText('Finance · Enterprise Spinners').waitFor()
+    const stored = async () => (await admin.call('adminGetToolServer', { params: { id: 'pages' } })).access
+    expect(await stored()).toEqual([
+      { role: 'finance', enterprise_id: enterpriseId, department_id: departmentId },
+      { enterprise_id: enterpriseId, key_id: keyId },
+    ])
+    await panel('Tool server').getByRole('button', { name: 'Remove rule 1' }).click()
+    await panel('Tool server').getByRole('button', { name: 'Save' }).click()
+    await expect.poll(stored).toEqual([{ enterprise_id: enterpriseId, key_id: keyId }])
+    await panel('Tool server').getByRole('button', { name: 'Save' }).waitFor({ state: 'hidden' })
+    await panel('Tool server').getByText('Everybody', { exact: true }).click()
+    await panel('Tool server').getByRole('button', { name: 'Save' }).click()
+    await expect.poll(stored).toEqual([{ everyone: true }])
+    nothingWrong()
+  })
+
+  it('retry and discard dead letters, and tell why one cannot be settled', async () => {
+    plantDeadLetter(gateway.dataDir, 'front9-gone')
+    const count = async () => (await admin.call('adminJournal')).dead_letters
+    await expect.poll(count, { timeout: 40_000 }).toBe(1)
+    await page.goto('/console/platform/relay?tab=journal')
+    await row('front9-gone').getByRole('button', { name: 'Retry' }).click()
+    await page
+      .getByRole('alert')
+      .getByText(/not a record/)
+      .waitFor()
+    await expectAccessible(page, 'a dead letter')
+    await row('front9-gone').getByRole('button', { name: 'Discard' }).click()
+    await dialog().getByText('The record is deleted for good').waitFor()
+    await expectAccessible(page, 'discarding a dead letter')
+    await dialog().getByRole('button', { name: 'Cancel' }).click()
+    expect(await count()).toBe(1)
+    await row('front9-gone').getByRole('button', { name: 'Discard' }).click()
+    await dialog().getByRole('button', { name: 'Discard' }).click()
+    await page.getByText('No dead letters').waitFor()
+    expect(await count()).toBe(0)
+    nothingWrong()
+  })
+
+  it('show each setting with its source, and no secret', async () => {
+    await page.goto('/console/platform/system?tab=settings')
+    const setting = (name: string) => page.locator(`[data-setting="${name}"]`)
+    await setting('log.retention_days').getByText('Default').waitFor()
+    await setting('log.retention_days').getByText('90').waitFor()
+    await setting('management.private_upstreams').getByText('127.0.0.0/8').waitFor()
+    await setting('mcp.servers').getByRole('link', { name: '1 more stored by admins' }).waitFor()
+    await page.getByText('Not the default').click()
+    await setting('log.retention_days').waitFor({ state: 'detached' })
+    await setting('management.private_upstreams').getByText('Configuration file').waitFor()
+    await page.getByRole('textbox', { name: 'Name of a setting' }).fill('nothing like it')
+    await page.getByText('No settings match').waitFor()
+    nothingWrong()
+  })
+
   it('show the load, the journal and the health', async () => {
-    await page.goto('/console/platform/dashboard')
-    await page.getByText('Models with the most requests').waitFor()
+    // The address of a page that the overview has taken in.
+    await page.goto('/console/platform/dashboard?range=7d')
+    await expect.poll(() => page.url()).toMatch(/\/console\/platform\/overview\?range=7d$/)
+    await page.getByText('Requests, last minute').waitFor()
+    await page.getByRole('link', { name: 'By enterprise' }).waitFor()
     await page.goto('/console/platform/relay')
     await page.getByText('The gateway itself').waitFor()
     await page.getByText('Journal', { exact: true }).click()

@@ -77,12 +77,14 @@ export async function captured(client: SluiceClient, enterpriseId: string, logId
 
 /** Waits until the request log has these requests. */
 export async function settled(client: SluiceClient, ids: readonly string[]): Promise<void> {
-  await eventually(
-    async () => {
-      const last = ids.at(-1) ?? ''
-      const { data } = await client.call('adminListLogs', { query: { request_id: last } })
-      expect(data).toHaveLength(1)
-    },
-    { timeoutMs: 30_000 },
-  )
+  // They may have been answered at the same time, and are stored in any order.
+  for (const id of ids.toReversed()) {
+    await eventually(
+      async () => {
+        const { data } = await client.call('adminListLogs', { query: { request_id: id } })
+        expect(data).toHaveLength(1)
+      },
+      { timeoutMs: 30_000 },
+    )
+  }
 }

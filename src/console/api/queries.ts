@@ -54,9 +54,25 @@ export function readKey<Name extends ClientOperation>(name: Name, request: Reque
   return [name, request]
 }
 
-/** All answers of an operation are asked for again where they are shown. */
-export function refresh(...names: readonly ClientOperation[]): Promise<unknown> {
-  return Promise.all(names.map((name) => queryClient.invalidateQueries({ queryKey: [name] })))
+/** The first part of a query's key: an operation, or the name of a read that is put together of several. */
+type ReadName = ClientOperation | 'enterpriseSettings' | 'latest' | 'logDetail'
+
+/**
+ * Asks again for all answers of these reads that are shown. Call it after a change. An answer under way may be older than the change and is
+ * dropped: TanStack Query would keep it where it has nothing to show yet, and take it for the answer to the new question.
+ */
+export async function refresh(...names: readonly ReadName[]): Promise<void> {
+  await Promise.all(
+    names.map(async (name) => {
+      await queryClient.cancelQueries({ queryKey: [name] })
+      await queryClient.invalidateQueries({ queryKey: [name] })
+    }),
+  )
+}
+
+/** Asks again after news from elsewhere. News may come faster than answers: an answer under way is waited for. */
+export async function renew(...names: readonly ReadName[]): Promise<void> {
+  await Promise.all(names.map((name) => queryClient.invalidateQueries({ queryKey: [name] }, { cancelRefetch: false })))
 }
 
 /** True for a failure that tells nothing new: the person left, or the request was superseded. */

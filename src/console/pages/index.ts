@@ -23,13 +23,13 @@ interface PageEntry {
     | 'departments'
     | 'joins'
     | 'join'
+    | 'connect'
     | 'alerts'
     | 'audit'
     | 'settings'
     | 'account'
     | 'verify-email'
     | 'invitation'
-    | 'dashboard'
     | 'enterprises'
     | 'models'
     | 'relay'
@@ -77,13 +77,6 @@ function isPlatform(scope: Scope): boolean {
 
 /** The pages in the order of the navigation. `README.md` says how to add one. */
 export const PAGES: readonly PageEntry[] = [
-  {
-    id: 'dashboard',
-    icon: 'dashboard',
-    letter: 'd',
-    isIn: isPlatform,
-    Page: page('dashboard', () => import('./dashboard/dashboard-page.tsx'), 'DashboardPage'),
-  },
   {
     id: 'overview',
     icon: 'home',
@@ -142,20 +135,6 @@ export const PAGES: readonly PageEntry[] = [
     Page: page('alerts', () => withShared(import('./alerts/alerts-page.tsx')), 'AlertsPage'),
   },
   {
-    id: 'audit',
-    icon: 'book',
-    letter: 'l',
-    isIn: (scope) => isInEnterprise(scope, 'audit.read'),
-    Page: page('audit', () => withShared(import('./audit/audit-page.tsx')), 'AuditPage'),
-  },
-  {
-    id: 'settings',
-    icon: 'gear',
-    letter: 'e',
-    isIn: (scope) => isInEnterprise(scope, 'enterprise.read'),
-    Page: page('settings', () => withShared(import('./settings/settings-page.tsx')), 'SettingsPage'),
-  },
-  {
     id: 'upstreams',
     icon: 'server',
     letter: 'u',
@@ -193,9 +172,23 @@ export const PAGES: readonly PageEntry[] = [
   {
     id: 'relay',
     icon: 'pulse',
-    letter: 'l',
+    letter: 'j',
     isIn: isPlatform,
     Page: page('relay', () => import('./relay/relay-page.tsx'), 'RelayPage'),
+  },
+  {
+    id: 'audit',
+    icon: 'book',
+    letter: 'l',
+    isIn: (scope) => isPlatform(scope) || isInEnterprise(scope, 'audit.read'),
+    Page: page('audit', () => withShared(import('./audit/audit-page.tsx')), 'AuditPage'),
+  },
+  {
+    id: 'settings',
+    icon: 'gear',
+    letter: 'e',
+    isIn: (scope) => isInEnterprise(scope, 'enterprise.read'),
+    Page: page('settings', () => withShared(import('./settings/settings-page.tsx')), 'SettingsPage'),
   },
   {
     id: 'system',
@@ -211,6 +204,15 @@ export const PAGES: readonly PageEntry[] = [
     isIn: (scope) => scope.kind === 'own',
     isListed: false,
     Page: page('account', () => import('./account/account-page.tsx'), 'AccountPage'),
+  },
+  // Tools lead to it.
+  {
+    id: 'connect',
+    icon: 'tool',
+    letter: '',
+    isIn: (scope) => scope.kind === 'own',
+    isListed: false,
+    Page: page('connect', () => import('./connect/connect-page.tsx'), 'ConnectPage'),
   },
   // E-mails lead to these two.
   {
@@ -272,4 +274,12 @@ export function pagesIn(scope: Scope): readonly PageEntry[] {
 /** The page with this first segment below its scope. */
 export function pageOf(scope: Scope, id: string): PageEntry | undefined {
   return PAGES.find((entry) => entry.id === id && entry.isIn(scope))
+}
+
+/** Pages of the platform that are part of another one now, by the name that old links have. */
+const MOVED: ReadonlyMap<string, PageEntry['id']> = new Map([['dashboard', 'overview']])
+
+/** The page that has what the page of this name had; undefined: it has not moved. */
+export function movedTo(scope: Scope, id: string): PageEntry['id'] | undefined {
+  return isPlatform(scope) ? MOVED.get(id) : undefined
 }

@@ -2,7 +2,7 @@ import type { ReactNode } from 'react'
 import { Link } from 'wouter'
 import classes from './figures.module.css'
 
-interface Figure {
+export interface Figure {
   readonly name: string
   readonly value: ReactNode
   /** Below the value. */

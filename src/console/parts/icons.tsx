@@ -21,7 +21,6 @@ const PATHS = {
   cube: 'M8 2.2l5 2.7v6.2l-5 2.7-5-2.7V4.9l5-2.7ZM3 4.9l5 2.8 5-2.8M8 7.7v6.1',
   cross: 'M4 4l8 8M12 4l-8 8',
   dash: 'M4 8h8',
-  dashboard: 'M2.5 2.5h4.7v6.2H2.5zM8.8 2.5h4.7v3.6H8.8zM8.8 7.7h4.7v5.8H8.8zM2.5 10.3h4.7v3.2H2.5z',
   download: 'M8 2.5v7M5 7l3 3 3-3M2.8 12.8h10.4',
   edit: 'M3 13l.6-2.6 7.3-7.3 2 2-7.3 7.3L3 13Z',
   external: 'M6.5 3.5h-3v9h9v-3M9 3h4v4M12.8 3.2 7.5 8.5',

@@ -30,14 +30,19 @@ export function keyName({ provider_id: provider, upstream_key_id: key }: Upstrea
 /** No request has it: the stream then has the load alone. */
 const NO_REQUEST = 'load-only'
 
-/** The load of the platform and the states of its upstream keys, once a second while the page can be seen. */
-export function useLoad(): Load {
+interface LoadState extends Omit<Load, 'isLost'> {
+  /** Takes an event of a live stream of the platform; others than those of the load are ignored. */
+  readonly onEvent: (kind: string, text: string) => void
+  readonly forget: () => void
+}
+
+/** The load that the events of a live stream tell. */
+export function useLoadState(): LoadState {
   const [now, setNow] = useState<Relay['now'] | null>(null)
   const [keys, setKeys] = useState<ReadonlyMap<string, LiveKey>>(new Map())
-  const isLost = useEvents({
-    name: 'load',
-    isOn: true,
-    open: (signal) => call('adminLive', { query: { request_id: NO_REQUEST } }, { signal, maxRetries: 0 }),
+  return {
+    now,
+    keys,
     onEvent: (kind, text) => {
       if (kind === 'ready') setKeys(new Map())
       if (kind === 'now') setNow(JSON.parse(text) as Relay['now'])
@@ -50,9 +55,21 @@ export function useLoad(): Load {
         return next
       })
     },
-    onRefused: () => {
+    forget: () => {
       setNow(null)
     },
+  }
+}
+
+/** The load of the platform and the states of its upstream keys, once a second while the page can be seen. */
+export function useLoad(): Load {
+  const { now, keys, onEvent, forget } = useLoadState()
+  const isLost = useEvents({
+    name: 'load',
+    isOn: true,
+    open: (signal) => call('adminLive', { query: { request_id: NO_REQUEST } }, { signal, maxRetries: 0 }),
+    onEvent,
+    onRefused: forget,
   })
   return { now, keys, isLost }
 }

@@ -5,7 +5,7 @@ import { Link, Redirect, useLocation } from 'wouter'
 import { useRead } from '../api/queries.ts'
 import { remember, remembered } from '../api/preferences.ts'
 import type { Account } from '../api/session.ts'
-import { pageOf, pagesIn } from '../pages/index.ts'
+import { movedTo, pageOf, pagesIn } from '../pages/index.ts'
 import { Icon } from '../parts/icons.tsx'
 import { Boundary, Empty } from '../parts/states.tsx'
 import { useWords } from '../words/index.ts'
@@ -214,6 +214,8 @@ function Current({ place: { scope, path } }: { readonly place: Place }): ReactNo
     return <Empty icon="shield" title={t('shell.noPages')} text={t('shell.noPagesAbout')} />
   }
   if (first === '') return <Redirect to={pathIn(scope, `/${pagesIn(scope)[0]?.id ?? ''}`)} replace />
+  const moved = movedTo(scope, first)
+  if (moved !== undefined) return <Redirect to={`${pathIn(scope, `/${moved}`)}${window.location.search}`} replace />
   if (entry === undefined || rest.length > 0) return <NotFound />
   const { Page, id } = entry
   return (

@@ -4,6 +4,7 @@ import type Account from './en/account.json'
 import type Alerts from './en/alerts.json'
 import type Audit from './en/audit.json'
 import type Common from './en/common.json'
+import type Connect from './en/connect.json'
 import type Departments from './en/departments.json'
 import type Enterprise from './en/enterprise.json'
 import type Errors from './en/errors.json'
@@ -16,7 +17,6 @@ import type Playground from './en/playground.json'
 import type Statistics from './en/statistics.json'
 import type Wallet from './en/wallet.json'
 import type Members from './en/members.json'
-import type Dashboard from './en/dashboard.json'
 import type Enterprises from './en/enterprises.json'
 import type Models from './en/models.json'
 import type Relay from './en/relay.json'
@@ -41,6 +41,7 @@ interface Catalogues {
   readonly alerts: typeof Alerts
   readonly audit: typeof Audit
   readonly common: typeof Common
+  readonly connect: typeof Connect
   readonly departments: typeof Departments
   readonly enterprise: typeof Enterprise
   readonly errors: typeof Errors
@@ -53,7 +54,6 @@ interface Catalogues {
   readonly statistics: typeof Statistics
   readonly wallet: typeof Wallet
   readonly members: typeof Members
-  readonly dashboard: typeof Dashboard
   readonly enterprises: typeof Enterprises
   readonly models: typeof Models
   readonly relay: typeof Relay

@@ -69,8 +69,5 @@ export async function deleteAlert(enterpriseId: string, alertId: string): Promis
 }
 
 async function refreshAlerts(): Promise<void> {
-  await Promise.all([
-    refresh('listAlerts', 'listAlertDeliveries'),
-    queryClient.invalidateQueries({ queryKey: ['getAlert'] }),
-  ])
+  await refresh('listAlerts', 'listAlertDeliveries', 'getAlert')
 }

@@ -1,8 +1,13 @@
 import type { RequestOf, ResultOf } from '../../../client/index.ts'
 import { call } from '../../api/session.ts'
+import type { Scope } from '../../shell/scope.ts'
+import { enterpriseIdOf } from '../../parts/enterprise.ts'
 
 export type AuditEntry = ResultOf<'listEnterpriseAudit'>['data'][number]
-export type AuditQuery = NonNullable<RequestOf<'listEnterpriseAudit'>['query']>
+/** Of the platform, whose log has more filters: those are never set in an enterprise. */
+export type AuditQuery = NonNullable<RequestOf<'adminAudit'>['query']>
+
+type AuditPage = ResultOf<'listEnterpriseAudit'>
 
 const LIMIT = 50
 const EXPORT_LIMIT = 100
@@ -10,18 +15,20 @@ const EXPORT_LIMIT = 100
 export const MAX_EXPORTED = 10_000
 
 export function auditPage(
-  enterpriseId: string,
+  scope: Scope,
   query: AuditQuery,
   cursor: string | null,
   signal: AbortSignal,
-): Promise<ResultOf<'listEnterpriseAudit'>> {
-  const page = { ...query, limit: LIMIT, ...(cursor === null ? {} : { cursor }) }
-  return call('listEnterpriseAudit', { params: { id: enterpriseId }, query: page }, { signal })
+  limit = LIMIT,
+): Promise<AuditPage> {
+  const page = { ...query, limit, ...(cursor === null ? {} : { cursor }) }
+  if (scope.kind === 'platform') return call('adminAudit', { query: page }, { signal })
+  return call('listEnterpriseAudit', { params: { id: enterpriseIdOf(scope) }, query: page }, { signal })
 }
 
 /** Reads the filtered rows, the newest first. @param onRead called with the number of rows so far */
 export async function readAll(
-  enterpriseId: string,
+  scope: Scope,
   query: AuditQuery,
   onRead: (rows: number) => void,
   signal: AbortSignal,
@@ -29,12 +36,7 @@ export async function readAll(
   const rows: AuditEntry[] = []
   let cursor: string | null = null
   do {
-    const page: AuditQuery = { ...query, limit: EXPORT_LIMIT, ...(cursor === null ? {} : { cursor }) }
-    const answer: ResultOf<'listEnterpriseAudit'> = await call(
-      'listEnterpriseAudit',
-      { params: { id: enterpriseId }, query: page },
-      { signal },
-    )
+    const answer: AuditPage = await auditPage(scope, query, cursor, signal, EXPORT_LIMIT)
     rows.push(...answer.data)
     onRead(rows.length)
     cursor = answer.next_cursor

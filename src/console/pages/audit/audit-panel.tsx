@@ -23,7 +23,7 @@ export function AuditPanel({ scope, entry, onClose }: AuditPanelProps): ReactNod
   const t = useWords('audit')
   const common = useWords('common')
   const url = useUrlState()
-  const { whatOf, whoOf, targetOf } = useAuditTexts(scope)
+  const { whatOf, whoOf, targetOf, enterpriseOf } = useAuditTexts(scope)
   const { target_id: target, changes, sent } = entry
   const [path = ''] = url.at('').split('?')
   return (
@@ -46,6 +46,9 @@ export function AuditPanel({ scope, entry, onClose }: AuditPanelProps): ReactNod
               </span>
             ),
           ],
+          ...(scope.kind === 'platform' && entry.enterprise_id !== null
+            ? [[t('columns.enterprise'), enterpriseOf(entry)] as const]
+            : []),
           [t('columns.address'), entry.address],
           [t('operation'), <code key="operation">{entry.operation}</code>],
           [common('requestId'), <Id key="request" id={entry.request_id} label={common('copyRequestId')} />],
@@ -96,7 +99,7 @@ interface ValueProps {
 }
 
 /** Fields in micro-units. */
-const AMOUNT = /(^|[.])(monthly_budget|platform_monthly_budget|balance|amount)$/
+const AMOUNT = /(^|[.])(monthly_budget|platform_monthly_budget|balance|amount|price_micro)$/
 
 function Value({ field, value, why }: ValueProps): ReactNode {
   if (value === null || value === undefined) return <Nothing why={why} />

@@ -4,78 +4,66 @@ import { useHolderNames } from '../../parts/holder-names.ts'
 import type { Scope } from '../../shell/scope.ts'
 import { useAccount } from '../../shell/scope.ts'
 import { useWords } from '../../words/index.ts'
-import type words from '../../words/en/audit.json'
 import type { AuditEntry } from './audit-calls.ts'
+import { named } from './operations.ts'
 
-type Named = keyof (typeof words)['operations']
-
-/** The changes of an enterprise. A name that is not here is shown as it is. */
-export const OPERATIONS: readonly Named[] = [
-  'invite',
-  'resendInvitation',
-  'cancelInvitation',
-  'updateMember',
-  'removeMember',
-  'leaveEnterprise',
-  'askToJoin',
-  'approveJoinRequest',
-  'rejectJoinRequest',
-  'withdrawJoinRequest',
-  'createDepartment',
-  'updateDepartment',
-  'deleteDepartment',
-  'createEnterpriseKey',
-  'updateEnterpriseKey',
-  'deleteEnterpriseKey',
-  'toggleEnterpriseKey',
-  'rotateEnterpriseKey',
-  'updateEnterprise',
-  'adminUpdateEnterprise',
-  'deleteEnterprise',
-  'topUpWallet',
-  'adminAdjustWallet',
-  'createAlert',
-  'updateAlert',
-  'deleteAlert',
-  'rotateAlertSecret',
-  'updateSummary',
-  'getEnterpriseLog',
-  'eraseEnterpriseBodies',
-  'eraseAllEnterpriseBodies',
-]
+interface Choice {
+  readonly value: string
+  readonly label: string
+}
 
 interface AuditTexts {
   readonly whatOf: (operation: string) => string
   readonly whoOf: (entry: AuditEntry) => string | null
   readonly targetOf: (entry: AuditEntry) => string | null
+  /** Null: the entry is of no enterprise. */
+  readonly enterpriseOf: (entry: AuditEntry) => string | null
+  /** Who may have acted: members of the enterprise, or admins of the platform. */
+  readonly people: readonly Choice[]
+  /** Of the platform. */
+  readonly enterprises: readonly Choice[]
 }
 
-const MAX_MEMBERS = 100
+const MOST = 100
+const STALE_MS = 60_000
 
 /** Names in place of ids, where they are known. */
 export function useAuditTexts(scope: Scope): AuditTexts {
   const t = useWords('audit')
   const common = useWords('common')
   const account = useAccount()
-  const enterprise = useEnterprise(scope).data
+  const own = useEnterprise(scope).data
   const names = useHolderNames(scope)
+  const ofEnterprise = { isEnabled: scope.kind === 'enterprise', staleMs: STALE_MS }
+  const ofPlatform = { isEnabled: scope.kind === 'platform', staleMs: STALE_MS }
   const params = { id: enterpriseIdOf(scope) }
-  const members = useRead('listMembers', { params, query: { limit: MAX_MEMBERS } }).data?.data
+  const members = useRead('listMembers', { params, query: { limit: MOST } }, ofEnterprise).data?.data ?? []
+  const admins = useRead('adminListUsers', { query: { role: 'admin', limit: MOST } }, ofPlatform).data?.data ?? []
+  const all = useRead('adminListEnterprises', { query: { limit: MOST } }, ofPlatform).data?.data ?? []
+  const people = [...members.map(({ user }) => user), ...admins].map(({ id, name }) => ({ value: id, label: name }))
+  const enterprises = all.map(({ id, name }) => ({ value: id, label: name }))
+  const nameIn = (choices: readonly Choice[], id: string): string | undefined =>
+    choices.find(({ value }) => value === id)?.label
   return {
     whatOf: (operation) => {
-      const named = OPERATIONS.find((one) => one === operation)
-      return named === undefined ? operation : t(`operations.${named}`)
+      const name = named(operation)
+      return name === undefined ? operation : t(`operations.${name}`)
     },
     whoOf: ({ user_id: id, role }) => {
       if (id === null) return null
-      const name = id === account.id ? account.name : members?.find(({ user }) => user.id === id)?.user.name
+      const name = id === account.id ? account.name : nameIn(people, id)
       if (name !== undefined) return name
       const known = (['owner', 'admin', 'finance', 'employee'] as const).find((one) => one === role)
-      return known === undefined ? id : `${common(`roles.${known}`)} (${id})`
+      // On the platform the same word is for its own admins.
+      return known === undefined || scope.kind === 'platform' ? id : `${common(`roles.${known}`)} (${id})`
     },
     targetOf: ({ target_id: id }) => {
       if (id === null) return null
-      return (enterprise?.id === id ? enterprise.name : null) ?? names.member(names.department(id)) ?? id
+      if (scope.kind === 'platform') return nameIn(enterprises, id) ?? nameIn(people, id) ?? id
+      return (own?.id === id ? own.name : null) ?? names.member(names.department(id)) ?? id
     },
+    enterpriseOf: ({ enterprise_id: id }) => (id === null ? null : (nameIn(enterprises, id) ?? id)),
+    people,
+    enterprises,
   }
 }

@@ -1,7 +1,7 @@
 import { useQuery } from '@tanstack/react-query'
 import type { UseQueryResult } from '@tanstack/react-query'
 import type { AnswerWithHeaders, RequestOf } from '../../../client/index.ts'
-import { queryClient, refresh } from '../../api/queries.ts'
+import { refresh } from '../../api/queries.ts'
 import { call, callWithHeaders } from '../../api/session.ts'
 import type { Department } from '../../parts/enterprise.ts'
 
@@ -43,5 +43,5 @@ export async function deleteDepartment(enterpriseId: string, departmentId: strin
 }
 
 async function refreshDepartments(): Promise<void> {
-  await Promise.all([refresh('listDepartments'), queryClient.invalidateQueries({ queryKey: ['getDepartment'] })])
+  await refresh('listDepartments', 'getDepartment')
 }

@@ -113,10 +113,7 @@ function showState(keyId: string, enabled: boolean): void {
 }
 
 async function refreshKeys(): Promise<void> {
-  await Promise.all([
-    refresh('listKeys', 'listEnterpriseKeys'),
-    queryClient.invalidateQueries({ queryKey: ['getKey'] }),
-  ])
+  await refresh('listKeys', 'listEnterpriseKeys', 'getKey')
 }
 
 export interface RecentUse {

@@ -75,5 +75,5 @@ export async function revokeInvitation(enterpriseId: string, invitationId: strin
 }
 
 async function refreshMembers(): Promise<void> {
-  await Promise.all([refresh('listMembers'), queryClient.invalidateQueries({ queryKey: ['getMember'] })])
+  await refresh('listMembers', 'getMember')
 }

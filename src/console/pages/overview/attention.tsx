@@ -3,15 +3,18 @@ import { Link } from 'wouter'
 import { useRead } from '../../api/queries.ts'
 import { percent } from '../../format/numbers.ts'
 import { relative } from '../../format/time.ts'
+import { Badge } from '../../parts/badge.tsx'
 import { Icon } from '../../parts/icons.tsx'
-import type { IconName } from '../../parts/icons.tsx'
 import type { Period } from '../../parts/periods.ts'
 import type { Usage } from '../../parts/usage.ts'
+import type { Load } from '../../parts/use-load.ts'
 import { useLocale } from '../../parts/values.tsx'
 import { mayIn, pathIn } from '../../shell/scope.ts'
 import type { Scope } from '../../shell/scope.ts'
 import { useZone } from '../../shell/zone.tsx'
 import { useWords } from '../../words/index.ts'
+import type { AttentionItem } from './attention-item.ts'
+import { usePlatformAttention } from './platform-attention.ts'
 import classes from './overview-page.module.css'
 
 const HIGH_ERROR_RATE = 0.05
@@ -24,25 +27,30 @@ const MOST_KEYS = 100
 const MOST_SHOWN = 6
 const STALE_MS = 60_000
 
-interface Item {
-  readonly id: string
-  readonly tone: 'bad' | 'warn'
-  readonly icon: IconName
-  readonly text: string
-  readonly href: string
-}
-
 interface AttentionProps {
   readonly scope: Scope
   readonly period: Period
   readonly usage: Usage | undefined
+  readonly load: Load
 }
 
-/** The things that somebody has to act on: the worst first, each with the place to do it. It draws nothing when there is none. */
+/**
+ * The things that somebody has to act on: the worst first, each with the place to do it. When there is none, admins of the platform are
+ * told so, and others see nothing.
+ */
 export function Attention(props: AttentionProps): ReactNode {
   const t = useWords('overview')
-  const items = [...useMoney(props.scope), ...useErrors(props), ...useKeys(props.scope), ...useUpstreams(props.scope)]
-  if (items.length === 0) return null
+  const platform = usePlatformAttention(props.scope, props.load)
+  const items = [...useMoney(props.scope), ...useErrors(props), ...useKeys(props.scope), ...platform.items]
+  if (items.length === 0) {
+    return platform.isKnown ? (
+      <p className={classes.calm}>
+        <Badge tone="good" icon="check">
+          {t('attention.nothing')}
+        </Badge>
+      </p>
+    ) : null
+  }
   const sorted = [...items].sort((a, b) => Number(b.tone === 'bad') - Number(a.tone === 'bad'))
   return (
     <section className={classes.attention} aria-label={t('attention.title')}>
@@ -61,7 +69,7 @@ export function Attention(props: AttentionProps): ReactNode {
   )
 }
 
-function useErrors({ scope, period, usage }: AttentionProps): readonly Item[] {
+function useErrors({ scope, period, usage }: AttentionProps): readonly AttentionItem[] {
   const t = useWords('overview')
   const locale = useLocale()
   if (usage === undefined) return []
@@ -78,14 +86,14 @@ function useErrors({ scope, period, usage }: AttentionProps): readonly Item[] {
   ]
 }
 
-function useMoney(scope: Scope): readonly Item[] {
+function useMoney(scope: Scope): readonly AttentionItem[] {
   const t = useWords('overview')
   const locale = useLocale()
   const isAsked = scope.kind === 'enterprise' && mayIn(scope, 'wallet.read')
   const params = { id: scope.kind === 'enterprise' ? scope.id : '' }
   const wallet = useRead('getWallet', { params }, { isEnabled: isAsked, staleMs: STALE_MS }).data
   const budget = useRead('getEnterprise', { params }, { isEnabled: isAsked, staleMs: STALE_MS }).data?.spend ?? null
-  const items: Item[] = []
+  const items: AttentionItem[] = []
   if (wallet?.is_prepaid === true) {
     const left = wallet.spend?.remaining ?? wallet.balance
     const href = pathIn(scope, '/wallet')
@@ -108,7 +116,7 @@ function useMoney(scope: Scope): readonly Item[] {
   return items
 }
 
-function useKeys(scope: Scope): readonly Item[] {
+function useKeys(scope: Scope): readonly AttentionItem[] {
   const t = useWords('overview')
   const locale = useLocale()
   const { now } = useZone()
@@ -122,7 +130,7 @@ function useKeys(scope: Scope): readonly Item[] {
   const keys = (scope.kind === 'enterprise' ? enterprise : own).data?.data ?? []
   return keys.flatMap(({ id, name, spend, created_at: created, expires_at: expires }) => {
     const href = pathIn(scope, `/keys/${encodeURIComponent(id)}`)
-    const items: Item[] = []
+    const items: AttentionItem[] = []
     if (spend?.limit !== null && spend?.limit !== undefined && spend.spent >= spend.limit * NEAR) {
       const share = percent(spend.limit === 0 ? 1 : spend.spent / spend.limit, locale)
       const tone = spend.spent >= spend.limit ? 'bad' : 'warn'
@@ -143,23 +151,4 @@ function useKeys(scope: Scope): readonly Item[] {
     }
     return items
   })
-}
-
-function useUpstreams(scope: Scope): readonly Item[] {
-  const t = useWords('overview')
-  const relay = useRead(
-    'adminRelayStats',
-    { query: { period: '24h' } },
-    { isEnabled: scope.kind === 'platform', everyMs: STALE_MS },
-  )
-  const resting = (relay.data?.upstream_keys ?? []).filter(
-    ({ state }) => state === 'cooling' || state === 'breaker-open' || state === 'half-open',
-  )
-  return resting.map(({ upstream_key_id: key, state }) => ({
-    id: `upstream ${key}`,
-    tone: state === 'breaker-open' ? 'bad' : 'warn',
-    icon: 'power',
-    text: t('attention.upstream', { key }),
-    href: `${pathIn(scope, '/requests')}?${new URLSearchParams({ upstream: key, range: '24h' }).toString()}`,
-  }))
 }

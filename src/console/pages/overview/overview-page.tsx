@@ -22,6 +22,7 @@ import { Attention } from './attention.tsx'
 import { Charts } from './charts.tsx'
 import { Figures } from './figures.tsx'
 import { Latest } from './latest.tsx'
+import { PlatformNow } from './platform-now.tsx'
 import { TopGroups } from './top-groups.tsx'
 import { useFreshness } from './use-freshness.ts'
 import classes from './overview-page.module.css'
@@ -76,7 +77,8 @@ export function OverviewPage({ scope }: PageProps): ReactNode {
         </>
       }
     >
-      <Attention scope={scope} period={period} usage={usage.data} />
+      <Attention scope={scope} period={period} usage={usage.data} load={live.load} />
+      {scope.kind === 'platform' && <PlatformNow scope={scope} load={live.load} />}
       {usage.data === undefined && usage.isError && (
         <Failed
           cause={usage.error}
@@ -87,7 +89,12 @@ export function OverviewPage({ scope }: PageProps): ReactNode {
       )}
       {usage.data === undefined && usage.isPending && <TableSkeleton label={common('loading')} />}
       {isEmpty && (
-        <Empty icon="chart" title={t('empty', { period: common(`period.${period}`) })} text={t('emptyAbout')}>
+        <Empty
+          icon="chart"
+          title={t('empty', { period: common(`period.${period}`) })}
+          text={t(scope.kind === 'platform' ? 'emptyAboutPlatform' : 'emptyAbout')}
+        >
+          {scope.kind === 'platform' && <Link href={pathIn(scope, '/upstreams')}>{t('toUpstreams')}</Link>}
           {scope.kind !== 'platform' && mayIn(scope, 'keys.manage') && (
             <Button component={Link} href={pathIn(scope, '/first-steps')}>
               {t('firstSteps')}

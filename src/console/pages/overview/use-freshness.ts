@@ -1,8 +1,13 @@
 import { useEffect, useRef, useState } from 'react'
-import { queryClient, refresh } from '../../api/queries.ts'
+import { renew } from '../../api/queries.ts'
+import { failureOf } from '../../api/failures.ts'
+import { toast } from '../../parts/toasts.tsx'
+import { useEvents } from '../../parts/use-events.ts'
+import { useLoadState } from '../../parts/use-load.ts'
+import type { Load } from '../../parts/use-load.ts'
 import type { Scope } from '../../shell/scope.ts'
+import { streamLog } from '../requests/log-calls.ts'
 import type { LogRow } from '../requests/log-calls.ts'
-import { useLive } from '../requests/use-live.ts'
 
 /** New requests are in the sums after at most this long. */
 const REFRESH_MS = 10_000
@@ -17,6 +22,15 @@ interface Freshness {
   readonly rows: readonly LogRow[]
   /** The interval at which sums are read anyway. */
   readonly everyMs: number
+  /** Of the platform: the same stream tells it. Elsewhere it stays unknown. */
+  readonly load: Load
+}
+
+interface RequestsEvent {
+  readonly data: readonly LogRow[]
+  /** Rows that the gateway left out. */
+  readonly omitted: number
+  readonly incomplete: boolean
 }
 
 /** Follows the stream of requests where the person may read the log: sums are then read again only when something has ended. */
@@ -24,18 +38,21 @@ export function useFreshness(scope: Scope, isAllowed: boolean): Freshness {
   const [isOn, setIsOn] = useState(isAllowed)
   const [rows, setRows] = useState<readonly LogRow[]>([])
   const hasNews = useRef(false)
-  const isLost = useLive({
-    scope,
-    query: NO_FILTER,
+  const { now, keys, onEvent } = useLoadState()
+  const isLost = useEvents({
+    name: JSON.stringify(scope),
     isOn,
-    onRows: (fresh) => {
-      hasNews.current = true
-      setRows((shown) => [...fresh, ...shown].slice(0, MAX_ROWS))
+    open: (signal) => streamLog(scope, NO_FILTER, signal),
+    onEvent: (kind, data) => {
+      onEvent(kind, data)
+      // Between the sums and the stream something may have ended.
+      if (kind === 'ready' || kind === 'requests') hasNews.current = true
+      if (kind !== 'requests') return
+      const { data: fresh, omitted, incomplete } = JSON.parse(data) as RequestsEvent
+      if (omitted === 0 && !incomplete) setRows((shown) => [...fresh, ...shown].slice(0, MAX_ROWS))
     },
-    onGap: () => {
-      hasNews.current = true
-    },
-    onRefused: () => {
+    onRefused: (cause) => {
+      toast('bad', failureOf(cause).title)
       setIsOn(false)
     },
   })
@@ -43,12 +60,11 @@ export function useFreshness(scope: Scope, isAllowed: boolean): Freshness {
     const timer = setInterval(() => {
       if (!hasNews.current) return
       hasNews.current = false
-      void refresh('usage', 'enterpriseUsage', 'adminUsage', 'latency', 'enterpriseLatency', 'adminLatency')
-      void queryClient.invalidateQueries({ queryKey: ['latest'] })
+      void renew('usage', 'enterpriseUsage', 'adminUsage', 'latency', 'enterpriseLatency', 'adminLatency', 'latest')
     }, REFRESH_MS)
     return () => {
       clearInterval(timer)
     }
   }, [])
-  return { isLive: isOn && !isLost, rows, everyMs: POLL_MS }
+  return { isLive: isOn && !isLost, rows, everyMs: POLL_MS, load: { now, keys, isLost } }
 }

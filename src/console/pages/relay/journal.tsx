@@ -1,33 +1,18 @@
-import { Button } from '@mantine/core'
 import type { ReactNode } from 'react'
 import { useRead } from '../../api/queries.ts'
 import { bytes } from '../../format/numbers.ts'
-import { CopyIcon } from '../../parts/copy.tsx'
 import { Figures } from '../../parts/figures.tsx'
-import { Grid } from '../../parts/grid.tsx'
-import { Listing } from '../../parts/listing.tsx'
 import { Badge } from '../../parts/badge.tsx'
-import { Empty, Failed } from '../../parts/states.tsx'
-import { useUrlState } from '../../parts/url-state.ts'
-import { Count, Duration, Nothing, Time, useLocale } from '../../parts/values.tsx'
+import { Failed } from '../../parts/states.tsx'
+import { Count, Duration, Nothing, useLocale } from '../../parts/values.tsx'
 import { useWords } from '../../words/index.ts'
-import layout from '../../parts/layout.module.css'
+import { DeadLetters } from './dead-letters.tsx'
 
 const EVERY_MS = 5_000
-const LIMIT = 50
 
 /** Records on their way to the database, and those that could not become rows. */
 export function Journal(): ReactNode {
-  const t = useWords('relay')
-  const url = useUrlState()
-  const cursor = url.query.get('cursor')
   const journal = useRead('adminJournal', {}, { everyMs: EVERY_MS })
-  const letters = useRead(
-    'adminDeadLetters',
-    { query: { limit: LIMIT, ...(cursor === null ? {} : { cursor }) } },
-    { keepsOld: true },
-  )
-  const next = letters.data?.next_cursor ?? null
   return (
     <>
       {journal.data === undefined && journal.isError && (
@@ -39,63 +24,7 @@ export function Journal(): ReactNode {
         />
       )}
       {journal.data !== undefined && <State shown={journal.data} />}
-      <section className={layout.block}>
-        <h2 className={layout.title}>{t('letters.title')}</h2>
-        <p className={layout.note}>{t('letters.about')}</p>
-        <Listing
-          list={letters}
-          noMatch={cursor === null ? null : t('letters.none')}
-          onClear={() => {
-            url.set({ cursor: null })
-          }}
-          empty={<Empty icon="check" title={t('letters.none')} text={t('letters.noneAbout')} />}
-        >
-          {(rows) => (
-            <>
-              <Grid
-                label={t('letters.title')}
-                rows={rows}
-                idOf={({ node, segment, position }) => `${node} ${segment} ${position}`}
-                columns={[
-                  { head: t('letters.time'), cell: ({ time }) => <Time at={time} /> },
-                  { head: t('letters.reason'), cell: ({ reason }) => reason },
-                  {
-                    head: t('letters.place'),
-                    cell: ({ node, segment, position }) => (
-                      <code>
-                        {node} {segment} {position}
-                      </code>
-                    ),
-                  },
-                ]}
-                actsOf={({ bytes: text }) => <CopyIcon text={text} label={t('letters.copy')} />}
-              />
-              <div className={layout.acts}>
-                {cursor !== null && (
-                  <Button
-                    variant="default"
-                    onClick={() => {
-                      url.set({ cursor: null })
-                    }}
-                  >
-                    {t('letters.first')}
-                  </Button>
-                )}
-                {next !== null && (
-                  <Button
-                    variant="default"
-                    onClick={() => {
-                      url.set({ cursor: next })
-                    }}
-                  >
-                    {t('letters.next')}
-                  </Button>
-                )}
-              </div>
-            </>
-          )}
-        </Listing>
-      </section>
+      <DeadLetters />
     </>
   )
 }

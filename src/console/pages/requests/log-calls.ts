@@ -1,7 +1,7 @@
 import { useInfiniteQuery, useQuery } from '@tanstack/react-query'
 import type { InfiniteData, UseInfiniteQueryResult, UseQueryResult } from '@tanstack/react-query'
 import type { ByteStream, ItemOf, ResultOf } from '../../../client/index.ts'
-import { queryClient, useRead } from '../../api/queries.ts'
+import { queryClient, refresh, useRead } from '../../api/queries.ts'
 import { call } from '../../api/session.ts'
 import type { Scope } from '../../shell/scope.ts'
 import type { LogQuery } from './filter.ts'
@@ -150,7 +150,7 @@ export async function eraseBodies(scope: Scope, id: string): Promise<void> {
   else if (scope.kind === 'enterprise') await call('eraseEnterpriseBodies', { params: { id: scope.id, logId: id } })
   else await call('eraseBodies', { params: { id } })
   queryClient.removeQueries({ queryKey: ['bodies'] })
-  await queryClient.invalidateQueries({ queryKey: ['logDetail'] })
+  await refresh('logDetail')
 }
 
 export async function exportLog(

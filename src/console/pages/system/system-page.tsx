@@ -1,3 +1,4 @@
+import { SegmentedControl } from '@mantine/core'
 import { useQuery } from '@tanstack/react-query'
 import type { ReactNode } from 'react'
 import { Link } from 'wouter'
@@ -12,50 +13,73 @@ import { Grid } from '../../parts/grid.tsx'
 import type { IconName } from '../../parts/icons.tsx'
 import { Page } from '../../parts/page.tsx'
 import { Failed } from '../../parts/states.tsx'
+import { chosen, useUrlState } from '../../parts/url-state.ts'
 import { Count, Duration, Nothing, Time, useLocale } from '../../parts/values.tsx'
 import { pathIn } from '../../shell/scope.ts'
 import { useWords } from '../../words/index.ts'
 import type { PageProps } from '../page-props.ts'
+import { Settings } from './settings.tsx'
 import layout from '../../parts/layout.module.css'
 
 const EVERY_MS = 10_000
 
-/** Version and health of this installation, and the settings that decide what people may do. */
+const TABS = ['health', 'settings'] as const
+
+/** Version and health of this installation, and all its settings with the place that each comes from. */
 export function SystemPage({ scope }: PageProps): ReactNode {
   const t = useWords('system')
+  const url = useUrlState()
+  const tab = chosen(TABS, url.query.get('tab'))
   return (
     <Page title={t('title')} about={t('aboutPage')}>
-      <div className={layout.columns}>
-        <section className={layout.block}>
-          <h2 className={layout.title}>{t('health')}</h2>
-          <Health />
-        </section>
-        <section className={layout.block}>
-          <h2 className={layout.title}>{t('parts')}</h2>
-          <Readiness />
-        </section>
-        <section className={layout.block}>
-          <h2 className={layout.title}>{t('installation')}</h2>
-          <Installation />
-        </section>
-        <section className={layout.block}>
-          <h2 className={layout.title}>{t('elsewhere')}</h2>
-          <p className={layout.note}>{t('elsewhereAbout')}</p>
-          <ul style={{ margin: 0, paddingLeft: 18 }}>
-            {(['upstreams', 'models', 'enterprises', 'relay'] as const).map((page) => (
-              <li key={page}>
-                <Link href={pathIn(scope, `/${page}`)}>{t(`links.${page}`)}</Link>
-              </li>
-            ))}
-            <li>
-              <a href="/docs" target="_blank" rel="noreferrer">
-                {t('links.docs')}
-              </a>
-            </li>
-          </ul>
-        </section>
+      <div className={layout.tools}>
+        <SegmentedControl
+          aria-label={t('tabs.label')}
+          value={tab}
+          data={TABS.map((value) => ({ value, label: t(`tabs.${value}`) }))}
+          onChange={(value) => {
+            url.set({ tab: value === TABS[0] ? null : value, show: null, search: null })
+          }}
+        />
       </div>
+      {tab === 'health' ? <Condition scope={scope} /> : <Settings scope={scope} />}
     </Page>
+  )
+}
+
+function Condition({ scope }: Pick<PageProps, 'scope'>): ReactNode {
+  const t = useWords('system')
+  return (
+    <div className={layout.columns}>
+      <section className={layout.block}>
+        <h2 className={layout.title}>{t('health')}</h2>
+        <Health />
+      </section>
+      <section className={layout.block}>
+        <h2 className={layout.title}>{t('parts')}</h2>
+        <Readiness />
+      </section>
+      <section className={layout.block}>
+        <h2 className={layout.title}>{t('installation')}</h2>
+        <Installation />
+      </section>
+      <section className={layout.block}>
+        <h2 className={layout.title}>{t('elsewhere')}</h2>
+        <p className={layout.note}>{t('elsewhereAbout')}</p>
+        <ul style={{ margin: 0, paddingLeft: 18 }}>
+          {(['upstreams', 'models', 'enterprises', 'relay'] as const).map((page) => (
+            <li key={page}>
+              <Link href={pathIn(scope, `/${page}`)}>{t(`links.${page}`)}</Link>
+            </li>
+          ))}
+          <li>
+            <a href="/docs" target="_blank" rel="noreferrer">
+              {t('links.docs')}
+            </a>
+          </li>
+        </ul>
+      </section>
+    </div>
   )
 }
 
@@ -216,9 +240,6 @@ function Installation(): ReactNode {
           [t('capture'), isOn(shown.capture_allowed)],
         ]}
       />
-      <p className={layout.note} style={{ marginTop: 8 }}>
-        {t('fileOnly')}
-      </p>
     </>
   )
 }

@@ -1,10 +1,13 @@
-import { PasswordInput, Select, Switch, TextInput } from '@mantine/core'
+import { PasswordInput, Select, TextInput } from '@mantine/core'
 import { useState } from 'react'
 import type { ReactNode } from 'react'
 import { FormDialog } from '../../parts/form-dialog.tsx'
 import { useSubmission } from '../../parts/submission.ts'
 import { toast } from '../../parts/toasts.tsx'
 import { useWords } from '../../words/index.ts'
+import { accessDraftOf, accessError, accessOf } from './access-draft.ts'
+import type { AccessDraft } from './access-draft.ts'
+import { AccessFields } from './access-fields.tsx'
 import { createServer } from './tool-calls.ts'
 
 const TEXTS = ['id', 'url', 'authorization'] as const
@@ -22,7 +25,7 @@ export function NewServer({ onClose, onCreated }: NewServerProps): ReactNode {
   const t = useWords('tools')
   const [draft, setDraft] = useState<Readonly<Record<Text, string>>>({ id: '', url: '', authorization: '' })
   const [transport, setTransport] = useState<(typeof TRANSPORTS)[number]>('http')
-  const [isForAll, setIsForAll] = useState(false)
+  const [access, setAccess] = useState<AccessDraft>(accessDraftOf([]))
   const [isChecked, setIsChecked] = useState(false)
   const submission = useSubmission([...TEXTS, 'transport', 'headers', 'access'])
   const id = draft.id.trim()
@@ -40,7 +43,7 @@ export function NewServer({ onClose, onCreated }: NewServerProps): ReactNode {
   })
   const submit = async (): Promise<void> => {
     setIsChecked(true)
-    if (id === '' || url === '') return
+    if (id === '' || url === '' || accessError(access) !== null) return
     const { authorization } = draft
     const isDone = await submission.run(() =>
       createServer({
@@ -48,7 +51,7 @@ export function NewServer({ onClose, onCreated }: NewServerProps): ReactNode {
         url,
         transport,
         ...(authorization === '' ? {} : { headers: { authorization } }),
-        ...(isForAll ? { access: [{ everyone: true as const }] } : {}),
+        access: accessOf(access),
       }),
     )
     if (!isDone) return
@@ -86,13 +89,11 @@ export function NewServer({ onClose, onCreated }: NewServerProps): ReactNode {
         autoComplete="new-password"
         visibilityToggleButtonProps={{ 'aria-label': t('showCredential') }}
       />
-      <Switch
-        label={t('fields.everyone')}
-        description={t('hints.everyone')}
-        checked={isForAll}
-        onChange={(event) => {
-          setIsForAll(event.currentTarget.checked)
-        }}
+      <AccessFields
+        access={access}
+        isChecked={isChecked}
+        error={isChecked && accessError(access) === 'noRules' ? t('errors.noRules') : submission.toldOf('access')}
+        onChange={setAccess}
       />
     </FormDialog>
   )

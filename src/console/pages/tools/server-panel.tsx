@@ -1,4 +1,4 @@
-import { Button, PasswordInput, Switch, TextInput } from '@mantine/core'
+import { Button, PasswordInput, TextInput } from '@mantine/core'
 import { useState } from 'react'
 import type { ReactNode } from 'react'
 import type { ResultOf } from '../../../client/index.ts'
@@ -19,6 +19,10 @@ import { toast } from '../../parts/toasts.tsx'
 import { Duration, Money, Nothing, TimeOr, useLocale } from '../../parts/values.tsx'
 import { useCurrency } from '../../shell/scope.ts'
 import { useWords } from '../../words/index.ts'
+import { accessDraftOf, accessError, accessOf } from './access-draft.ts'
+import type { AccessDraft } from './access-draft.ts'
+import { AccessFields } from './access-fields.tsx'
+import { AccessText } from './access-text.tsx'
 import { ServerState } from './server-state.tsx'
 import { changeServer, deleteServer, rereadServer } from './tool-calls.ts'
 import type { ToolServer, ToolServerChange } from './tool-calls.ts'
@@ -92,7 +96,7 @@ function Detail({ shown, etag, onClose }: DetailProps): ReactNode {
           [t('columns.url'), shown.url ?? <Nothing key="url" why={t('program')} />],
           [t('fields.transport'), t(`transports.${shown.transport}`)],
           [t('fields.headers'), shown.headers.length === 0 ? t('none') : shown.headers.join(', ')],
-          [t('fields.access'), <Access key="access" access={shown.access} />],
+          [t('fields.access'), <AccessText key="access" access={shown.access} />],
           [t('fields.timeout_ms'), <Duration key="timeout" ms={shown.timeout_ms} />],
           [t('fields.price_micro'), <Money key="price" micro={shown.price_micro} />],
           [t('columns.source'), t(`sources.${shown.source}`)],
@@ -204,27 +208,10 @@ function Detail({ shown, etag, onClose }: DetailProps): ReactNode {
   )
 }
 
-function Access({ access }: Pick<ToolServer, 'access'>): ReactNode {
-  const t = useWords('tools')
-  if (access.length === 0) return t('access.nobody')
-  if (access.some((rule) => isForAll(rule))) return t('access.everyone')
-  return access
-    .map((rule) =>
-      Object.entries(rule)
-        .map(([name, value]) => `${name} ${String(value)}`)
-        .join(', '),
-    )
-    .join('; ')
-}
-
-function isForAll(rule: ToolServer['access'][number]): boolean {
-  return rule.everyone === true && Object.keys(rule).length === 1
-}
-
 type Text = 'url' | 'authorization' | 'timeout_ms' | 'price_micro'
 
 interface Edits extends Partial<Record<Text, string>> {
-  readonly isForAll?: boolean
+  readonly access?: AccessDraft
 }
 
 function Settings({ shown, etag }: Pick<DetailProps, 'shown' | 'etag'>): ReactNode {
@@ -233,7 +220,8 @@ function Settings({ shown, etag }: Pick<DetailProps, 'shown' | 'etag'>): ReactNo
   const [edits, setEdits] = useState<Edits>({})
   const [isChecked, setIsChecked] = useState(false)
   const submission = useSubmission(['url', 'headers', 'timeout_ms', 'price_micro', 'access'])
-  const isCustom = shown.access.length > 0 && !shown.access.some((rule) => isForAll(rule))
+  const access = edits.access ?? accessDraftOf(shown.access)
+  const wrongAccess = accessError(access)
   const stored: Readonly<Record<Text, string>> = {
     url: shown.url ?? '',
     authorization: '',
@@ -256,14 +244,14 @@ function Settings({ shown, etag }: Pick<DetailProps, 'shown' | 'etag'>): ReactNo
   })
   const submit = async (): Promise<void> => {
     setIsChecked(true)
-    if (isWrong.timeout_ms || isWrong.price_micro) return
-    const { url, authorization, timeout_ms: timeout, price_micro: price, isForAll: all } = edits
+    if (isWrong.timeout_ms || isWrong.price_micro || (edits.access !== undefined && wrongAccess !== null)) return
+    const { url, authorization, timeout_ms: timeout, price_micro: price } = edits
     const body: ToolServerChange = {
       ...(url === undefined ? {} : { url: url.trim() }),
       ...(authorization === undefined || authorization === '' ? {} : { headers: { authorization } }),
       ...(timeout === undefined ? {} : { timeout_ms: countOf(timeout) ?? shown.timeout_ms }),
       ...(price === undefined ? {} : { price_micro: microOf(price) ?? shown.price_micro }),
-      ...(all === undefined ? {} : { access: all ? [{ everyone: true as const }] : [] }),
+      ...(edits.access === undefined ? {} : { access: accessOf(edits.access) }),
     }
     if (!(await submission.run(() => changeServer(shown.id, body, etag)))) return
     setEdits({})
@@ -303,12 +291,12 @@ function Settings({ shown, etag }: Pick<DetailProps, 'shown' | 'etag'>): ReactNo
           rightSectionWidth={48}
         />
       </div>
-      <Switch
-        label={t('fields.everyone')}
-        description={isCustom ? t('hints.everyoneReplaces') : t('hints.everyone')}
-        checked={edits.isForAll ?? shown.access.some((rule) => isForAll(rule))}
-        onChange={(event) => {
-          setEdits({ ...edits, isForAll: event.currentTarget.checked })
+      <AccessFields
+        access={access}
+        isChecked={isChecked}
+        error={isChecked && wrongAccess === 'noRules' ? t('errors.noRules') : submission.toldOf('access')}
+        onChange={(next) => {
+          setEdits({ ...edits, access: next })
         }}
       />
     </EditForm>

@@ -44,6 +44,8 @@ export function WalletPage({ scope }: PageProps): ReactNode {
   const month = url.query.get('month')
   const query = month === null || !/^20\d\d-(0[1-9]|1[0-2])$/.test(month) ? {} : { month }
   const statement = useRead('walletStatement', { params, query }, { keepsOld: true })
+  const isOpenToTenant = wallet.data?.tenant_topup
+  const canTopUp = role === 'admin' || (mayIn(scope, 'wallet.topup') && isOpenToTenant === true)
   return (
     <Page
       title={t('title')}
@@ -60,7 +62,7 @@ export function WalletPage({ scope }: PageProps): ReactNode {
               {t('adjust')}
             </Button>
           )}
-          {mayIn(scope, 'wallet.topup') && (
+          {canTopUp && (
             <Button
               leftSection={<Icon name="plus" size={14} />}
               onClick={() => {
@@ -82,6 +84,7 @@ export function WalletPage({ scope }: PageProps): ReactNode {
         />
       )}
       {wallet.data !== undefined && <Balance wallet={wallet.data} />}
+      {isOpenToTenant === false && role !== 'admin' && <p className="muted note">{t('byPlatform')}</p>}
       {statement.data === undefined && statement.isError && (
         <Failed
           cause={statement.error}
@@ -104,6 +107,7 @@ export function WalletPage({ scope }: PageProps): ReactNode {
             scope={scope}
             statement={statement.data}
             isNew={wallet.data?.credited === 0 && wallet.data.charged === 0}
+            first={t(canTopUp ? 'emptyAbout' : isOpenToTenant === true ? 'emptyAsk' : 'emptyByPlatform')}
           />
           <Departments scope={scope} statement={statement.data} />
         </div>
@@ -278,20 +282,16 @@ interface LinesProps {
   readonly statement: Statement
   /** The wallet was never used. */
   readonly isNew: boolean
+  /** The first step, where it was not. */
+  readonly first: string
 }
 
-function Lines({ scope, statement, isNew }: LinesProps): ReactNode {
+function Lines({ scope, statement, isNew, first }: LinesProps): ReactNode {
   const t = useWords('wallet')
   const locale = useLocale()
   const { lines, currency, omitted, time_zone: zone } = statement
   if (lines.length === 0) {
-    return (
-      <Empty
-        icon="wallet"
-        title={isNew ? t('empty') : t('emptyMonth')}
-        {...(isNew ? { text: mayIn(scope, 'wallet.topup') ? t('emptyAbout') : t('emptyAsk') } : {})}
-      />
-    )
+    return <Empty icon="wallet" title={isNew ? t('empty') : t('emptyMonth')} {...(isNew ? { text: first } : {})} />
   }
   return (
     <>

@@ -1,0 +1,73 @@
+import type { FormEvent } from 'react'
+import { ApiError } from '../../../client/index.ts'
+import type { RequestOf } from '../../../client/index.ts'
+import { refresh } from '../../api/queries.ts'
+import { call } from '../../api/session.ts'
+import type { Enterprise } from '../../parts/enterprise.ts'
+import { useSubmission } from '../../parts/submission.ts'
+import { toast } from '../../parts/toasts.tsx'
+import { told } from '../../parts/told.ts'
+import type { Scope } from '../../shell/scope.ts'
+import { useWords } from '../../words/index.ts'
+
+type Change = NonNullable<RequestOf<'updateEnterprise'>['body']>
+
+export interface SettingsProps {
+  readonly scope: Scope
+  readonly enterprise: Enterprise
+  readonly etag: string | null
+}
+
+async function update(id: string, body: Change, etag: string | null): Promise<void> {
+  await call('updateEnterprise', { params: { id }, body }, etag === null ? {} : { ifMatch: etag })
+  await refresh('enterpriseSettings', 'getEnterprise', 'me')
+}
+
+interface Draft {
+  readonly isEdited: boolean
+  readonly isBusy: boolean
+  readonly isConflict: boolean
+  /** The gateway's own words about a field. */
+  readonly toldOf: (field: string) => string | undefined
+  readonly cause: unknown
+  readonly save: (event: FormEvent) => void
+  readonly discard: () => void
+}
+
+/** One section: its edits lie over the stored values, are saved together, and can be taken back. */
+export function useDraft<Values extends object>(
+  { enterprise, etag }: SettingsProps,
+  fields: readonly string[],
+  edits: Partial<Values>,
+  clear: () => void,
+  bodyOf: () => Change | null,
+): Draft {
+  const words = useWords('enterprise')
+  const act = useSubmission(fields)
+  const { id } = enterprise
+  const save = async (): Promise<void> => {
+    const body = bodyOf()
+    if (body === null || !(await act.run(() => update(id, body, etag)))) return
+    clear()
+    const names = Object.keys(body) as Array<keyof Change & keyof Enterprise>
+    const back = Object.fromEntries(names.map((name) => [name, enterprise[name]]))
+    toast('good', words('changed'), () => {
+      told(update(id, back, null))
+    })
+  }
+  return {
+    isEdited: Object.keys(edits).length > 0,
+    isBusy: act.isBusy,
+    isConflict: act.cause instanceof ApiError && act.cause.statusCode === 412,
+    toldOf: act.toldOf,
+    cause: act.cause,
+    save: (event) => {
+      event.preventDefault()
+      void save()
+    },
+    discard: () => {
+      clear()
+      act.forget()
+    },
+  }
+}

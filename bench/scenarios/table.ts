@@ -26,7 +26,7 @@ export interface Scenario {
 export type Row = Readonly<Record<string, number>>
 
 /** A chat request of about 620 bytes that steers the simulator. */
-function chatBody(stream: boolean, behaviour: object, model = 'sim-gpt'): string {
+export function chatBody(stream: boolean, behaviour: object, model = 'sim-gpt'): string {
   const content = `${'The quick brown fox jumps over the lazy dog. '.repeat(10)}[[sim ${JSON.stringify(behaviour)}]]`
   const system = { role: 'system', content: 'Answer in one sentence.' }
   const messages = [system, { role: 'user', content }]
@@ -35,11 +35,16 @@ function chatBody(stream: boolean, behaviour: object, model = 'sim-gpt'): string
   return JSON.stringify({ model, stream, ...usage, messages })
 }
 
+/** With 256 streams, about a third of what a core carries. */
 const EVENTS_PER_SECOND = 50
+/** More than a core carries. */
+const FULL_EVENTS_PER_SECOND = 150
 const STREAM_EVENTS = 250
 const BEHAVIOUR = { tokens: 40 }
 const STREAM_BEHAVIOUR = { tokens: STREAM_EVENTS, eventsPerSecond: EVENTS_PER_SECOND }
-const BUFFERED = chatBody(false, BEHAVIOUR)
+const FULL_BEHAVIOUR = { tokens: STREAM_EVENTS, eventsPerSecond: FULL_EVENTS_PER_SECOND }
+/** The body of a small chat request with a buffered answer. */
+export const BUFFERED = chatBody(false, BEHAVIOUR)
 
 /** All scenarios. @param seconds of load for each target and round */
 export function scenarios(seconds: number): readonly Scenario[] {
@@ -64,12 +69,18 @@ export function countedScenarios(seconds: number): readonly Scenario[] {
     'event',
     { ...manyStreams, body: chatBody(true, STREAM_BEHAVIOUR) },
   )
+  const fullLoad = counted(
+    `streamed, full load: 256 streams, ${FULL_EVENTS_PER_SECOND} events per second each, ${STREAM_EVENTS} per answer`,
+    'event',
+    { ...manyStreams, body: chatBody(true, FULL_BEHAVIOUR) },
+  )
   const translated = chatBody(false, BEHAVIOUR, TRANSLATED_MODEL)
   const translatedStream = chatBody(true, STREAM_BEHAVIOUR, TRANSLATED_MODEL)
   return [
     closed,
     counted('buffered: 1 connection', 'request', { ...many, connections: 1, body: BUFFERED }),
     streams,
+    fullLoad,
     { ...counted('translated, buffered', 'request', { ...many, body: translated }), translates: closed.name },
     {
       ...counted('translated, streamed', 'event', { ...manyStreams, body: translatedStream }),

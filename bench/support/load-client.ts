@@ -13,6 +13,8 @@ export interface LoadTarget {
   /** `http://host:port/v1` */
   readonly baseUrl: string
   readonly headers: Readonly<Record<string, string>>
+  /** Path below the base URL; default: `/chat/completions`. */
+  readonly path?: string
 }
 
 export interface Answered {
@@ -56,7 +58,7 @@ export class LoadConnection {
   }
 
   static open(target: LoadTarget, body: string): Promise<LoadConnection> {
-    const url = new URL(`${target.baseUrl}/chat/completions`)
+    const url = new URL(`${target.baseUrl}${target.path ?? '/chat/completions'}`)
     const lines = Object.entries({ 'content-type': 'application/json', ...target.headers, host: url.host })
     const head = lines.map(([name, value]) => `${name}: ${value}\r\n`).join('')
     const request = Buffer.from(
@@ -80,7 +82,11 @@ export class LoadConnection {
     this.#events = 0
     this.#firstByteMs = 0
     this.#startMs = performance.now()
-    this.#socket.write(this.#request)
+    if (this.#socket.destroyed)
+      setImmediate(() => {
+        this.#finish(false)
+      })
+    else this.#socket.write(this.#request)
   }
 
   close(): void {
@@ -151,6 +157,8 @@ export interface LoadOptions {
   readonly seconds: number
   /** The connections start one after the other within this time. */
   readonly spreadMs: number
+  /** Answers that are not complete so long after `seconds` are cut off, and count as errors. Default: they are waited for. */
+  readonly graceMs?: number
 }
 
 /** Loads a target: each connection sends the next request after its answer. Resolves when the last answer has ended. */
@@ -170,9 +178,15 @@ export async function load(target: LoadTarget, options: LoadOptions): Promise<Lo
     seen.totalMs.push(answered.totalMs)
     lastRequestId = answered.requestId
   }
+  const cut = options.graceMs === undefined ? undefined : setTimeout(closeAll, options.seconds * 1000 + options.graceMs)
   await Promise.all(connections.map((connection, index) => repeat(connection, index)))
-  for (const connection of connections) connection.close()
+  clearTimeout(cut)
+  closeAll()
   return { ...seen, seconds: (performance.now() - startMs) / 1000, lastRequestId }
+
+  function closeAll(): void {
+    for (const connection of connections) connection.close()
+  }
 
   function repeat(connection: LoadConnection, index: number): Promise<void> {
     return new Promise((resolve) => {

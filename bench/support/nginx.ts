@@ -1,29 +1,30 @@
 import { spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { createServer } from 'node:net'
-import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { endWithThisProcess } from '../../src/cli/bench/end-with-this-process.ts'
 import type { Program } from '../../src/cli/bench/programs.ts'
 import { answers } from '../../src/cli/bench/programs.ts'
+import { freePort } from '../../test/support/free-port.ts'
 
 /** The version of nginx; null when it is not installed. */
-export function nginxVersion(): string | null {
-  const { stderr, status } = spawnSync('nginx', ['-v'], { encoding: 'utf8', env: withSbin() })
+export function nginxVersion(binary = 'nginx'): string | null {
+  const { stderr, status } = spawnSync(binary, ['-v'], { encoding: 'utf8', env: withSbin() })
   return status === 0 ? stderr.trim().replace(/^nginx version: /, '') : null
 }
 
 /** Starts nginx as a plain proxy in front of an upstream: one worker, keep-alive on both sides, no log. */
-export async function startNginx(upstreamBaseUrl: string, buffering: 'on' | 'off'): Promise<Program> {
+export async function startNginx(upstreamBaseUrl: string, buffering: 'on' | 'off', binary = 'nginx'): Promise<Program> {
   const directory = mkdtempSync(join(tmpdir(), 'sluice-bench-nginx-'))
   const port = await freePort()
   const file = join(directory, 'nginx.conf')
   writeFileSync(file, configuration(directory, port, new URL(upstreamBaseUrl).host, buffering))
-  const child = spawn('nginx', ['-p', directory, '-c', file, '-e', 'stderr'], {
+  const child = spawn(binary, ['-p', directory, '-c', file, '-e', 'stderr'], {
     stdio: ['ignore', 'ignore', 'inherit'],
     env: withSbin(),
   })
+  endWithThisProcess(child, 'QUIT', directory)
   const baseUrl = `http://127.0.0.1:${port}/v1`
   await answers(`${baseUrl}/models`)
   return {
@@ -48,7 +49,7 @@ function configuration(directory: string, port: number, upstream: string, buffer
 daemon off;
 worker_processes 1;
 pid ${directory}/nginx.pid;
-events { worker_connections 4096; }
+events { worker_connections 16384; }
 http {
   access_log off;
 ${temporary.join('\n')}
@@ -76,17 +77,4 @@ ${temporary.join('\n')}
 /** Debian installs nginx in `/usr/sbin`, which only the PATH of root contains. */
 function withSbin(): NodeJS.ProcessEnv {
   return { ...process.env, PATH: `${process.env['PATH'] ?? ''}:/usr/sbin:/usr/local/sbin` }
-}
-
-function freePort(): Promise<number> {
-  return new Promise((resolve, reject) => {
-    const server = createServer()
-    server.once('error', reject)
-    server.listen(0, '127.0.0.1', () => {
-      const { port } = server.address() as AddressInfo
-      server.close(() => {
-        resolve(port)
-      })
-    })
-  })
 }

@@ -18,6 +18,11 @@ export interface SegmentFile {
   readonly modifiedMs: number
 }
 
+/** The name of the writer of a segment; the name itself where it is not that of a segment. */
+export function writerOfSegment(name: string): string {
+  return NAME.exec(name)?.[1] ?? name
+}
+
 /** A frame of a segment, or damaged bytes, with their position. */
 export interface JournalEntry {
   readonly segment: string

@@ -94,6 +94,7 @@ export function serviceWith(source: ToolSource, onFault: (cause: unknown) => voi
       tools: new Tools([source], onFault),
       resources: new Resources(new ModelList(() => null, 'USD')),
       version: '0.0.0',
+      onListed: () => undefined,
       onFault,
     },
     callers,
@@ -104,5 +105,6 @@ export function serviceWith(source: ToolSource, onFault: (cause: unknown) => voi
     isTls: false,
     authorization: null,
     notices: null,
+    watch: { close: () => undefined },
   })
 }

@@ -6,6 +6,8 @@ import { openPostgres } from '../../src/control/store/postgres-database.ts'
 export interface StoredRow {
   readonly id: string
   readonly client_request_id: string | null
+  readonly key_id: string | null
+  readonly endpoint: string
   readonly status: number | null
   readonly settlement: string
   readonly stream: boolean
@@ -58,7 +60,7 @@ export async function readStoredLog(dataDir: string, databaseUrl: string | null)
   try {
     return {
       rows: await database.query<StoredRow>(
-        `SELECT id, client_request_id, status, settlement, stream, aborted, prompt_tokens, completion_tokens
+        `SELECT id, client_request_id, key_id, endpoint, status, settlement, stream, aborted, prompt_tokens, completion_tokens
           FROM request_log`,
       ),
       rowSums: await one(

@@ -52,6 +52,10 @@ beforeEach(() => {
     'src/main.ts',
     "import { greet, type Name } from './greet.ts'\nconst name: Name = 'all'\nconsole.log(greet(name))\n",
   )
+  write(
+    'src/front/validation/validators-source.ts',
+    "export const validatorsSource = (): string => 'exports.validate0 = () => true'\n",
+  )
   write('config/models.yaml', 'models: []\n')
   write('src/greet.ts', 'export type Name = string\nexport const greet = (name: Name): string => `hello ${name}`\n')
 })
@@ -61,6 +65,7 @@ afterEach(() => rmSync(root, { recursive: true, force: true }))
 it('makes a program that runs, a template, and JSON of the catalogue', () => {
   expect(build()).toEqual({ status: 0, stderr: '' })
   expect(readFileSync(join(root, 'dist/shared/config/models.json'), 'utf8')).toBe('{"models":[]}')
+  expect(readFileSync(join(root, 'dist/front/validation/validators.js'), 'utf8')).toContain('validate0')
   expect(run()).toBe('hello all\n')
   expect(template()).toBe('template 1')
 })

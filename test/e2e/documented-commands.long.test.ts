@@ -3,7 +3,7 @@ import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync
 import { once } from 'node:events'
 import { tmpdir } from 'node:os'
 import { delimiter, join, resolve } from 'node:path'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import { commandBlocks, pages } from '../support/documented-commands.ts'
 import type { CommandBlock } from '../support/documented-commands.ts'
 import { copyMadeDatabase, databaseEnv, runProgram, stopPrograms } from '../support/program.ts'
@@ -12,6 +12,7 @@ import type { Program } from '../support/program.ts'
 const ROOT = resolve('.')
 const DEFAULT_URL = 'http://127.0.0.1:8787'
 const BLOCK_TIMEOUT_MS = 120_000
+vi.setConfig({ testTimeout: BLOCK_TIMEOUT_MS + 30_000, hookTimeout: BLOCK_TIMEOUT_MS + 30_000 })
 
 const root = mkdtempSync(join(tmpdir(), 'sluice-documents-'))
 const bin = join(root, 'bin')

@@ -235,7 +235,7 @@ it('an enterprise from its first day to the key that is turned off', { timeout: 
       expect(row).toBeDefined()
       return row?.id ?? ''
     },
-    { timeoutMs: 60_000 },
+    { timeoutMs: 120_000 },
   )
   const look = { params: { id, logId: captured }, query: { bodies: true } }
   const { bodies } = await owner.management.requestLog.getEnterpriseLog(look)

@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url'
 import { QUICK_START } from './quick-start.ts'
 
 const SLUICE = fileURLToPath(new URL('../../dist/cli/sluice.js', import.meta.url))
-const DEADLINE_MS = 60_000
+const DEADLINE_MS = 150_000
 
 export interface Said {
   readonly code: number | null
@@ -21,7 +21,7 @@ export interface SluiceOptions {
   readonly program?: string
 }
 
-/** Runs a command like an operator. Its environment has only the given variables. It is ended after a minute. */
+/** Runs a command like an operator. Its environment has only the given variables. It is ended after two and a half minutes. */
 export async function sluice(
   args: readonly string[],
   { env = {}, cwd, input = '', program = SLUICE }: SluiceOptions,

@@ -5,7 +5,7 @@ import { expect, it } from 'vitest'
 import type { BenchResult } from '../../../src/cli/bench/result.ts'
 import { sluice } from '../../support/sluice.ts'
 
-it('runs every scenario in a laboratory of its own', { timeout: 120_000 }, async () => {
+it('runs every scenario in a laboratory of its own', { timeout: 200_000 }, async () => {
   const cwd = mkdtempSync(join(tmpdir(), 'sluice-bench-test-'))
   try {
     const said = await sluice(

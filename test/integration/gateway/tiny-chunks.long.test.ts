@@ -102,7 +102,7 @@ const SENDINGS: readonly Sending[] = [
 
 it.each(SENDINGS)(
   '$name that comes in chunks of one byte costs the $kind process at most twice its bytes',
-  { timeout: 120_000 },
+  { timeout: 300_000 },
   async (sending) => {
     expect(await growthWhileSending(sending)).toBeLessThan(2 * sending.bytes + GARBAGE_BYTES[sending.kind])
   },

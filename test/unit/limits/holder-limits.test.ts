@@ -214,7 +214,7 @@ describe('limits of departments and members, over their keys and over fronts', (
       }),
       { numRuns: RUNS },
     )
-  }, 120_000)
+  }, 300_000)
 
   it('refuse only when they are used up, and let nobody wait', async () => {
     await fc.assert(
@@ -237,7 +237,7 @@ describe('limits of departments and members, over their keys and over fronts', (
       }),
       { numRuns: RUNS },
     )
-  }, 120_000)
+  }, 300_000)
 
   it('are used up, also when the requests come to one front', async () => {
     const tree = tenants({ 'team-1': { requestsPerMinute: 40 } })

@@ -65,16 +65,19 @@ it(
     await recovered(gateway, FRONTS)
     const fates = await load.stop()
 
-    await eventually(async () => {
-      const rows = await gateway.logRows()
-      const ids = rows.map(({ id }) => id)
-      expect(new Set(ids).size).toBe(ids.length)
-      expect(before.filter(({ id }) => !ids.includes(id))).toEqual([])
-      const clientIds = new Set(rows.map(({ client_request_id }) => client_request_id))
-      expect(fates.filter(({ id }) => !clientIds.has(id))).toEqual([])
-    })
+    await eventually(
+      async () => {
+        const rows = await gateway.logRows()
+        const ids = rows.map(({ id }) => id)
+        expect(new Set(ids).size).toBe(ids.length)
+        expect(before.filter(({ id }) => !ids.includes(id))).toEqual([])
+        const clientIds = new Set(rows.map(({ client_request_id }) => client_request_id))
+        expect(fates.filter(({ id }) => !clientIds.has(id))).toEqual([])
+      },
+      { timeoutMs: 120_000 },
+    )
   },
-  120_000,
+  240_000,
 )
 
 it('serves from fronts that start while the control process is killed as often as it comes', async () => {

@@ -153,8 +153,8 @@ describe('a server that an admin has registered', () => {
 
   it('has arguments and results captured where the key asks for it', async () => {
     const { key } = await world.key(employee, { mcp_tools: ['paid__*'], capture: { requests: true, answers: true } })
-    await call(key, 'paid__search', { query: 'captured' })
     await eventually(async () => {
+      await call(key, 'paid__search', { query: 'captured' })
       const { json } = await employee.client.expect('listLogs', 200, { query: { model: 'paid__search' } })
       const row = (json['data'] as Array<{ id: string; captured: boolean }>).find(({ captured }) => captured)
       const shown = await employee.client.expect('getLog', 200, {

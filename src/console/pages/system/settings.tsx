@@ -140,8 +140,14 @@ function Value({ setting, scope }: { readonly setting: Setting; readonly scope: 
     )
   }
   if (value === null) return <Nothing why={t('settings.notSet')} />
-  if (Array.isArray(value) && value.length === 0) return <Nothing why={t('settings.emptyList')} />
-  return <code>{Array.isArray(value) ? value.join(', ') : String(value)}</code>
+  const text = textOf(value)
+  if (text === '') return <Nothing why={t('settings.emptyList')} />
+  return <code>{text}</code>
+}
+
+function textOf(value: unknown): string {
+  if (Array.isArray(value)) return value.join(', ')
+  return typeof value === 'string' ? value : JSON.stringify(value)
 }
 
 const SOURCES = {

@@ -72,7 +72,7 @@ function compiled(schema: Json, withinMs: number): ValidateFunction | null | 'la
   // A schema of its own for each tool: their ids cannot meet.
   const ajv = new Ajv2020({ strict: false, validateFormats: false, verbose: true, inlineRefs: false, logger: false })
   // The meta-schema takes longest to be compiled, and is not the server's: it is outside of the time.
-  ajv.validateSchema({})
+  void ajv.validateSchema({})
   let validate: ValidateFunction | null = null
   try {
     within(withinMs, () => {

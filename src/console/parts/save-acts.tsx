@@ -4,7 +4,7 @@ import { useWords } from '../words/index.ts'
 import { FormError } from './states.tsx'
 import classes from './form.module.css'
 
-interface SaveActsProps {
+export interface SaveActsProps {
   /** There is something to save. */
   readonly isEdited: boolean
   readonly isBusy: boolean

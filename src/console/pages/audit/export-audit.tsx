@@ -1,8 +1,8 @@
-import { Button, Menu } from '@mantine/core'
 import { useState } from 'react'
 import type { ReactNode } from 'react'
 import { exact } from '../../format/numbers.ts'
-import { Icon } from '../../parts/icons.tsx'
+import { ExportMenu } from '../../parts/export-menu.tsx'
+import type { ExportFormat } from '../../parts/export-menu.tsx'
 import { saveFile } from '../../parts/save-file.ts'
 import { useSubmission } from '../../parts/submission.ts'
 import { toast } from '../../parts/toasts.tsx'
@@ -19,15 +19,13 @@ interface ExportProps {
   readonly queryNow: () => AuditQuery
 }
 
-type Format = 'csv' | 'ndjson'
-
 /** Saves the entries of the filter as a file. */
 export function ExportAudit({ scope, queryNow }: ExportProps): ReactNode {
   const t = useWords('audit')
   const locale = useLocale()
   const act = useSubmission()
   const [count, setCount] = useState(0)
-  const run = (format: Format): void => {
+  const run = (format: ExportFormat): void => {
     setCount(0)
     const work = async (): Promise<void> => {
       const rows = await readAll(scope, queryNow(), setCount, AbortSignal.timeout(120_000))
@@ -42,26 +40,6 @@ export function ExportAudit({ scope, queryNow }: ExportProps): ReactNode {
     void act.run(() => working)
     told(working)
   }
-  return (
-    <Menu>
-      <Menu.Target>
-        <Button variant="default" leftSection={<Icon name="download" size={14} />} disabled={act.isBusy}>
-          {act.isBusy ? t('exporting', { rows: exact(count, locale) }) : t('export')}
-        </Button>
-      </Menu.Target>
-      <Menu.Dropdown>
-        <Menu.Label>{t('exportAbout')}</Menu.Label>
-        {(['csv', 'ndjson'] as const).map((format) => (
-          <Menu.Item
-            key={format}
-            onClick={() => {
-              run(format)
-            }}
-          >
-            {t(`formats.${format}`)}
-          </Menu.Item>
-        ))}
-      </Menu.Dropdown>
-    </Menu>
-  )
+  const progress = act.isBusy ? t('exporting', { rows: exact(count, locale) }) : null
+  return <ExportMenu about={t('exportAbout')} isBusy={act.isBusy} progress={progress} onExport={run} />
 }

@@ -1,9 +1,10 @@
-import { Button, Menu } from '@mantine/core'
+import { Button } from '@mantine/core'
 import { useRef, useState } from 'react'
 import type { ReactNode } from 'react'
 import { failureOf } from '../../api/failures.ts'
 import { isSilent } from '../../api/queries.ts'
 import { bytes, exact } from '../../format/numbers.ts'
+import type { ExportFormat } from '../../parts/export-menu.tsx'
 import { Icon } from '../../parts/icons.tsx'
 import { saveFile } from '../../parts/save-file.ts'
 import { toast } from '../../parts/toasts.tsx'
@@ -17,8 +18,6 @@ import classes from './requests-page.module.css'
 const TOLD_EVERY_MS = 250
 const LINE_FEED = 10
 
-type Format = 'csv' | 'ndjson'
-
 interface Progress {
   readonly rows: number
   readonly size: number
@@ -26,7 +25,7 @@ interface Progress {
 
 export interface Export {
   readonly progress: Progress | null
-  readonly start: (format: Format) => void
+  readonly start: (format: ExportFormat) => void
   readonly cancel: () => void
 }
 
@@ -35,7 +34,7 @@ export function useExport(scope: Scope, query: LogQuery): Export {
   const t = useWords('requests')
   const [progress, setProgress] = useState<Progress | null>(null)
   const controller = useRef<AbortController | null>(null)
-  const run = async (format: Format): Promise<void> => {
+  const run = async (format: ExportFormat): Promise<void> => {
     const { signal } = (controller.current = new AbortController())
     setProgress({ rows: 0, size: 0 })
     try {
@@ -67,32 +66,6 @@ export function useExport(scope: Scope, query: LogQuery): Export {
       controller.current?.abort()
     },
   }
-}
-
-export function ExportMenu({ file }: { readonly file: Export }): ReactNode {
-  const t = useWords('requests')
-  return (
-    <Menu>
-      <Menu.Target>
-        <Button variant="default" leftSection={<Icon name="download" size={14} />} disabled={file.progress !== null}>
-          {t('export')}
-        </Button>
-      </Menu.Target>
-      <Menu.Dropdown>
-        <Menu.Label>{t('exportAbout')}</Menu.Label>
-        {(['csv', 'ndjson'] as const).map((format) => (
-          <Menu.Item
-            key={format}
-            onClick={() => {
-              file.start(format)
-            }}
-          >
-            {t(`formats.${format}`)}
-          </Menu.Item>
-        ))}
-      </Menu.Dropdown>
-    </Menu>
-  )
 }
 
 export function ExportProgress({ file }: { readonly file: Export }): ReactNode {

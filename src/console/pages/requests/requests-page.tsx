@@ -3,6 +3,7 @@ import { useState } from 'react'
 import type { ReactNode } from 'react'
 import { queryClient } from '../../api/queries.ts'
 import { exact } from '../../format/numbers.ts'
+import { ExportMenu } from '../../parts/export-menu.tsx'
 import { Icon } from '../../parts/icons.tsx'
 import { Page } from '../../parts/page.tsx'
 import { useRowKeys } from '../../parts/row-keys.ts'
@@ -15,7 +16,7 @@ import { pathIn } from '../../shell/scope.ts'
 import { useWords } from '../../words/index.ts'
 import type { PageProps } from '../page-props.ts'
 import { ColumnMenu, useColumns } from './column-menu.tsx'
-import { ExportMenu, ExportProgress, useExport } from './export-log.tsx'
+import { ExportProgress, useExport } from './export-log.tsx'
 import { AddFilter, FilterBar } from './filter-bar.tsx'
 import { FILTER_NAMES, filterOf, queryOf, RANGES } from './filter.ts'
 import type { FilterName } from './filter.ts'
@@ -74,7 +75,7 @@ export function RequestsPage({ scope, open }: PageProps): ReactNode {
       about={t(`about.${scope.kind}`)}
       acts={
         <>
-          <ExportMenu file={file} />
+          <ExportMenu about={t('exportAbout')} isBusy={file.progress !== null} progress={null} onExport={file.start} />
           <ColumnMenu scope={scope} columns={columns} onChange={setColumns} />
         </>
       }

@@ -74,13 +74,7 @@ export function Budgets(props: SettingsProps): ReactNode {
           setErrors({})
         }}
       />
-      <SaveActs
-        isEdited={draft.isEdited}
-        isBusy={draft.isBusy}
-        isConflict={draft.isConflict}
-        cause={draft.cause}
-        onDiscard={draft.discard}
-      />
+      <SaveActs {...draft.acts} />
     </form>
   )
 }

@@ -101,13 +101,7 @@ export function Capture(props: SettingsProps): ReactNode {
           />
         </>
       )}
-      <SaveActs
-        isEdited={draft.isEdited}
-        isBusy={draft.isBusy}
-        isConflict={draft.isConflict}
-        cause={draft.cause}
-        onDiscard={draft.discard}
-      />
+      <SaveActs {...draft.acts} />
     </form>
   )
 }

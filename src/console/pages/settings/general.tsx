@@ -54,13 +54,7 @@ export function General(props: SettingsProps): ReactNode {
           if (zone !== null) setEdits({ ...edits, time_zone: zone })
         }}
       />
-      <SaveActs
-        isEdited={draft.isEdited}
-        isBusy={draft.isBusy}
-        isConflict={draft.isConflict}
-        cause={draft.cause}
-        onDiscard={draft.discard}
-      />
+      <SaveActs {...draft.acts} />
       <GeneralFacts {...props} isShort />
     </form>
   )

@@ -4,6 +4,7 @@ import type { RequestOf } from '../../../client/index.ts'
 import { refresh } from '../../api/queries.ts'
 import { call } from '../../api/session.ts'
 import type { Enterprise } from '../../parts/enterprise.ts'
+import type { SaveActsProps } from '../../parts/save-acts.tsx'
 import { useSubmission } from '../../parts/submission.ts'
 import { toast } from '../../parts/toasts.tsx'
 import { told } from '../../parts/told.ts'
@@ -24,14 +25,11 @@ async function update(id: string, body: Change, etag: string | null): Promise<vo
 }
 
 interface Draft {
-  readonly isEdited: boolean
-  readonly isBusy: boolean
-  readonly isConflict: boolean
+  /** The end of the form. */
+  readonly acts: SaveActsProps
   /** The gateway's own words about a field. */
   readonly toldOf: (field: string) => string | undefined
-  readonly cause: unknown
   readonly save: (event: FormEvent) => void
-  readonly discard: () => void
 }
 
 /** One section: its edits lie over the stored values, are saved together, and can be taken back. */
@@ -56,18 +54,20 @@ export function useDraft<Values extends object>(
     })
   }
   return {
-    isEdited: Object.keys(edits).length > 0,
-    isBusy: act.isBusy,
-    isConflict: act.cause instanceof ApiError && act.cause.statusCode === 412,
+    acts: {
+      isEdited: Object.keys(edits).length > 0,
+      isBusy: act.isBusy,
+      isConflict: act.cause instanceof ApiError && act.cause.statusCode === 412,
+      cause: act.cause,
+      onDiscard: () => {
+        clear()
+        act.forget()
+      },
+    },
     toldOf: act.toldOf,
-    cause: act.cause,
     save: (event) => {
       event.preventDefault()
       void save()
-    },
-    discard: () => {
-      clear()
-      act.forget()
     },
   }
 }

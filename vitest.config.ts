@@ -1,5 +1,6 @@
 import { defineConfig } from 'vitest/config'
 import { SlowestFiles } from './test/support/slowest-files.ts'
+import { UnhandledErrors } from './test/support/unhandled-errors.ts'
 import { loadUws, UWS_BUILDS } from './src/front/server/uws.ts'
 import { filesOf, SERVER_TESTS } from './test/tiers.ts'
 import type { Tier } from './test/tiers.ts'
@@ -44,7 +45,7 @@ export default defineConfig(({ mode }) => {
       maxWorkers: 4,
       // Its second is luck on a machine that is held up.
       expect: { poll: { timeout: 15_000 } },
-      reporters: ['default', 'json', new SlowestFiles()],
+      reporters: ['default', 'json', new SlowestFiles(), new UnhandledErrors(`test-results/${tier}-errors.json`)],
       outputFile: { json: `test-results/${tier}.json` },
       // `extends` reads this file anew, without the mode: the tier is told to each of them.
       projects: [

@@ -10,8 +10,10 @@ const MOST_FILES = 5
 const tier = process.argv[2]
 const path = `test-results/${tier}.json`
 const first = JSON.parse(readFileSync(path, 'utf8'))
+const errors = JSON.parse(readFileSync(`test-results/${tier}-errors.json`, 'utf8'))
 const failed = new Set(first.testResults.filter(({ status }) => status === 'failed').map(({ name }) => name))
-if (failed.size === 0 || failed.size > MOST_FILES) process.exit(1)
+for (const message of errors) console.log(`an error outside of tests: ${message}`)
+if (errors.length > 0 || failed.size === 0 || failed.size > MOST_FILES) process.exit(1)
 
 for (const { name, assertionResults } of first.testResults) {
   for (const { status, fullName, failureMessages } of assertionResults) {

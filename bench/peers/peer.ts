@@ -14,7 +14,7 @@ export interface Peer extends LoadTarget {
   readonly version: string
   /** The processes that it consists of, with their descendants. */
   readonly pids: readonly number[]
-  /** Where it takes requests of the messages protocol for an upstream of the chat protocol; null: it does not translate. */
+  /** The path for requests of the messages protocol to an upstream of the chat protocol; null: it does not translate. */
   readonly messages: LoadTarget | null
   /** Resolves when all work after the answers is done. @param requestId that of the last answer */
   settled(requestId: string): Promise<void>

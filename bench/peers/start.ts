@@ -11,7 +11,7 @@ import { startGateway } from '../support/programs.ts'
 import { startProcess } from './peer.ts'
 import type { Peer, PeerProcess } from './peer.ts'
 
-/** What the starters need to know. */
+/** The parameters of all starters. */
 export interface Surroundings {
   /** The folder of `install.sh`. */
   readonly dir: string

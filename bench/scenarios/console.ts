@@ -16,7 +16,7 @@ const { values } = parseArgs({
     runs: { type: 'string', default: '9' },
     /** Seconds of scrolling. */
     seconds: { type: 'string', default: '10' },
-    /** How much slower the processor is for a first load. */
+    /** The factor by which the processor is slowed for a first load. */
     slower: { type: 'string', default: '4' },
   },
 })

@@ -35,7 +35,7 @@ const MAX_P99_RATIO = 1.1
 const MAX_CHANGE_MS = 1_000
 
 const CONNECTIONS = 8
-/** What the gateway allows a user. */
+/** The limit of the gateway for a user. */
 const STREAMS_OF_A_USER = 4
 const CHANGES = 10
 /** Sessions that call tools without a pause, and users who have them: a user has at most 32 calls under way. */

@@ -1,7 +1,7 @@
 import { readFileSync, readdirSync } from 'node:fs'
 import { cpuUsOfTree, programOf } from '../../src/cli/bench/process-use.ts'
 
-/** What a process did in a period without requests. */
+/** The use of a process in a period without requests. */
 export interface RestUse {
   readonly name: string
   /** Wakes per second of the thread with the event loop. */

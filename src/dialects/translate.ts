@@ -165,7 +165,7 @@ export class StreamTranslation {
     return this.#restorer === null ? this.#ordinary.take(bytes, from, to) : from
   }
 
-  /** What the last `pushOrdinary` wrote, valid until that of any stream is called. */
+  /** The output of the last `pushOrdinary`, valid until that of any stream is called. */
   ordinaryOutput(): Buffer {
     return this.#ordinary.written()
   }

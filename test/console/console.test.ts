@@ -190,7 +190,7 @@ describe.skipIf(CHROMIUM === null)(TITLE, () => {
       const made = page.waitForResponse(
         (answer) => answer.request().method() === 'POST' && answer.url().endsWith('/keys'),
       )
-      // What the gateway answered before there was the key arrives after it.
+      // Answers from before the key existed arrive after it.
       await page.route(
         ({ pathname }) => pathname === '/api/keys',
         async (route) => {

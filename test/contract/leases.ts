@@ -165,7 +165,7 @@ export function leasesContract({ make, share, itLast = it }: LeasesContract): vo
             await world.run(125_000)
             expect(mostInAWindow(charges)).toBeLessThanOrEqual(limit)
             const total = charges.reduce((sum, [, amount]) => sum + amount, 0)
-            // What is under way is held at its reservation: some of the limit is always in the air.
+            // Requests under way are held at their reservations: some of the limit is always in the air.
             expect(total).toBeGreaterThanOrEqual(Math.min(asked, 2 * (limit - 30 * 500)) * 0.95)
           }),
           { numRuns: Math.ceil(15 * share) },

@@ -38,7 +38,7 @@ const HOUR_MS = 3_600_000
 const PAGE = { offset: 0, limit: 1_000 }
 const from = (ms: number): Date => new Date(Date.now() + ms)
 
-/** What expires, which tests over HTTP cannot wait for. */
+/** Expiry, which tests over HTTP cannot wait for. */
 export function signInContract(open: () => Promise<Database>): void {
   describe('what a log-in stores', () => {
     let database: Database

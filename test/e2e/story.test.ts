@@ -21,7 +21,7 @@ const BUDGET = TOKENS * AFFORDABLE
 const TOP_UP = 1_000_000
 /** Percent of the budget of the department at which the alert is sent. */
 const ALERT_AT = 80
-/** Where browsers see the gateway after its restart. */
+/** The address at which browsers see the gateway after its restart. */
 const BASE = 'https://ai.example.com'
 const PASSWORD = 'correct horse battery'
 const CALLERS = 4
@@ -140,7 +140,7 @@ it('an enterprise from its first day to the key that is turned off', { timeout: 
     body: { kind: 'budget', owners: ['department'], threshold: ALERT_AT, channels: [{ webhook: receiver.url() }] },
   })
 
-  // What is shown as spent of the key, the member, the department, the enterprise and the wallet is what log, ledger and statistics say.
+  // The spend of the key, the member, the department, the enterprise and the wallet agrees with log, ledger and statistics.
   const memberId = member?.id ?? ''
   const booksAgree = async (requests: number): Promise<void> => {
     const spent = requests * TOKENS

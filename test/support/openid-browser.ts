@@ -12,7 +12,7 @@ export class OpenIdBrowser {
   cookie = ''
 
   readonly #provider: OpenIdProvider
-  /** Where the gateway says that browsers see it. */
+  /** The address at which browsers see the gateway, as it says. */
   readonly #baseUrl: string
 
   /** @param url where the gateway listens */

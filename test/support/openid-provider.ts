@@ -3,7 +3,7 @@ import type { Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { Provider } from 'oidc-provider'
 
-/** What the provider says of the person who logs in, besides the subject. */
+/** The claims of the person who logs in, besides the subject. */
 export interface Person {
   readonly subject: string
   readonly claims: Readonly<Record<string, unknown>>

@@ -52,7 +52,7 @@ export class WebhookReceiver {
     return `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}${path}`
   }
 
-  /** What was received at a path. */
+  /** The messages that were received at a path. */
   at(path: string): ReceivedWebhook[] {
     return this.received.filter((one) => one.path === path)
   }

@@ -10,7 +10,7 @@ export interface Spending {
   readonly spentBefore: number
   readonly month: Month
   readonly monthBefore: Month
-  /** When the spender was made, Unix milliseconds. */
+  /** The time at which the spender was made, Unix milliseconds. */
   readonly sinceMs: number
   readonly nowMs: number
 }

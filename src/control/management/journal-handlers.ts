@@ -76,7 +76,7 @@ export function journalHandlers(
   }
 }
 
-/** What stays known of a letter that is gone. */
+/** The facts that stay known of a letter that is gone. */
 function audited({ node, segment, position, reason, bytes }: DeadLetterRow): Record<string, unknown> {
   return { node, segment, position, reason, size_bytes: bytes.length }
 }

@@ -18,7 +18,7 @@ export interface ListWatchOptions {
 }
 
 interface Known {
-  /** What the list follows from. While it stays, the list is not made again. Null: not looked at yet. */
+  /** The version of all that the list follows from. While it stays, the list is not made again. Null: not looked at yet. */
   readonly from: string | null
   readonly digest: string
 }

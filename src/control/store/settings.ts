@@ -23,7 +23,7 @@ export async function initialiseSetting(queryable: Queryable, key: string, value
   return readSetting(queryable, key)
 }
 
-/** How many entries admins have stored, by the key of the configuration that has the others. */
+/** The number of entries that admins have stored, by the key of the configuration that has the others. */
 export async function countStoredEntries(queryable: Queryable): Promise<ReadonlyMap<string, number>> {
   const [row] = await queryable.query<Record<string, number>>(
     `SELECT (SELECT count(*)::int4 FROM upstreams) AS upstreams, (SELECT count(*)::int4 FROM model_entries) AS models,

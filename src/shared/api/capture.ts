@@ -19,7 +19,7 @@ const RetainDays = Type.Integer({
   default: 30,
 })
 
-/** Which bodies are kept, as it is shown. */
+/** The bodies that are kept, as they are shown. */
 export const ShownCapture = Type.Object(
   { requests: Requests, answers: Answers, sample: Sample, redact: Redact, retain_days: RetainDays },
   { description: 'Bodies that are kept. Null: of a key, as its enterprise says; of an enterprise, none.' },

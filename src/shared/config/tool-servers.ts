@@ -64,7 +64,7 @@ function placeOf(entry: ToolServerEntry, path: Path, fail: Fail): ToolServer['pl
   return { url: parsed.url, transport: 'openapi', document: documentOf(openapi, [...path, 'openapi'], fail) }
 }
 
-/** What cannot be a tool is found when the tools are listed. */
+/** An operation that cannot be a tool is found when the tools are listed. */
 function documentOf(text: string, path: Path, fail: Fail): NonNullable<ToolServerAddress['document']> {
   try {
     readDocument(text, '/openapi')

@@ -140,7 +140,7 @@ export interface StreamDecoder {
   readonly failure: UpstreamFailure | null
 }
 
-/** What a stream has around the JSON string of each text. */
+/** The text around the JSON string of each text of a stream. */
 export interface TextFrame {
   readonly head: string
   readonly tail: string
@@ -150,7 +150,7 @@ export interface TextFrame {
 export interface StreamEncoder {
   /** The event as text of the wire; empty when the dialect has none, and for `error`, which the caller renders. */
   encode(event: StreamEvent): string
-  /** What `encode` writes around the text of a `text-delta`, until it gets another kind of event. Absent: each delta differs. */
+  /** The frame that `encode` writes around the text of a `text-delta`, until it gets another kind of event. Absent: each delta differs. */
   textFrame?(): TextFrame
   /** Counts UTF-16 units of text that the caller has written in the frame, in place of `encode`. */
   countText?(characters: number): void

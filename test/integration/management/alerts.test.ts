@@ -332,7 +332,7 @@ it('rotates a secret: both sign for the grace period, and then the new one alone
   expect(await valid()).toEqual([false, false, true])
   await admin.expect('adminRotateAlertSecret', 404, { params: { ...ids, channelId: 'chan_x' }, body: {} })
   await admin.expect('adminGetAlert', 200, { params: ids })
-  // What the platform has is none of an enterprise.
+  // Things of the platform belong to no enterprise.
   await admin.expect('getAlert', 404, { params: { ...params, alertId: ids.id } })
   await admin.expect('adminUpdateAlert', 200, { params: ids, body: { kind: 'certificate', threshold: 30 } })
   const other = await admin.expect('adminUpdateAlert', 400, { params: ids, body: { kind: 'budget' } })

@@ -134,7 +134,7 @@ describe('an enterprise that its owner deletes', () => {
         (await owner.client.expect('searchEnterprises', 200, { query: { phone: owner.phone } })).json['data'],
       ).toEqual([])
 
-      // What the platform still sees, and cannot change.
+      // The platform still sees these, and cannot change them.
       const shown = await admin.expect('adminGetEnterprise', 200, { params })
       expect(shown.json).toMatchObject({ status: 'deleted', deleted_at: expect.any(String) as string })
       const listed = async (query: Record<string, string>): Promise<unknown[]> =>

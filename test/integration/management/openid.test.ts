@@ -12,7 +12,7 @@ import type { ManagementAnswer } from '../../support/management-client.ts'
 import { OpenIdBrowser } from '../../support/openid-browser.ts'
 import { OpenIdProvider } from '../../support/openid-provider.ts'
 
-/** Where browsers see the gateway, which listens elsewhere. */
+/** The address at which browsers see the gateway, which listens elsewhere. */
 const BASE = 'https://ai.example.com'
 const PASSWORD = 'correct horse battery'
 let provider: OpenIdProvider

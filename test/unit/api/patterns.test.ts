@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
 import { OPERATIONS } from '../../../src/shared/api/operations/index.ts'
 
-/** What is refused as blank needs no example. */
+/** Blank names are refused and need no example. */
 const NOT_BLANK = '\\S'
 
 it('has an example for every form that a field must have, which the error names', () => {

@@ -181,7 +181,7 @@ function lengthOf(cut: Cut, bytes: Buffer, from: number): number {
   return blankLines.lastIndex
 }
 
-/** What a relay does with the bytes, event by event. */
+/** The work of a relay on the bytes, event by event. */
 function inspected(dialect: 'openai-chat' | 'anthropic-messages', wantsUsage: boolean, bytes: Buffer): Played {
   const inspector = dialectOf(dialect).inspectStream(wantsUsage)
   let [sent, held] = ['', '']
@@ -201,7 +201,7 @@ function inspected(dialect: 'openai-chat' | 'anthropic-messages', wantsUsage: bo
   return { sent, end, tokens: booked(inspector, inspector.observedTextBytes) }
 }
 
-/** What a translating relay does with the bytes, event by event. */
+/** The work of a translating relay on the bytes, event by event. */
 function parsed(translation: AnswerTranslation, bytes: Buffer): Played {
   const stream = new StreamTranslation(translation, true)
   let sent = ''

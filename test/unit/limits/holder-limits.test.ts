@@ -114,7 +114,7 @@ async function historyOf(seed: number, principals: readonly Principal[], everyMs
     const counted = own.filter(({ toMs }) => toMs > world.nowMs - COUNTED_MS)
     const undecided = [...pending].filter(({ caller }) => isOf(holder, caller))
     const running = own.filter(({ untilMs }) => untilMs > world.nowMs - RETURNED_MS)
-    // What a refused request had taken under other limits comes back, except its place among the requests of the minute.
+    // A refused request gives back its share of other limits, except its place among the requests of the minute.
     const refused = history.refused.filter(({ caller }) => isOf(holder, caller))
     const returned = refused.filter(({ atMs }) => atMs > world.nowMs - RETURNED_MS)
     const late = refused.filter(({ code, atMs }) => code === 'TPM_EXCEEDED' && atMs > world.nowMs - COUNTED_MS)
@@ -180,7 +180,7 @@ function mostAtOnce(all: readonly Admitted[], holder: Holder): number {
       { ms: toMs, by: 1 },
       { ms: untilMs, by: -1 },
     ])
-    // What ends at a moment is over before anything begins at it.
+    // Requests that end at a moment are over before others begin at it.
     .sort((a, b) => a.ms - b.ms || a.by - b.by)
   let now = 0
   let most = 0

@@ -4,7 +4,7 @@ import fc from '../../support/fast-check.ts'
 import { LineChunkedDecoder } from '../../support/line-chunked-decoder.ts'
 
 interface Decoded {
-  /** What each push passed on, in Latin-1. */
+  /** The bytes that each push passed on, in Latin-1. */
   readonly pieces: string[]
   /** Bytes that belong to the body. */
   readonly taken: number

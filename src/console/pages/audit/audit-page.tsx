@@ -21,7 +21,7 @@ import { Outcome } from './outcome.tsx'
 import { useAuditTexts } from './texts.ts'
 import classes from '../../parts/form.module.css'
 
-/** Who changed what, from which value to which, and who was refused: in an enterprise, or on the platform. */
+/** The audit log of an enterprise or of the platform: changes with their authors, old and new values, and refused attempts. */
 export function AuditPage({ scope, open }: PageProps): ReactNode {
   const t = useWords('audit')
   const common = useWords('common')

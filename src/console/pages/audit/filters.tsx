@@ -8,7 +8,7 @@ import { useAuditTexts } from './texts.ts'
 import { operationsIn } from './operations.ts'
 import classes from '../../parts/form.module.css'
 
-/** What of the audit log is shown: who, what, which object, which end and which time; on the platform also which enterprise. */
+/** The filters of the audit log: user, operation, target, outcome and time; on the platform also the enterprise. */
 export function Filters({ scope }: { readonly scope: Scope }): ReactNode {
   const t = useWords('audit')
   const filter = useFilter(scope)

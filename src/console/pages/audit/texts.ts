@@ -18,7 +18,7 @@ interface AuditTexts {
   readonly targetOf: (entry: AuditEntry) => string | null
   /** Null: the entry is of no enterprise. */
   readonly enterpriseOf: (entry: AuditEntry) => string | null
-  /** Who may have acted: members of the enterprise, or admins of the platform. */
+  /** The people that the filter offers: members of the enterprise, or admins of the platform. */
   readonly people: readonly Choice[]
   /** Of the platform. */
   readonly enterprises: readonly Choice[]

@@ -12,7 +12,7 @@ interface CaptureProps {
   readonly onChange: (capture: CaptureDraft) => void
 }
 
-/** Which bodies of requests and answers are kept. */
+/** The bodies of requests and answers that are kept. */
 export function CaptureFields({ scope, capture, error, onChange }: CaptureProps): ReactNode {
   const t = useWords('keys')
   const isEnterprise = scope.kind === 'enterprise'

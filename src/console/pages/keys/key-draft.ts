@@ -10,7 +10,7 @@ export interface ModelBudgetDraft {
   readonly monthly_tokens: string
 }
 
-/** Which bodies are kept. `default`: as the enterprise says; of a personal key, none. */
+/** The bodies that are kept. `default`: as the enterprise says; of a personal key, none. */
 export interface CaptureDraft {
   readonly mode: 'default' | 'off' | 'on'
   readonly requests: boolean

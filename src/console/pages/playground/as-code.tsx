@@ -7,7 +7,7 @@ import { CODES, codeOf } from './code.ts'
 import type { Code } from './code.ts'
 import type { Prompt } from './prompt.ts'
 
-/** What would be sent, as code for other programs. */
+/** The request as code for other programs. */
 export function AsCode({ prompt, onClose }: { readonly prompt: Prompt; readonly onClose: () => void }): ReactNode {
   const t = useWords('playground')
   const common = useWords('common')

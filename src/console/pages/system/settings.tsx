@@ -111,7 +111,7 @@ export function Settings({ scope }: { readonly scope: Scope }): ReactNode {
   )
 }
 
-/** Where admins add entries while the gateway runs. */
+/** The page on which admins add entries while the gateway runs. */
 const PAGES: Readonly<Partial<Record<string, string>>> = {
   upstreams: '/upstreams',
   models: '/models',

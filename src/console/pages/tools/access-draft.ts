@@ -17,7 +17,7 @@ export const EMPTY_RULE: RuleDraft = { role: null, enterprise_id: null, departme
 
 export const AUDIENCES = ['nobody', 'everyone', 'rules'] as const
 
-/** Who may use a server: platform admins alone, everybody, or those for whom one of the rules holds. */
+/** The access to a server: platform admins alone, everybody, or the callers for whom one of the rules holds. */
 export interface AccessDraft {
   readonly audience: (typeof AUDIENCES)[number]
   readonly rules: readonly RuleDraft[]
@@ -47,7 +47,7 @@ export function isEmptyRule(rule: RuleDraft): boolean {
   return Object.values(rule).every((value) => value === null)
 }
 
-/** What is wrong with a draft; null: nothing. */
+/** The fault of a draft; null: it has none. */
 export function accessError({ audience, rules }: AccessDraft): 'noRules' | 'emptyRule' | null {
   if (audience !== 'rules') return null
   if (rules.length === 0) return 'noRules'

@@ -15,13 +15,13 @@ const KEY_ID = /^key_\S+$/
 
 interface AccessFieldsProps {
   readonly access: AccessDraft
-  /** What is wrong, once the form was sent: the gateway's words, or those of the form. */
+  /** The fault, once the form was sent: the gateway's words, or those of the form. */
   readonly error: string | undefined
   readonly isChecked: boolean
   readonly onChange: (access: AccessDraft) => void
 }
 
-/** Who may use a tool server: nobody else, everybody, or whoever one of the rules is for. */
+/** The fields for the access to a tool server: platform admins alone, everybody, or rules. */
 export function AccessFields({ access, error, isChecked, onChange }: AccessFieldsProps): ReactNode {
   const t = useWords('tools')
   const { audience, rules } = access

@@ -7,7 +7,7 @@ import type { AccessRule } from './access-draft.ts'
 const MOST = 100
 const STALE_MS = 60_000
 
-/** Who may use a tool server, a line for each rule. */
+/** The access to a tool server, a line for each rule. */
 export function AccessText({ access }: { readonly access: readonly AccessRule[] }): ReactNode {
   const t = useWords('tools')
   const common = useWords('common')

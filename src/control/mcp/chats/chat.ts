@@ -30,7 +30,7 @@ export interface ToldError {
 /** The calls that are left to make at the end of a round. */
 export interface RoundEnd {
   readonly calls: readonly ModelCall[]
-  /** What the client's stream gets of the end. */
+  /** The last bytes of the client's stream. */
   readonly text?: string
   /** No round follows: the client must approve calls. */
   readonly isPaused?: boolean

@@ -191,7 +191,7 @@ export class ResponsesChat implements Chat {
     return type === 'response.created' ? begun : begun + this.#open()
   }
 
-  /** What goes before the first round. */
+  /** The events before the first round. */
   #open(): string {
     const lists = this.#listTools()
     const approved = this.#approved.map(([call, result]) => this.callBegins(call) + this.callEnds(call, result))

@@ -33,7 +33,7 @@ export interface Authority {
   readonly scope: string | null
 }
 
-/** What a token request needs besides the code or the refresh token. */
+/** The parameters of a token request besides the code or the refresh token. */
 export interface TokenSource {
   /** The address of the server that the token is for. Nobody else gets it. */
   readonly url: string
@@ -190,7 +190,7 @@ export class OAuthClient {
     return this.#server.source === 'stored' || new URL(address).origin !== new URL(this.#url).origin
   }
 
-  /** What the server says to a message without a token. */
+  /** The answer of the server to a message without a token. */
   async #challenge(): Promise<ReturnType<typeof extractWWWAuthenticateParams>> {
     const response = await this.#fetch(this.#url, {
       method: 'POST',

@@ -141,6 +141,12 @@ describe.skipIf(CHROMIUM === null)(TITLE, () => {
   })
 
   describe('the playground', () => {
+    const keyNames = async (): Promise<string[]> => {
+      const admin = await clientOf(gateway, firstAdmin(gateway))
+      const { data } = await admin.call('listEnterpriseKeys', { params: { id: enterpriseId } })
+      return data.map(({ name }) => name)
+    }
+
     it('asks two models side by side with a key of its own, which it deletes', async () => {
       await opened(`/console/e/${enterpriseId}/playground?model=sim-gpt&with=sim-claude`, async (page) => {
         await page.getByRole('button', { name: 'Make a key for this page' }).click()
@@ -166,14 +172,19 @@ describe.skipIf(CHROMIUM === null)(TITLE, () => {
         await page.keyboard.press('Escape')
         await lane.getByRole('link', { name: 'Request' }).click()
         await page.getByRole('complementary', { name: 'Request' }).waitFor()
-        const admin = await clientOf(gateway, firstAdmin(gateway))
-        await expect
-          .poll(async () => {
-            const { data } = await admin.call('listEnterpriseKeys', { params: { id: enterpriseId } })
-            return data.map(({ name }) => name)
-          })
-          .toEqual(['CI'])
+        await expect.poll(keyNames).toEqual(['CI'])
         expect(await page.content()).not.toMatch(/sk-\w{40}/)
+      })
+    })
+
+    it('deletes its key when the page is loaded again', async () => {
+      await opened(`/console/e/${enterpriseId}/playground`, async (page) => {
+        await page.getByRole('button', { name: 'Make a key for this page' }).click()
+        await page.getByTestId('playground-key').waitFor()
+        expect(await keyNames()).toHaveLength(2)
+        await page.reload()
+        await page.getByRole('button', { name: 'Make a key for this page' }).waitFor()
+        await expect.poll(keyNames).toEqual(['CI'])
       })
     })
 

@@ -42,4 +42,15 @@ export const TOOL_SHOTS: readonly Shot[] = [
       await page.getByText('It works').waitFor()
     },
   },
+  {
+    name: 'tool-call',
+    path: () => '/console/platform/tools/handbook',
+    act: async (page) => {
+      await page.getByRole('button', { name: 'Try search_pages' }).click()
+      const dialog = page.getByRole('dialog').last()
+      await dialog.getByLabel('query').fill('travel')
+      await dialog.getByRole('button', { name: 'Call the tool' }).click()
+      await dialog.getByRole('status').waitFor()
+    },
+  },
 ]

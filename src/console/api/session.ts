@@ -30,7 +30,13 @@ const OF_INPUT: ReadonlySet<string | null> = new Set([
 
 export type SessionState = 'none' | 'open' | 'expired'
 
-const client = new SluiceClient({ baseUrl: location.origin, timeoutMs: TIMEOUT_MS, maxRetries: MAX_RETRIES })
+const client = new SluiceClient({
+  baseUrl: location.origin,
+  timeoutMs: TIMEOUT_MS,
+  maxRetries: MAX_RETRIES,
+  // A deletion goes on when the page is left.
+  fetch: (url, init) => fetch(url, { ...init, keepalive: init?.method === 'DELETE' }),
+})
 
 interface Waiter {
   readonly resume: () => void

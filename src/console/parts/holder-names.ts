@@ -4,7 +4,7 @@ import type { Scope } from '../shell/scope.ts'
 const MAX_MEMBERS = 100
 
 interface HolderNames {
-  /** The id itself where the name is not known; null for none. */
+  /** Empty while the names load; the id itself where the name is not known; null for none. */
   readonly member: (id: string | null | undefined) => string | null
   readonly department: (id: string | null | undefined) => string | null
 }
@@ -16,7 +16,17 @@ export function useHolderNames(scope: Scope): HolderNames {
   const members = useRead('listMembers', { params, query: { limit: MAX_MEMBERS } }, options)
   const departments = useRead('listDepartments', { params }, options)
   return {
-    member: (id) => members.data?.data.find((one) => one.id === id)?.user.name ?? id ?? null,
-    department: (id) => departments.data?.data.find((one) => one.id === id)?.name ?? id ?? null,
+    member: (id) => nameOf(id, members.isLoading, (one) => members.data?.data.find(({ id }) => id === one)?.user.name),
+    department: (id) =>
+      nameOf(id, departments.isLoading, (one) => departments.data?.data.find(({ id }) => id === one)?.name),
   }
+}
+
+function nameOf(
+  id: string | null | undefined,
+  isLoading: boolean,
+  find: (id: string) => string | undefined,
+): string | null {
+  if (id === null || id === undefined) return null
+  return isLoading ? '' : (find(id) ?? id)
 }

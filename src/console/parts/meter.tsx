@@ -22,7 +22,7 @@ interface SpendMeterProps {
 export function SpendMeter({ spend, currency }: SpendMeterProps): ReactNode {
   const t = useWords('common')
   const locale = useLocale()
-  const { money: shown } = useMoney(currency)
+  const { money: shown, exactMoney } = useMoney(currency)
   const { zone } = useZone()
   if (spend === null) return <Nothing why={t('spend.hidden')} />
   const { limit, spent, held, resets_at: resetsAt } = spend
@@ -35,7 +35,7 @@ export function SpendMeter({ spend, currency }: SpendMeterProps): ReactNode {
   }
   const share = limit === 0 ? 1 : spent / limit
   const lines = [
-    t('spend.of', { spent: shown(spent), limit: shown(limit), share: percent(share, locale) }),
+    t('spend.of', { spent: shown(spent), limit: exactMoney(limit), share: percent(share, locale) }),
     ...(held > 0 ? [t('spend.held', { held: shown(held) })] : []),
     ...(resetsAt === null ? [] : [t('spend.resets', { at: date(new Date(resetsAt), { locale, zone }) })]),
   ]
@@ -44,7 +44,7 @@ export function SpendMeter({ spend, currency }: SpendMeterProps): ReactNode {
     <Tooltip label={lines.join(' · ')}>
       <span className={classes.meter}>
         <span className={classes.text}>
-          {shown(spent)} <span className="muted">/ {shown(limit)}</span>
+          {shown(spent)} <span className="muted">/ {exactMoney(limit)}</span>
         </span>
         <span
           className={classes.track}

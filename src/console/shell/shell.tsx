@@ -7,6 +7,7 @@ import { remember, remembered } from '../api/preferences.ts'
 import type { Account } from '../api/session.ts'
 import { movedTo, pageOf, pagesIn } from '../pages/index.ts'
 import { Icon } from '../parts/icons.tsx'
+import { Page } from '../parts/page.tsx'
 import { Boundary, Empty } from '../parts/states.tsx'
 import { useWords } from '../words/index.ts'
 import { AccountMenu } from './account-menu.tsx'
@@ -217,12 +218,12 @@ function Current({ place: { scope, path } }: { readonly place: Place }): ReactNo
   const moved = movedTo(scope, first)
   if (moved !== undefined) return <Redirect to={`${pathIn(scope, `/${moved}`)}${window.location.search}`} replace />
   if (entry === undefined || rest.length > 0) return <NotFound />
-  const { Page, id } = entry
+  const { Page: EntryPage, id } = entry
   return (
     // A new scope starts the page anew: nothing of the one before stays in its state.
     <Boundary name={id} key={pathIn(scope, id)}>
       <Suspense fallback={null}>
-        <Page scope={scope} open={second === undefined || second === '' ? null : decodeURIComponent(second)} />
+        <EntryPage scope={scope} open={second === undefined || second === '' ? null : decodeURIComponent(second)} />
       </Suspense>
     </Boundary>
   )
@@ -231,8 +232,8 @@ function Current({ place: { scope, path } }: { readonly place: Place }): ReactNo
 function NotFound(): ReactNode {
   const t = useWords('common')
   return (
-    <Empty icon="search" title={t('shell.notFound')} text={t('shell.notFoundAbout')}>
+    <Page title={t('shell.notFound')} about={t('shell.notFoundAbout')}>
       <Link href="/">{t('shell.home')}</Link>
-    </Empty>
+    </Page>
   )
 }

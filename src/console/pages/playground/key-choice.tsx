@@ -23,8 +23,11 @@ export interface ChosenKey {
   readonly madeId: string | null
 }
 
-/** Deletes a key that the page has made when the page is left, or the key is given up; it also ends by itself. */
-export function useMadeKey(scope: Scope, chosen: ChosenKey | null): void {
+/**
+ * Deletes a key that the page has made when the page is left, reloaded or closed, or the key is given up; it also ends by itself.
+ * `onGone` runs when the browser leaves: it may show the page again as it was.
+ */
+export function useMadeKey(scope: Scope, chosen: ChosenKey | null, onGone: () => void): void {
   const madeId = chosen?.madeId ?? null
   const remove = useEffectEvent((id: string) => {
     deleteKey(scope, id).catch((cause: unknown) => {
@@ -32,10 +35,22 @@ export function useMadeKey(scope: Scope, chosen: ChosenKey | null): void {
       if (!isSilent(cause)) return
     })
   })
+  const gone = useEffectEvent(onGone)
   useEffect(() => {
     if (madeId === null) return undefined
+    let isRemoved = false
+    const end = (): void => {
+      if (!isRemoved) remove(madeId)
+      isRemoved = true
+    }
+    const leave = (): void => {
+      end()
+      gone()
+    }
+    addEventListener('pagehide', leave)
     return () => {
-      remove(madeId)
+      removeEventListener('pagehide', leave)
+      end()
     }
   }, [madeId])
 }

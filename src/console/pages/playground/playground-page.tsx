@@ -29,7 +29,9 @@ const MASK_END = 4
 export function PlaygroundPage({ scope }: PageProps): ReactNode {
   const url = useUrlState()
   const [key, setKey] = useState<ChosenKey | null>(null)
-  useMadeKey(scope, key)
+  useMadeKey(scope, key, () => {
+    setKey(null)
+  })
   const id = url.query.get('request')
   const logged = useLogged(scope, id)
   // A request that was read begins a conversation of its own.

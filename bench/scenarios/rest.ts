@@ -44,14 +44,16 @@ async function report(when: string, pid: number): Promise<boolean> {
   const uses = await restUse(pid, () => elapsed(Number(values.seconds) * 1000))
   console.log(`\nat rest, ${when}`)
   console.table(
-    uses.map(({ name, loopWakes, wakes, cpuMs, residentMb }) => ({
+    uses.map(({ name, loopWakes, wakes, cpuMs, residentMb, memoryMb }) => ({
       process: name,
       'wakes/s': rounded(loopWakes),
       'of all threads': rounded(wakes),
       'CPU ms/s': rounded(cpuMs),
       'resident MiB': rounded(residentMb),
+      'memory MiB': rounded(memoryMb),
     })),
   )
+  console.log(`memory of all processes: ${Math.round(uses.reduce((sum, { memoryMb }) => sum + memoryMb, 0))} MiB`)
   const loud = uses.filter(({ name, loopWakes }) => name === 'front' && loopWakes > MAX_FRONT_WAKES)
   if (loud.length > 0) console.log(`NOT HELD: a front wakes at most ${MAX_FRONT_WAKES} times a second`)
   return loud.length === 0

@@ -1,5 +1,5 @@
 import { readFileSync, readdirSync } from 'node:fs'
-import { cpuUsOfTree, programOf } from '../../src/cli/bench/process-use.ts'
+import { cpuUsOfTree, memoryMbOf, programOf } from '../../src/cli/bench/process-use.ts'
 
 /** The use of a process in a period without requests. */
 export interface RestUse {
@@ -10,7 +10,10 @@ export interface RestUse {
   readonly wakes: number
   /** Milliseconds of CPU per second. */
   readonly cpuMs: number
+  /** Pages of libraries that are in memory count in each process. */
   readonly residentMb: number
+  /** What processes share counts in parts: the sum is what the gateway takes. */
+  readonly memoryMb: number
 }
 
 interface Counters {
@@ -39,6 +42,7 @@ export async function restUse(root: number, work: () => Promise<void>): Promise<
       wakes: wakes / seconds,
       cpuMs: (now.cpuNs - old.cpuNs) / 1_000_000 / seconds,
       residentMb: residentMbOf(pid),
+      memoryMb: memoryMbOf(pid),
     }
   })
 }

@@ -53,6 +53,15 @@ const V8_OPTIONS: Readonly<Record<ChildKind, readonly string[]>> = {
   front: [V8_HELPERS],
   simulator: [],
 }
+/**
+ * glibc gives each thread that allocates an arena of its own. V8 compiles the embedded database on several threads, and their arenas kept
+ * 100 MB that nothing used. An operator's own value goes first.
+ */
+const ALLOCATOR: Readonly<Record<ChildKind, NodeJS.ProcessEnv>> = {
+  control: { MALLOC_ARENA_MAX: '1' },
+  front: {},
+  simulator: {},
+}
 const ENTRIES: Readonly<Record<ChildKind, string>> = {
   control: '../control/main.js',
   front: '../front/main.js',
@@ -233,7 +242,7 @@ function forkChild(kind: ChildKind, env: NodeJS.ProcessEnv): ChildProcess {
   return fork(fileURLToPath(new URL(ENTRIES[kind], import.meta.url)), [], {
     // Structured clones keep secrets; JSON would contain their redacted form.
     serialization: 'advanced',
-    env,
+    env: { ...ALLOCATOR[kind], ...env },
     execArgv: [...process.execArgv, ...V8_OPTIONS[kind]],
     // The simulator also prints its port on its standard output.
     stdio: [output, output, 'inherit', 'ipc'],

@@ -59,12 +59,13 @@ export function programOf(pid: number): string {
 
 /** Mebibytes of memory of a tree of processes; shared memory counts once. */
 export function memoryMbOfTree(root: number): number {
-  let kb = 0
-  for (const pid of cpuUsOfTree(root).keys()) {
-    const rollup = read(`/proc/${pid}/smaps_rollup`) ?? ''
-    kb += Number(/^Pss:\s+(\d+) kB/m.exec(rollup)?.[1] ?? 0)
-  }
-  return kb / 1024
+  return [...cpuUsOfTree(root).keys()].reduce((sum, pid) => sum + memoryMbOf(pid), 0)
+}
+
+/** Mebibytes of memory of a process; memory that processes share counts in parts. */
+export function memoryMbOf(pid: number): number {
+  const rollup = read(`/proc/${pid}/smaps_rollup`) ?? ''
+  return Number(/^Pss:\s+(\d+) kB/m.exec(rollup)?.[1] ?? 0) / 1024
 }
 
 function isWithin(pid: number, root: number, parents: ReadonlyMap<number, number>): boolean {

@@ -16,8 +16,6 @@ const TICK_MS = LeaseBook.TICK_MS
 /** Tick intervals of `rest`: `first` for `FIRST_REST_MS`, then `later`. */
 const REST_TICK_MS = { first: 1_000, later: 60_000 } as const
 const FIRST_REST_MS = 300_000
-/** Microtask turns between two events: a request under a dozen limits needs some for each limit. */
-const TURNS = 40
 const NO_BUDGETS: SettledSpend = { read: () => Promise.resolve(new Map()) }
 const LEASE_KEEP_MS = 20_000
 
@@ -125,7 +123,7 @@ export class LeaseWorld {
       this.nowMs = event.atMs
       event.run()
       // Promises that the event resolved continue before the next event.
-      for (let i = 0; i < TURNS; i++) await Promise.resolve()
+      await allPromises()
       while (this.#running.size > 0) await Promise.all(this.#running)
     }
     this.nowMs = endMs
@@ -427,4 +425,11 @@ export class LeaseWorld {
 /** The name of a front's journal; each incarnation has a new one. */
 export function writerOf({ name, incarnation }: WorldFront): string {
   return `${name}-${incarnation}`
+}
+
+/** Resolves when no promise has anything left to do: Node runs a tick only after all microtasks. */
+function allPromises(): Promise<void> {
+  return new Promise((resolve) => {
+    process.nextTick(resolve)
+  })
 }

@@ -1,7 +1,11 @@
 import { fork } from 'node:child_process'
 import { once } from 'node:events'
+import { constants, setPriority } from 'node:os'
 import { extname } from 'node:path'
 import { fileURLToPath } from 'node:url'
+
+/** The load stands for clients on other machines: it takes only what the gateway and the measured requests leave of this one. */
+const PRIORITY = constants.priority.PRIORITY_LOW
 
 /**
  * Does `work` while another process, `support/<name>`, loads `target`. After the work it gets `stop`, sends its result and ends.
@@ -13,6 +17,7 @@ export async function beside<Result, News>(
   work: () => Promise<Result>,
 ): Promise<{ readonly result: Result; readonly news: News }> {
   const client = fork(fileURLToPath(new URL(`./${name}${extname(import.meta.url)}`, import.meta.url)))
+  if (client.pid !== undefined) setPriority(client.pid, PRIORITY)
   const ended = once(client, 'exit')
   const told = once(client, 'message') as Promise<[News]>
   // The error for a process that ends without a result is thrown below.

@@ -184,6 +184,7 @@ describe.skipIf(CHROMIUM === null)(TITLE, () => {
         },
       },
     ]
+    for (const name of ['Tools', 'Other']) await admin.call('createKey', { body: { name } })
     await page.goto('/console/platform/tools')
     await page.getByText('No tool servers yet').waitFor()
     await page.getByRole('link', { name: 'Add server' }).first().click()
@@ -205,6 +206,10 @@ describe.skipIf(CHROMIUM === null)(TITLE, () => {
     await dialog().getByRole('button', { name: 'Call the tool' }).click()
     await dialog().getByText('Enter a whole number.').waitFor()
     await dialog().getByLabel('most').fill('7')
+    await dialog().getByRole('button', { name: 'Call the tool' }).click()
+    await dialog().getByText('Several of your keys could pay').waitFor()
+    await dialog().getByLabel('Key that pays').click()
+    await page.getByRole('option', { name: 'Tools', exact: true }).click()
     await dialog().getByRole('button', { name: 'Call the tool' }).click()
     await dialog().getByText('search {"query":"looms","most":7}').waitFor()
     await dialog().getByRole('button', { name: 'Close' }).last().click()

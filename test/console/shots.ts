@@ -67,6 +67,8 @@ const IN_CHINESE: ReadonlySet<string> = new Set([
   ...ENTERPRISE_IN_CHINESE,
 ])
 
+/** Names with commas between them; default: all pictures. */
+const WANTED = process.env['SLUICE_TEST_SHOTS']?.split(',')
 const SHOTS: readonly Shot[] = [
   ...figureShots(
     () => gateway,
@@ -77,7 +79,7 @@ const SHOTS: readonly Shot[] = [
   ...keyShots(() => filled),
   ...platformShots(() => filled.enterpriseId),
   ...TOOL_SHOTS,
-]
+].filter(({ name }) => WANTED?.includes(name) ?? true)
 
 it('the pictures of the README', { timeout: 120_000 }, async () => {
   await shootReadme(browser, gateway, filled)

@@ -49,6 +49,8 @@ export const TOOL_SHOTS: readonly Shot[] = [
       await page.getByRole('button', { name: 'Try search_pages' }).click()
       const dialog = page.getByRole('dialog').last()
       await dialog.getByLabel('query').fill('travel')
+      await dialog.getByLabel('Key that pays').click()
+      await page.getByRole('option', { name: 'CI (mine)' }).click()
       await dialog.getByRole('button', { name: 'Call the tool' }).click()
       await dialog.getByRole('status').waitFor()
     },

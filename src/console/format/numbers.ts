@@ -53,7 +53,8 @@ export function bytes(value: number, locale: string): string {
   return numberFormat(locale, {
     style: 'unit',
     unit: names[at] ?? 'byte',
-    unitDisplay: 'short',
+    // The short form of a byte has no plural.
+    unitDisplay: at === 0 ? 'long' : 'short',
     maximumFractionDigits: at === 0 ? 0 : 1,
   }).format(left)
 }

@@ -53,6 +53,9 @@ describe('numbers', () => {
     expect(percent(0.042, 'en-GB')).toBe('4.2%')
     expect(percent(0.42, 'en-GB')).toBe('42%')
     expect(plain(bytes(1_500_000, 'en-GB'))).toBe('1.5 MB')
+    expect(plain(bytes(110, 'en-GB'))).toBe('110 bytes')
+    expect(plain(bytes(1, 'en-GB'))).toBe('1 byte')
+    expect(plain(bytes(110, 'zh'))).toBe('110字节')
   })
 
   it.each([

@@ -82,13 +82,13 @@ export function EnterprisesPage({ scope, open }: PageProps): ReactNode {
     {
       id: 'zone',
       head: t('columns.zone'),
-      width: 'minmax(90px, 1fr)',
+      width: 'minmax(110px, 1fr)',
       cell: ({ time_zone: zone }) => <span className="muted">{zone}</span>,
     },
     {
       id: 'created',
       head: t('columns.created'),
-      width: '112px',
+      width: '104px',
       cell: ({ created_at: at }) => <Time at={at} isRelative />,
     },
   ]

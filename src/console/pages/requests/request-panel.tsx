@@ -157,7 +157,16 @@ function Detail({ scope, detail }: { readonly scope: Scope; readonly detail: Log
           ...optional(t('filters.trace'), detail.trace_id),
           ...optional(t('columns.member'), names.member(detail.member_id)),
           ...optional(t('columns.department'), names.department(detail.department_id)),
-          ...(scope.kind === 'platform' ? optional(t('columns.enterprise'), detail.enterprise_id) : []),
+          ...(scope.kind === 'platform' && detail.enterprise_id !== null
+            ? [
+                [
+                  t('columns.enterprise'),
+                  <Link key="enterprise" href={pathIn(scope, `/enterprises/${detail.enterprise_id}`)}>
+                    {detail.enterprise_id}
+                  </Link>,
+                ] as const,
+              ]
+            : []),
           ...(detail.tags === null
             ? []
             : [row(t('tags'), <Tags key="tags" tags={detail.tags} linkOf={(tag) => filterLink('tag', tag)} />)]),

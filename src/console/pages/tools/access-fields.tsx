@@ -1,17 +1,16 @@
-import { Button, SegmentedControl, Select } from '@mantine/core'
-import { useState } from 'react'
+import { Button, SegmentedControl } from '@mantine/core'
 import type { ReactNode } from 'react'
 import { useRead } from '../../api/queries.ts'
 import { Icon } from '../../parts/icons.tsx'
 import { useWords } from '../../words/index.ts'
 import { AUDIENCES, EMPTY_RULE, isEmptyRule, ROLES } from './access-draft.ts'
 import type { AccessDraft, RuleDraft } from './access-draft.ts'
+import { Choice, KEY_ID } from './choice.tsx'
 import classes from './access-fields.module.css'
 
 const MOST = 100
 const STALE_MS = 60_000
 const MAX_RULES = 100
-const KEY_ID = /^key_\S+$/
 
 interface AccessFieldsProps {
   readonly access: AccessDraft
@@ -92,7 +91,6 @@ interface RuleProps {
 function Rule({ number, rule, error, onChange, onRemove }: RuleProps): ReactNode {
   const t = useWords('tools')
   const common = useWords('common')
-  const [typedKey, setTypedKey] = useState('')
   const enterpriseId = rule.enterprise_id ?? ''
   const ofEnterprise = { isEnabled: enterpriseId !== '', staleMs: STALE_MS }
   const params = { id: enterpriseId }
@@ -105,7 +103,6 @@ function Rule({ number, rule, error, onChange, onRemove }: RuleProps): ReactNode
     { isEnabled: enterpriseId === '', staleMs: STALE_MS },
   ).data?.data
   const shownKeys = (enterpriseId === '' ? used : keys) ?? []
-  const typed = KEY_ID.test(typedKey) ? [{ id: typedKey, name: typedKey }] : []
   return (
     <div className={classes.rule} role="group" aria-label={t('rule.number', { number })}>
       <div className={classes.head}>
@@ -148,8 +145,8 @@ function Rule({ number, rule, error, onChange, onRemove }: RuleProps): ReactNode
           label={t('rule.key')}
           none={t('rule.anyKey')}
           value={rule.key_id}
-          data={[...shownKeys, ...typed.filter(({ id }) => shownKeys.every((key) => key.id !== id))]}
-          onSearch={setTypedKey}
+          data={shownKeys}
+          idForm={KEY_ID}
           onChange={(key) => {
             onChange({ ...rule, key_id: key })
           }}
@@ -161,36 +158,5 @@ function Rule({ number, rule, error, onChange, onRemove }: RuleProps): ReactNode
         </p>
       )}
     </div>
-  )
-}
-
-interface ChoiceProps {
-  readonly label: string
-  /** Shown while nothing is chosen. */
-  readonly none: string
-  readonly value: string | null
-  readonly data: ReadonlyArray<{ readonly id: string; readonly name: string }>
-  readonly isDisabled?: boolean
-  readonly onSearch?: (text: string) => void
-  readonly onChange: (value: string | null) => void
-}
-
-/** One of the known; a value that is not known is shown as it is. */
-function Choice({ label, none, value, data, isDisabled = false, onSearch, onChange }: ChoiceProps): ReactNode {
-  const options = data.map(({ id, name }) => ({ value: id, label: name }))
-  const isKnown = value === null || options.some((one) => one.value === value)
-  return (
-    <Select
-      label={label}
-      placeholder={none}
-      value={value}
-      data={isKnown ? options : [...options, { value, label: value }]}
-      searchable
-      clearable
-      disabled={isDisabled}
-      clearButtonProps={{ 'aria-label': none }}
-      {...(onSearch === undefined ? {} : { onSearchChange: onSearch })}
-      onChange={onChange}
-    />
   )
 }

@@ -97,7 +97,7 @@ function Detail({ shown, etag, onClose }: DetailProps): ReactNode {
           [t('fields.transport'), t(`transports.${shown.transport}`)],
           [t('fields.headers'), shown.headers.length === 0 ? t('none') : shown.headers.join(', ')],
           [t('fields.access'), <AccessText key="access" access={shown.access} />],
-          [t('fields.timeout_ms'), <Duration key="timeout" ms={shown.timeout_ms} />],
+          [t('longestCall'), <Duration key="timeout" ms={shown.timeout_ms} />],
           [t('fields.price_micro'), <Money key="price" micro={shown.price_micro} />],
           [t('columns.source'), t(`sources.${shown.source}`)],
           [t('changedAt'), <TimeOr key="changed" at={shown.updated_at} why={t('ofFile')} isRelative />],

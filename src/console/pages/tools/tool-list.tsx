@@ -173,7 +173,7 @@ function textOf({ title, description, input_schema: input, output_schema: output
     description,
     JSON.stringify(input, null, 2),
     ...(output === null ? [] : [JSON.stringify(output, null, 2)]),
-    JSON.stringify(annotations, null, 2),
+    ...(Object.keys(annotations).length === 0 ? [] : [JSON.stringify(annotations, null, 2)]),
   ]
   return parts.join('\n')
 }

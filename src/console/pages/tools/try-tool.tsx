@@ -2,14 +2,20 @@ import { Select, Switch, Textarea, TextInput } from '@mantine/core'
 import { useEffect, useRef, useState } from 'react'
 import type { ReactNode } from 'react'
 import type { ToolResult } from '../../../client/index.ts'
+import { useRead } from '../../api/queries.ts'
 import { callTool } from '../../api/session.ts'
 import { Badge } from '../../parts/badge.tsx'
 import { FormDialog } from '../../parts/form-dialog.tsx'
 import { useSubmission } from '../../parts/submission.ts'
 import { useWords } from '../../words/index.ts'
+import { Choice, KEY_ID } from './choice.tsx'
 import { fieldsOf, inputOf, isValid } from './tool-input.ts'
 import type { ToolDraft, ToolField } from './tool-input.ts'
 import classes from './tool-list.module.css'
+
+/** The argument that names the key of a call. */
+const KEY_ARGUMENT = 'sluice_key_id'
+const MOST_KEYS = 100
 
 interface TryToolProps {
   /** The name for clients. */
@@ -25,7 +31,9 @@ export function TryTool({ name, schema, onClose }: TryToolProps): ReactNode {
   const [draft, setDraft] = useState<ToolDraft>({})
   const [isChecked, setIsChecked] = useState(false)
   const [result, setResult] = useState<ToolResult | null>(null)
-  const submission = useSubmission(fields.map((field) => field.name))
+  const [keyId, setKeyId] = useState<string | null>(null)
+  const keys = useRead('listKeys', { query: { limit: MOST_KEYS, sort: 'last_used' } }).data?.data
+  const submission = useSubmission([...fields.map((field) => field.name), KEY_ARGUMENT])
   const running = useRef<AbortController | null>(null)
   useEffect(
     () => () => {
@@ -40,7 +48,8 @@ export function TryTool({ name, schema, onClose }: TryToolProps): ReactNode {
     const controller = new AbortController()
     running.current = controller
     await submission.run(async () => {
-      setResult(await callTool(name, inputOf(fields, draft), controller.signal))
+      const paid = keyId === null ? {} : { [KEY_ARGUMENT]: keyId }
+      setResult(await callTool(name, { ...inputOf(fields, draft), ...paid }, controller.signal))
     })
   }
   return (
@@ -67,6 +76,15 @@ export function TryTool({ name, schema, onClose }: TryToolProps): ReactNode {
           }}
         />
       ))}
+      <Choice
+        label={t('payingKey')}
+        none={t('onlyKey')}
+        value={keyId}
+        data={keys ?? []}
+        idForm={KEY_ID}
+        error={submission.toldOf(KEY_ARGUMENT)}
+        onChange={setKeyId}
+      />
       {result !== null && (
         <div role="status">
           <p style={{ margin: '0 0 8px' }}>

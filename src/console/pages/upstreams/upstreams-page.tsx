@@ -90,11 +90,11 @@ function UpstreamTable({ rows, isOld, openId, workAt, hrefOf }: UpstreamTablePro
   const t = useWords('upstreams')
   const locale = useLocale()
   const columns: ReadonlyArray<Column<Upstream>> = [
-    { id: 'name', head: t('columns.name'), width: 'minmax(140px, 1.6fr)', cell: (row) => <Name shown={row} /> },
+    { id: 'name', head: t('columns.name'), width: 'minmax(160px, 2.4fr)', cell: (row) => <Name shown={row} /> },
     {
       id: 'state',
       head: t('columns.state'),
-      width: 'minmax(120px, 150px)',
+      width: '120px',
       onPhone: 'plain',
       cell: (row) => <UpstreamState shown={row} work={workAt(row.id)} />,
     },
@@ -107,7 +107,7 @@ function UpstreamTable({ rows, isOld, openId, workAt, hrefOf }: UpstreamTablePro
     {
       id: 'slots',
       head: t('columns.slots'),
-      width: 'minmax(110px, 150px)',
+      width: 'minmax(104px, 130px)',
       isNumber: true,
       onPhone: true,
       cell: (row) => {

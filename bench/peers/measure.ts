@@ -13,7 +13,7 @@ export interface Loaded {
 const POLL_MS = 100
 /** A program that takes less of a core than this is quiet. */
 const QUIET_SHARE = 0.1
-const QUIET_DEADLINE_MS = 5_000
+const QUIET_DEADLINE_MS = 120_000
 
 /** Loads a program and counts its CPU. Resolves when it is quiet again, so that its late work does not disturb the next program. */
 export async function loaded(peer: Peer, options: LoadOptions, target: LoadTarget = peer): Promise<Loaded> {

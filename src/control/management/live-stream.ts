@@ -76,12 +76,13 @@ export class LiveStream {
     }
   }
 
-  /** Begins after the last event that the client has, or now. Returns whether the client misses nothing. */
+  /** Begins after the last event that the client has, or now, with the present load. Returns whether the client misses nothing. */
   begin(recent: RecentRows): boolean {
     const { lastEventId } = this.request
     const place = lastEventId === null ? null : recent.placeOf(lastEventId)
     this.#place = place ?? recent.place
     this.take(recent)
+    this.refresh()
     return place !== null
   }
 

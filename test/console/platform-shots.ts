@@ -92,7 +92,7 @@ export function platformShots(enterpriseId: () => string): readonly Shot[] {
       path: at('audit?operation=adminCreateUpstream'),
       act: async (page) => {
         await page.getByRole('table').getByRole('link').first().click()
-        await page.getByRole('complementary').getByText('Before').waitFor()
+        await page.getByRole('heading', { level: 2 }).first().waitFor()
       },
     },
     { name: 'audit-platform-all', path: at('audit?of=all'), onDesktopOnly: true },

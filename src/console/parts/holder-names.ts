@@ -16,17 +16,11 @@ export function useHolderNames(scope: Scope): HolderNames {
   const members = useRead('listMembers', { params, query: { limit: MAX_MEMBERS } }, options)
   const departments = useRead('listDepartments', { params }, options)
   return {
-    member: (id) => nameOf(id, members.isLoading, (one) => members.data?.data.find(({ id }) => id === one)?.user.name),
-    department: (id) =>
-      nameOf(id, departments.isLoading, (one) => departments.data?.data.find(({ id }) => id === one)?.name),
+    member: (id) => nameOf(id, members.isLoading, members.data?.data.find((one) => one.id === id)?.user.name),
+    department: (id) => nameOf(id, departments.isLoading, departments.data?.data.find((one) => one.id === id)?.name),
   }
 }
 
-function nameOf(
-  id: string | null | undefined,
-  isLoading: boolean,
-  find: (id: string) => string | undefined,
-): string | null {
-  if (id === null || id === undefined) return null
-  return isLoading ? '' : (find(id) ?? id)
+function nameOf(id: string | null | undefined, isLoading: boolean, name: string | undefined): string | null {
+  return isLoading && typeof id === 'string' ? '' : (name ?? id ?? null)
 }

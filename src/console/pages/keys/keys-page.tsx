@@ -172,7 +172,7 @@ function KeyTable({ scope, rows, isOld, openId, sort, onSort, hrefOf }: KeyTable
     {
       id: 'key',
       head: t('columns.key'),
-      width: 'minmax(90px, 132px)',
+      width: 'minmax(104px, 132px)',
       cell: ({ key_masked: masked }) => <code className="muted">{masked}</code>,
     },
     {

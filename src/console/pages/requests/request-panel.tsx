@@ -157,16 +157,19 @@ function Detail({ scope, detail }: { readonly scope: Scope; readonly detail: Log
           ...optional(t('filters.trace'), detail.trace_id),
           ...optional(t('columns.member'), names.member(detail.member_id)),
           ...optional(t('columns.department'), names.department(detail.department_id)),
-          ...(scope.kind === 'platform' && detail.enterprise_id !== null
-            ? [
-                [
+          ...(scope.kind !== 'platform' || detail.enterprise_id === null
+            ? []
+            : [
+                row(
                   t('columns.enterprise'),
-                  <Link key="enterprise" href={pathIn(scope, `/enterprises/${detail.enterprise_id}`)}>
+                  <Link
+                    key="enterprise"
+                    href={pathIn(scope, `/enterprises/${encodeURIComponent(detail.enterprise_id)}`)}
+                  >
                     {detail.enterprise_id}
                   </Link>,
-                ] as const,
-              ]
-            : []),
+                ),
+              ]),
           ...(detail.tags === null
             ? []
             : [row(t('tags'), <Tags key="tags" tags={detail.tags} linkOf={(tag) => filterLink('tag', tag)} />)]),

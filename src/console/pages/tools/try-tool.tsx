@@ -80,7 +80,7 @@ export function TryTool({ name, schema, onClose }: TryToolProps): ReactNode {
         label={t('payingKey')}
         none={t('onlyKey')}
         value={keyId}
-        data={keys ?? []}
+        data={(keys ?? []).filter(({ enabled }) => enabled)}
         idForm={KEY_ID}
         error={submission.toldOf(KEY_ARGUMENT)}
         onChange={setKeyId}

@@ -59,6 +59,19 @@ export function shortMoney(micro: number, options: MoneyOptions): string {
   }).format(micro / MICRO)
 }
 
+/** A tick of an axis of amounts that are `step` micro-units apart: as many decimals as tell two ticks apart. */
+export function axisMoney(micro: number, step: number, options: MoneyOptions): string {
+  if (step >= MICRO / 100) return shortMoney(micro, options)
+  const decimals = 6 - Math.floor(Math.log10(Math.max(1, step)))
+  return numberFormat(options.locale, {
+    style: 'currency',
+    currency: options.currency ?? 'USD',
+    currencyDisplay: 'narrowSymbol',
+    minimumFractionDigits: decimals,
+    maximumFractionDigits: decimals,
+  }).format(micro / MICRO)
+}
+
 function decimalsOf(micro: number): number {
   const first = Math.floor(Math.log10(Math.abs(micro)))
   // 420 micro-units are 0.00042: the second significant digit is the sixth decimal minus the rest.

@@ -28,6 +28,8 @@ interface SeriesChartProps {
   /** Of each stretch. */
   readonly stepMs: number
   readonly format: (value: number) => string
+  /** Of the ticks of its axis, which are `step` apart; default: `format`. */
+  readonly formatTick?: ((value: number, step: number) => string) | undefined
   readonly label: string
   readonly height: number
   /** The values under the pointer stand over the chart, and no names: for a small chart that explains itself. */
@@ -54,6 +56,7 @@ export function SeriesChart(props: SeriesChartProps): ReactNode {
   const canSelect = onSelect !== undefined
   const select = useEffectEvent((from: Date, to: Date) => onSelect?.(from, to))
   const format = useEffectEvent(props.format)
+  const formatTick = useEffectEvent(props.formatTick ?? props.format)
   useEffect(() => {
     const element = box.current
     if (element === null) return undefined
@@ -115,7 +118,8 @@ export function SeriesChart(props: SeriesChartProps): ReactNode {
             size: AXIS_PX,
             space: 30,
             ...(kind === 'bars' ? { incrs: WHOLE_STEPS } : {}),
-            values: (_, at) => at.map((value) => (isFlat && value > 0 ? '' : format(value))),
+            values: (_, at, _axis, _space, step) =>
+              at.map((value) => (isFlat && value > 0 ? '' : formatTick(value, step))),
           },
         ],
         series: [

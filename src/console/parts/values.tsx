@@ -3,7 +3,7 @@ import type { ReactNode } from 'react'
 import { useCurrency } from '../shell/scope.ts'
 import { useZone } from '../shell/zone.tsx'
 import { localeOf, useLanguage } from '../words/index.ts'
-import { exactMoney, money, shortMoney } from '../format/money.ts'
+import { axisMoney, exactMoney, money, shortMoney } from '../format/money.ts'
 import { duration, exact, short } from '../format/numbers.ts'
 import { instant, moment, relative } from '../format/time.ts'
 
@@ -28,6 +28,7 @@ export function useMoney(currency?: string): {
   readonly money: (micro: number) => string
   readonly exactMoney: (micro: number) => string
   readonly shortMoney: (micro: number) => string
+  readonly axisMoney: (micro: number, step: number) => string
 } {
   const locale = useLocale()
   const installed = useCurrency()
@@ -36,6 +37,7 @@ export function useMoney(currency?: string): {
     money: (micro) => money(micro, options),
     exactMoney: (micro) => exactMoney(micro, options),
     shortMoney: (micro) => shortMoney(micro, options),
+    axisMoney: (micro, step) => axisMoney(micro, step, options),
   }
 }
 

@@ -9,7 +9,16 @@ const ADMIN_CHANGES = Object.entries<OperationSpec>(OPERATIONS).flatMap(([name, 
   spec.access === 'platform-admin' && (isChange(spec) || spec.bodiesAccess !== undefined) ? [name] : [],
 )
 
+/** Each has a row in the audit log; these three are no operations that change something by themselves. */
+const IN_THE_LOG = Object.entries<OperationSpec>(OPERATIONS)
+  .flatMap(([name, spec]) => (isChange(spec) || spec.bodiesAccess !== undefined ? [name] : []))
+  .concat('oidcCallback', 'forgotPassword', 'finishToolConnection')
+
 describe('the audit log of the platform', () => {
+  it('has a text for whatever can be in it', () => {
+    expect(Object.keys(words.operations).sort()).toEqual(IN_THE_LOG.sort())
+  })
+
   it('has a text for each change that only admins of the platform may make, and no other', () => {
     expect([...OF_PLATFORM_ADMINS].sort()).toEqual([...ADMIN_CHANGES].sort())
   })

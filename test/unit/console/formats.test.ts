@@ -1,5 +1,13 @@
 import { describe, expect, it } from 'vitest'
-import { amountOf, currencySign, exactMoney, microOf, money, shortMoney } from '../../../src/console/format/money.ts'
+import {
+  amountOf,
+  axisMoney,
+  currencySign,
+  exactMoney,
+  microOf,
+  money,
+  shortMoney,
+} from '../../../src/console/format/money.ts'
 import { bytes, duration, percent, short } from '../../../src/console/format/numbers.ts'
 import { date, endOfDay, instant, moment, offsetName, relative, zoneName } from '../../../src/console/format/time.ts'
 
@@ -20,6 +28,17 @@ describe('money', () => {
     [-420, '-$0.00042'],
   ])('shows %d micro-units as %s: never as nothing', (micro, shown) => {
     expect(money(micro, EN)).toBe(shown)
+  })
+
+  it('gives the ticks of an axis the decimals that tell them apart', () => {
+    expect([0, 5_000, 10_000, 15_000].map((tick) => axisMoney(tick, 5_000, EN))).toEqual([
+      '$0.000',
+      '$0.005',
+      '$0.010',
+      '$0.015',
+    ])
+    expect(axisMoney(20, 10, EN)).toBe('$0.00002')
+    expect(axisMoney(2_000_000, 1_000_000, EN)).toBe('$2.00')
   })
 
   it('shows all of it on hover, and little of it on cards', () => {

@@ -29,6 +29,7 @@ export function AuditPage({ scope, open }: PageProps): ReactNode {
   const { whatOf, whoOf, targetOf, enterpriseOf } = useAuditTexts(scope)
   const isPlatform = scope.kind === 'platform'
   const filter = useFilter(scope)
+  const isOfAll = isPlatform && filter.isOfAll
   const list = useInfiniteQuery({
     queryKey: ['audit', pathIn(scope, ''), filter.key],
     initialPageParam: null as string | null,
@@ -67,7 +68,7 @@ export function AuditPage({ scope, open }: PageProps): ReactNode {
       width: 'minmax(120px, 1fr)',
       cell: (row) => targetOf(row) ?? <Nothing why={t('noTarget')} />,
     },
-    ...(isPlatform && filter.isOfAll
+    ...(isOfAll
       ? [
           {
             id: 'enterprise',
@@ -95,12 +96,17 @@ export function AuditPage({ scope, open }: PageProps): ReactNode {
       onPhone: 'plain',
       cell: (row) => <Outcome entry={row} />,
     },
-    {
-      id: 'address',
-      head: t('columns.address'),
-      width: '120px',
-      cell: ({ address }) => <span className="muted">{address}</span>,
-    },
+    // Beside the enterprise it has no room: the panel of an entry has it.
+    ...(isOfAll
+      ? []
+      : [
+          {
+            id: 'address',
+            head: t('columns.address'),
+            width: '120px',
+            cell: ({ address }: AuditEntry) => <span className="muted">{address}</span>,
+          },
+        ]),
     { id: 'time', head: t('columns.time'), width: '132px', onPhone: true, cell: ({ time }) => <Time at={time} /> },
   ]
   const opened = rows?.find((row) => row.id === open)

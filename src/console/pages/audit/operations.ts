@@ -15,6 +15,7 @@ const OF_ENTERPRISES: readonly Named[] = [
   'approveJoinRequest',
   'rejectJoinRequest',
   'withdrawJoinRequest',
+  'acceptInvitation',
   'createDepartment',
   'updateDepartment',
   'deleteDepartment',
@@ -27,6 +28,7 @@ const OF_ENTERPRISES: readonly Named[] = [
   'adminUpdateEnterprise',
   'deleteEnterprise',
   'topUpWallet',
+  'receivePayment',
   'adminAdjustWallet',
   'createAlert',
   'updateAlert',
@@ -34,6 +36,7 @@ const OF_ENTERPRISES: readonly Named[] = [
   'rotateAlertSecret',
   'updateSummary',
   'getEnterpriseLog',
+  'exportEnterpriseLogs',
   'eraseEnterpriseBodies',
   'eraseAllEnterpriseBodies',
 ]
@@ -74,7 +77,35 @@ export const OF_PLATFORM_ADMINS: readonly Named[] = [
   'adminDiscardDeadLetter',
 ]
 
-const ALL: readonly Named[] = [...new Set([...OF_PLATFORM_ADMINS, ...OF_ENTERPRISES])]
+/** What people change in their own accounts, keys and requests. */
+const OF_USERS: readonly Named[] = [
+  'register',
+  'oidcCallback',
+  'logout',
+  'endSession',
+  'changePassword',
+  'forgotPassword',
+  'resetPassword',
+  'changeEmail',
+  'verifyEmail',
+  'enrolTotp',
+  'confirmTotp',
+  'renewRecoveryCodes',
+  'disableTotp',
+  'createKey',
+  'updateKey',
+  'deleteKey',
+  'toggleKey',
+  'rotateKey',
+  'getLog',
+  'exportLogs',
+  'eraseBodies',
+  'eraseAllBodies',
+  'finishToolConnection',
+  'endToolConnection',
+]
+
+const ALL: readonly Named[] = [...new Set([...OF_PLATFORM_ADMINS, ...OF_ENTERPRISES, ...OF_USERS])]
 
 /** The operations that the log of a scope can have. @param isOfAll on the platform: also those of others than its admins */
 export function operationsIn(scope: Scope, isOfAll: boolean): readonly Named[] {

@@ -5,6 +5,7 @@ import type { Scope } from '../../shell/scope.ts'
 import { useAccount } from '../../shell/scope.ts'
 import { useWords } from '../../words/index.ts'
 import type { AuditEntry } from './audit-calls.ts'
+import { useFilter } from './filter.ts'
 import { named } from './operations.ts'
 
 interface Choice {
@@ -18,7 +19,7 @@ interface AuditTexts {
   readonly targetOf: (entry: AuditEntry) => string | null
   /** Null: the entry is of no enterprise. */
   readonly enterpriseOf: (entry: AuditEntry) => string | null
-  /** The people that the filter offers: members of the enterprise, or admins of the platform. */
+  /** The people that the filter offers: members of the enterprise; admins of the platform, or users with them. */
   readonly people: readonly Choice[]
   /** Of the platform. */
   readonly enterprises: readonly Choice[]
@@ -38,9 +39,10 @@ export function useAuditTexts(scope: Scope): AuditTexts {
   const ofPlatform = { isEnabled: scope.kind === 'platform', staleMs: STALE_MS }
   const params = { id: enterpriseIdOf(scope) }
   const members = useRead('listMembers', { params, query: { limit: MOST } }, ofEnterprise).data?.data ?? []
-  const admins = useRead('adminListUsers', { query: { role: 'admin', limit: MOST } }, ofPlatform).data?.data ?? []
+  const shown = useFilter(scope).isOfAll ? {} : { role: 'admin' as const }
+  const users = useRead('adminListUsers', { query: { ...shown, limit: MOST } }, ofPlatform).data?.data ?? []
   const all = useRead('adminListEnterprises', { query: { limit: MOST } }, ofPlatform).data?.data ?? []
-  const people = [...members.map(({ user }) => user), ...admins].map(({ id, name }) => ({ value: id, label: name }))
+  const people = [...members.map(({ user }) => user), ...users].map(({ id, name }) => ({ value: id, label: name }))
   const enterprises = all.map(({ id, name }) => ({ value: id, label: name }))
   const nameIn = (choices: readonly Choice[], id: string): string | undefined =>
     choices.find(({ value }) => value === id)?.label

@@ -43,7 +43,7 @@ export function Charts({ period, usage, latency, latencyFailed }: ChartsProps): 
     [usage, cost],
   )
   const ends = { fromMs: Date.parse(usage.from), toMs: Date.parse(usage.to), stepMs, height: HEIGHT }
-  const { shortMoney } = useMoney()
+  const { shortMoney, axisMoney } = useMoney()
   return (
     <div className={classes.charts}>
       <Chart title={t('figures.requests')} height={HEIGHT}>
@@ -66,6 +66,7 @@ export function Charts({ period, usage, latency, latencyFailed }: ChartsProps): 
           series={costs}
           kind="bars"
           format={(value) => shortMoney(Math.round(value))}
+          formatTick={axisMoney}
           label={t('charts.cost', { cost: shortMoney(usage.totals.cost) })}
         />
       </Chart>

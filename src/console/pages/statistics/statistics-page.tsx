@@ -300,6 +300,7 @@ function Chart({ question, usage, nameOf, onSelect }: ChartProps): ReactNode {
           toMs={Date.parse(usage.to)}
           stepMs={BUCKET_MS[question.bucket]}
           format={formats.short}
+          formatTick={formats.tick}
           label={t('chart', {
             metric: t(`metrics.${question.metric}`),
             value: total === null ? '—' : formats.exact(total),
@@ -317,12 +318,15 @@ function Chart({ question, usage, nameOf, onSelect }: ChartProps): ReactNode {
 interface Formats {
   readonly short: (value: number) => string
   readonly exact: (value: number) => string
+  readonly tick?: (value: number, step: number) => string
 }
 
 function useFormats(metric: Metric): Formats {
   const locale = useLocale()
   const money = useMoney()
-  if (metric === 'cost') return { short: (value) => money.shortMoney(Math.round(value)), exact: money.exactMoney }
+  if (metric === 'cost') {
+    return { short: (value) => money.shortMoney(Math.round(value)), exact: money.exactMoney, tick: money.axisMoney }
+  }
   if (isSum(metric)) return { short: (value) => short(value, locale), exact: (value) => exact(value, locale) }
   const text = (value: number): string => duration(value, locale)
   return { short: text, exact: text }

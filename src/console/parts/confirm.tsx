@@ -55,20 +55,21 @@ export function Confirm({ title, children, act, name, instead, onConfirm, onClos
         <FormError cause={cause} />
         <div className={classes.acts}>
           {instead}
-          <span className={classes.gap} />
-          <Button variant="default" onClick={onClose} data-autofocus>
-            {t('cancel')}
-          </Button>
-          <Button
-            variant="danger"
-            loading={isBusy}
-            disabled={name !== undefined && typed.trim() !== name}
-            onClick={() => {
-              void run()
-            }}
-          >
-            {act}
-          </Button>
+          <div className={classes.pair}>
+            <Button variant="default" onClick={onClose} data-autofocus>
+              {t('cancel')}
+            </Button>
+            <Button
+              variant="danger"
+              loading={isBusy}
+              disabled={name !== undefined && typed.trim() !== name}
+              onClick={() => {
+                void run()
+              }}
+            >
+              {act}
+            </Button>
+          </div>
         </div>
       </div>
     </Modal>

@@ -107,7 +107,7 @@ interface ModelBudgetProps {
 function ModelBudget({ scope, budget, number, error, onChange, onRemove }: ModelBudgetProps): ReactNode {
   const t = useWords('enterprise')
   const sign = useSign()
-  const used = useTopModels(scope, true) ?? []
+  const used = useTopModels(scope, 'models') ?? []
   return (
     <div className={classes.group} role="group" aria-label={t('limits.forModels', { number })}>
       <div style={{ display: 'flex', alignItems: 'center', gap: 8 }}>

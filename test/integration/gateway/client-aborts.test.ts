@@ -75,7 +75,12 @@ beforeAll(async () => {
       { dialect: 'anthropic-messages', baseUrl, models: ['anthropic-messages'], keys: keys('messages-key') },
     ],
   })
-  healthBefore = await capacity()
+  // It may be held up for seconds, and then its control process has told the front nothing yet.
+  healthBefore = await eventually(async () => {
+    const now = await capacity()
+    expect(now).toMatchObject({ status: 'healthy' })
+    return now
+  })
   console.log(`client aborts: seed ${SEED}`)
 })
 

@@ -59,12 +59,12 @@ export function ShownOnce({ scope, secret, models }: ShownOnceProps): ReactNode 
 const FALLBACK = 'sim-gpt'
 
 /**
- * A model that this key may use, so that the example works: of those that it is limited to, or the most used one. Only without both the key
+ * A model that this key may use, so that the example works: of those that it is limited to, or the one of most chats. Only without both the key
  * itself is asked with, because that is a request in its log.
  */
 function useFirstModel(scope: Scope, secret: string, models: readonly string[] | null): string {
   const allowed = models?.[0]
-  const used = useTopModels(scope, allowed === undefined)
+  const used = useTopModels(scope, 'chats', allowed === undefined)
   const asked = useQuery({
     queryKey: ['modelsOfKey', secret],
     gcTime: 0,

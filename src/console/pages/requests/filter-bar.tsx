@@ -147,7 +147,7 @@ interface FilterValueProps {
 
 function FilterValue({ scope, name, onDone }: FilterValueProps): ReactNode {
   const t = useWords('requests')
-  const models = useTopModels(scope, name === 'model') ?? []
+  const models = useTopModels(scope, 'log', name === 'model') ?? []
   const keys = useKeyNames(scope, name === 'key')
   const choices: Partial<Record<FilterName, ReadonlyArray<{ readonly value: string; readonly label: string }>>> = {
     status: STATUSES.map((value) => ({ value, label: value === '0' ? t('statuses.interrupted') : value })),

@@ -53,7 +53,7 @@ export function AuditPage({ scope, open }: PageProps): ReactNode {
       id: 'what',
       head: t('columns.what'),
       width: 'minmax(170px, 1.6fr)',
-      cell: (row) => <span title={row.operation}>{whatOf(row.operation)}</span>,
+      cell: (row) => <span title={`${whatOf(row.operation)} (${row.operation})`}>{whatOf(row.operation)}</span>,
     },
     {
       id: 'who',

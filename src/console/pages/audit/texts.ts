@@ -39,10 +39,16 @@ export function useAuditTexts(scope: Scope): AuditTexts {
   const ofPlatform = { isEnabled: scope.kind === 'platform', staleMs: STALE_MS }
   const params = { id: enterpriseIdOf(scope) }
   const members = useRead('listMembers', { params, query: { limit: MOST } }, ofEnterprise).data?.data ?? []
-  const shown = useFilter(scope).isOfAll ? {} : { role: 'admin' as const }
-  const users = useRead('adminListUsers', { query: { ...shown, limit: MOST } }, ofPlatform).data?.data ?? []
+  const { isOfAll } = useFilter(scope)
+  const admins = useRead('adminListUsers', { query: { role: 'admin', limit: MOST } }, ofPlatform).data?.data ?? []
+  const users = useRead('adminListUsers', { query: { limit: MOST } }, ofPlatform).data?.data ?? []
   const all = useRead('adminListEnterprises', { query: { limit: MOST } }, ofPlatform).data?.data ?? []
-  const people = [...members.map(({ user }) => user), ...users].map(({ id, name }) => ({ value: id, label: name }))
+  const choiceOf = ({ id, name }: { readonly id: string; readonly name: string }): Choice => ({
+    value: id,
+    label: name,
+  })
+  const people = [...members.map(({ user }) => user), ...(isOfAll ? users : admins)].map(choiceOf)
+  const known = [...people, ...admins.map(choiceOf), ...users.map(choiceOf)]
   const enterprises = all.map(({ id, name }) => ({ value: id, label: name }))
   const nameIn = (choices: readonly Choice[], id: string): string | undefined =>
     choices.find(({ value }) => value === id)?.label
@@ -53,15 +59,15 @@ export function useAuditTexts(scope: Scope): AuditTexts {
     },
     whoOf: ({ user_id: id, role }) => {
       if (id === null) return null
-      const name = id === account.id ? account.name : nameIn(people, id)
+      const name = id === account.id ? account.name : nameIn(known, id)
       if (name !== undefined) return name
-      const known = (['owner', 'admin', 'finance', 'employee'] as const).find((one) => one === role)
+      const knownRole = (['owner', 'admin', 'finance', 'employee'] as const).find((one) => one === role)
       // On the platform the same word is for its own admins.
-      return known === undefined || scope.kind === 'platform' ? id : `${common(`roles.${known}`)} (${id})`
+      return knownRole === undefined || scope.kind === 'platform' ? id : `${common(`roles.${knownRole}`)} (${id})`
     },
     targetOf: ({ target_id: id }) => {
       if (id === null) return null
-      if (scope.kind === 'platform') return nameIn(enterprises, id) ?? nameIn(people, id) ?? id
+      if (scope.kind === 'platform') return nameIn(enterprises, id) ?? nameIn(known, id) ?? id
       return (own?.id === id ? own.name : null) ?? names.member(names.department(id)) ?? id
     },
     enterpriseOf: ({ enterprise_id: id }) => (id === null ? null : (nameIn(enterprises, id) ?? id)),

@@ -223,7 +223,7 @@ export interface ErrorDetails {
   readonly cause?: unknown
 }
 
-/** The only error class. Its members are set where the error happens and do not change. Only an error of the gateway itself has a stack. */
+/** The only error class. Its members are set where the error happens and do not change. Only INTERNAL has a stack. */
 export class GatewayError extends Error {
   readonly code: ErrorCode
   readonly status: number
@@ -240,8 +240,8 @@ export class GatewayError extends Error {
   constructor(code: ErrorCode, details: ErrorDetails = {}) {
     const known: ErrorRow = ERROR_CODES[code]
     const { stackTraceLimit } = Error
-    // A stack takes ten times as long as the rest. Where a client or an upstream is at fault, nobody reads it.
-    if (known.source !== 'internal') Error.stackTraceLimit = 0
+    // A stack takes ten times as long as the rest, also while the gateway is overloaded. The other codes say what happened.
+    if (code !== 'INTERNAL') Error.stackTraceLimit = 0
     super(details.message ?? known.text, details.cause === undefined ? undefined : { cause: details.cause })
     Error.stackTraceLimit = stackTraceLimit
     this.name = 'GatewayError'

@@ -24,27 +24,15 @@ interface MoneyOptions {
  * Two decimals; below 0.01 as many as two significant digits need, so that a cost is never shown as nothing. Whole micro-units are
  * exact in a double up to nine thousand millions.
  */
-export function money(micro: number, { locale, currency = 'USD' }: MoneyOptions): string {
-  const amount = micro / MICRO
+export function money(micro: number, options: MoneyOptions): string {
   const isSmall = micro !== 0 && Math.abs(micro) < MICRO / 100
-  return numberFormat(locale, {
-    style: 'currency',
-    currency,
-    currencyDisplay: 'narrowSymbol',
-    minimumFractionDigits: isSmall ? decimalsOf(micro) : 2,
-    maximumFractionDigits: isSmall ? decimalsOf(micro) : 2,
-  }).format(amount)
+  const decimals = isSmall ? decimalsOf(micro) : 2
+  return withDecimals(micro, decimals, decimals, options)
 }
 
 /** All six decimals that are not zero. */
-export function exactMoney(micro: number, { locale, currency = 'USD' }: MoneyOptions): string {
-  return numberFormat(locale, {
-    style: 'currency',
-    currency,
-    currencyDisplay: 'narrowSymbol',
-    minimumFractionDigits: 2,
-    maximumFractionDigits: 6,
-  }).format(micro / MICRO)
+export function exactMoney(micro: number, options: MoneyOptions): string {
+  return withDecimals(micro, 2, 6, options)
 }
 
 /** For cards and charts: $1.2K. */
@@ -63,12 +51,16 @@ export function shortMoney(micro: number, options: MoneyOptions): string {
 export function axisMoney(micro: number, step: number, options: MoneyOptions): string {
   if (step >= MICRO / 100) return shortMoney(micro, options)
   const decimals = 6 - Math.floor(Math.log10(Math.max(1, step)))
-  return numberFormat(options.locale, {
+  return withDecimals(micro, decimals, decimals, options)
+}
+
+function withDecimals(micro: number, least: number, most: number, { locale, currency = 'USD' }: MoneyOptions): string {
+  return numberFormat(locale, {
     style: 'currency',
-    currency: options.currency ?? 'USD',
+    currency,
     currencyDisplay: 'narrowSymbol',
-    minimumFractionDigits: decimals,
-    maximumFractionDigits: decimals,
+    minimumFractionDigits: least,
+    maximumFractionDigits: most,
   }).format(micro / MICRO)
 }
 

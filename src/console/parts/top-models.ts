@@ -18,6 +18,8 @@ export function useTopModels(scope: Scope, kind: Kind, isWanted = true): readonl
   )
   if (named.isError) return []
   if (named.data === undefined || tools.isLoading) return undefined
-  const left = new Set(tools.data?.groups.map(({ group }) => group))
-  return named.data.groups.flatMap(({ group }) => (group === null || group === '' || left.has(group) ? [] : [group]))
+  const toolNames = new Set(tools.data?.groups.map(({ group }) => group))
+  return named.data.groups.flatMap(({ group }) =>
+    group === null || group === '' || toolNames.has(group) ? [] : [group],
+  )
 }

@@ -77,7 +77,7 @@ export const OF_PLATFORM_ADMINS: readonly Named[] = [
   'adminDiscardDeadLetter',
 ]
 
-/** What people change in their own accounts, keys and requests. */
+/** Changes that people make in their own accounts, keys and requests. */
 const OF_USERS: readonly Named[] = [
   'register',
   'oidcCallback',

@@ -237,6 +237,8 @@ describe.skipIf(CHROMIUM === null)(TITLE, () => {
       expect(lines.slice(1).every((line) => line.includes('updateEnterprise'))).toBe(true)
       await page.getByRole('button', { name: 'Clear filters' }).click()
       await row(page, 'Created an alert').waitFor()
+      // It is gone: the entry itself has its name.
+      await row(page, 'Deleted a department').getByText('Sales').waitFor()
       await page.getByText('Refused', { exact: true }).click()
       await page.getByText('No entries match').waitFor()
       await page.waitForURL(({ search }) => search === '?outcome=refused')

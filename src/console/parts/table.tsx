@@ -16,7 +16,7 @@ export interface Column<Row> {
   readonly isNumber?: boolean
   /** The value of the sort parameter; only what the server sorts. */
   readonly sort?: string
-  /** Of the three facts of a card on a phone; `plain`: without its name. */
+  /** Of the facts of a card on a phone, four at most; `plain`: without its name, and absent where there is nothing. */
   readonly onPhone?: boolean | 'plain'
   readonly cell: (row: Row) => ReactNode
 }

@@ -15,7 +15,7 @@ export function useLocale(): string {
 export function Nothing({ why }: { readonly why: string }): ReactNode {
   return (
     <Tooltip label={why}>
-      <span className="muted">
+      <span className="muted" data-nothing>
         <span aria-hidden="true">—</span>
         <span className="hidden">{why}</span>
       </span>

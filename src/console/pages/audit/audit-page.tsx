@@ -66,6 +66,7 @@ export function AuditPage({ scope, open }: PageProps): ReactNode {
       id: 'target',
       head: t('columns.target'),
       width: 'minmax(120px, 1fr)',
+      onPhone: 'plain',
       cell: (row) => targetOf(row) ?? <Nothing why={t('noTarget')} />,
     },
     ...(isOfAll

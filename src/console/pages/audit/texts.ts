@@ -28,6 +28,19 @@ interface AuditTexts {
 const MOST = 100
 const STALE_MS = 60_000
 
+/** Fields by which a person knows an object again, the best first. */
+const NAMING = ['name', 'user.name', 'email', 'phone']
+
+/** The name that an object has or had, from what an entry says of its fields. */
+function nameAmong(changes: AuditEntry['changes']): string | undefined {
+  for (const wanted of NAMING) {
+    const change = changes?.find(({ field }) => field === wanted)
+    const name = change?.new ?? change?.old
+    if (typeof name === 'string' && name !== '') return name
+  }
+  return undefined
+}
+
 /** Names in place of ids, where they are known. */
 export function useAuditTexts(scope: Scope): AuditTexts {
   const t = useWords('audit')
@@ -65,10 +78,16 @@ export function useAuditTexts(scope: Scope): AuditTexts {
       // On the platform the same word is for its own admins.
       return knownRole === undefined || scope.kind === 'platform' ? id : `${common(`roles.${knownRole}`)} (${id})`
     },
-    targetOf: ({ target_id: id }) => {
+    targetOf: (entry) => {
+      const id = entry.target_id
       if (id === null) return null
-      if (scope.kind === 'platform') return nameIn(enterprises, id) ?? nameIn(known, id) ?? id
-      return (own?.id === id ? own.name : null) ?? names.member(names.department(id)) ?? id
+      const name =
+        scope.kind === 'platform'
+          ? nameIn([...enterprises, ...known], id)
+          : own?.id === id
+            ? own.name
+            : names.member(names.department(id))
+      return name === undefined || name === id ? (nameAmong(entry.changes) ?? id) : name
     },
     enterpriseOf: ({ enterprise_id: id }) => (id === null ? null : (nameIn(enterprises, id) ?? id)),
     people,

@@ -90,7 +90,7 @@ function UpstreamTable({ rows, isOld, openId, workAt, hrefOf }: UpstreamTablePro
   const t = useWords('upstreams')
   const locale = useLocale()
   const columns: ReadonlyArray<Column<Upstream>> = [
-    { id: 'name', head: t('columns.name'), width: 'minmax(160px, 2.4fr)', cell: (row) => <Name shown={row} /> },
+    { id: 'name', head: t('columns.name'), width: 'minmax(140px, 1.6fr)', cell: (row) => <Name shown={row} /> },
     {
       id: 'state',
       head: t('columns.state'),
@@ -101,7 +101,7 @@ function UpstreamTable({ rows, isOld, openId, workAt, hrefOf }: UpstreamTablePro
     {
       id: 'provider',
       head: t('columns.provider'),
-      width: 'minmax(90px, 1fr)',
+      width: 'minmax(128px, 1fr)',
       cell: ({ provider, dialect }) => provider ?? dialect ?? <Nothing why={t('unknownSetting')} />,
     },
     {
@@ -145,13 +145,6 @@ function UpstreamTable({ rows, isOld, openId, workAt, hrefOf }: UpstreamTablePro
       },
     },
     {
-      id: 'models',
-      head: t('columns.models'),
-      width: '72px',
-      isNumber: true,
-      cell: ({ models }) => <Count value={models.length} />,
-    },
-    {
       id: 'source',
       head: t('columns.source'),
       width: '110px',
@@ -177,7 +170,10 @@ function Name({ shown: { id, name } }: { readonly shown: Upstream }): ReactNode 
     id
   ) : (
     <>
-      {id} <span className="muted note">{name}</span>
+      {id}
+      <span className="muted note" style={{ display: 'block' }}>
+        {name}
+      </span>
     </>
   )
 }

@@ -267,7 +267,7 @@ async function close({ config, logger, link }: ControlBase, control: Control, re
   control.jobClaims.stop()
   if (reason === 'hand-over') link.broadcast({ type: 'lease-hand-over' })
   link.close()
-  control.management.close()
+  const closeManagement = control.management.close()
   control.processSamples.stop()
   const stopAlerts = control.alerts.stop()
   const stopChecks = control.healthChecks.stop()
@@ -276,6 +276,7 @@ async function close({ config, logger, link }: ControlBase, control: Control, re
   if (reason === 'stop') await Promise.race([settler.drain(), elapsed(settleMs)])
   await settler.stop()
   log('settling has ended')
+  await closeManagement
   await stopAlerts
   await stopChecks
   await control.leases.keepDepartedUse()

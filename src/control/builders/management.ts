@@ -57,7 +57,8 @@ export interface ControlManagement {
   readonly serve: (request: ManagementRequest) => Promise<ManagementResponse>
   /** Its own listeners, where they are configured. */
   listen(): Promise<void>
-  close(): void
+  /** Ends live streams, sessions and listeners at once. Resolves when nothing of it reads the database in the background any more. */
+  close(): Promise<void>
 }
 
 export function buildManagement(base: ControlBase, needs: ManagementNeeds): ControlManagement {
@@ -147,11 +148,12 @@ export function buildManagement(base: ControlBase, needs: ManagementNeeds): Cont
       for (const listener of listeners) await listener?.listen()
     },
     close() {
-      live.close()
+      const liveClosed = live.close()
       mcp.close()
       toolServers.close()
       for (const listener of listeners) listener?.close()
       needs.mailer?.close()
+      return liveClosed
     },
   }
 }

@@ -38,6 +38,8 @@ export class LiveLog {
   #forgetting: NodeJS.Timeout | undefined
   #isFailing = false
   #isClosed = false
+  /** The newest turn of the reader; it never rejects. */
+  #underWay: Promise<void> = Promise.resolve()
 
   constructor(database: Queryable, clock: Clock, onFault: (cause: unknown) => void) {
     this.#database = database
@@ -66,11 +68,12 @@ export class LiveLog {
     }
   }
 
-  /** Ends all streams. */
-  close(): void {
+  /** Ends all streams. Resolves when the reader does not use the database any more. */
+  close(): Promise<void> {
     this.#isClosed = true
     clearTimeout(this.#forgetting)
     for (const stream of this.#streams) stream.finish(new GatewayError('CONTROL_UNAVAILABLE'))
+    return this.#underWay
   }
 
   #refuse({ userId, isPlatformAdmin, signal }: LiveRequest): void {
@@ -113,20 +116,27 @@ export class LiveLog {
   /** Ends when there is no stream. */
   async #run(reading: Reading): Promise<void> {
     let loadedMs = this.#clock.now()
-    while (this.#streams.size > 0 && !this.#isClosed) {
+    while (this.#streams.size > 0) {
       await new Promise((resolve) => setTimeout(resolve, READ_EVERY_MS).unref())
+      if (this.#isClosed) break
       const nowMs = this.#clock.now()
-      try {
-        await this.#turn(reading, nowMs, nowMs - loadedMs >= LOAD_EVERY_MS)
-        this.#isFailing = false
-      } catch (cause) {
-        // The next read finds these rows, when the database answers again.
-        if (!this.#isFailing) this.#onFault(cause)
-        this.#isFailing = true
-      }
-      if (nowMs - loadedMs >= LOAD_EVERY_MS) loadedMs = nowMs
+      const isLoadDue = nowMs - loadedMs >= LOAD_EVERY_MS
+      this.#underWay = this.#reported(this.#turn(reading, nowMs, isLoadDue))
+      await this.#underWay
+      if (isLoadDue) loadedMs = nowMs
     }
     this.#rest()
+  }
+
+  /** Reports the first of several faults in a row: the next turn finds the same rows, when the database answers again. */
+  async #reported(turn: Promise<void>): Promise<void> {
+    try {
+      await turn
+      this.#isFailing = false
+    } catch (cause) {
+      if (!this.#isFailing) this.#onFault(cause)
+      this.#isFailing = true
+    }
   }
 
   async #turn(reading: Reading, nowMs: number, isLoadDue: boolean): Promise<void> {

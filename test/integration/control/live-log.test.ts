@@ -76,7 +76,7 @@ describe('the live log', () => {
     await expect(live.open(requestOf({ userId: 'a', isPlatformAdmin: true }))).rejects.toThrow('too many live streams')
     for (const client of clients.slice(0, 17)) client.abort()
     await live.open(requestOf({ userId: 'u-12' }))
-    live.close()
+    await live.close()
   })
 
   it('does not count a stream whose client has left before, or may not have it', async () => {
@@ -89,7 +89,7 @@ describe('the live log', () => {
       await expect(live.open(requestOf({ select }))).rejects.toMatchObject({ code: 'ROLE_DENIED' })
     }
     await live.open(requestOf())
-    live.close()
+    await live.close()
   })
 
   it('reports an outage of the database once, and ends streams whose rights it cannot read', async () => {
@@ -112,14 +112,45 @@ describe('the live log', () => {
     expect(onFault).toHaveBeenCalledTimes(2)
     expect(await next(events)).toContain('"code":"CONTROL_UNAVAILABLE"')
     expect((await events.next()).done).toBe(true)
-    live.close()
+    await live.close()
+  })
+
+  it('does not read after its end, and its end waits for the read under way', async () => {
+    const log = new EmptyLog()
+    const onFault = vi.fn()
+    const live = new LiveLog(log, systemClock, onFault)
+    await live.open(requestOf())
+    await live.close()
+    const { reads } = log
+    await vi.advanceTimersByTimeAsync(10_000)
+    expect(log.reads).toBe(reads)
+
+    const slow = new EmptyLog()
+    const other = new LiveLog(slow, systemClock, onFault)
+    await other.open(requestOf())
+    let answer: () => void = () => undefined
+    slow.query = () =>
+      new Promise(
+        (resolve) =>
+          (answer = () => {
+            resolve([])
+          }),
+      )
+    await vi.advanceTimersByTimeAsync(500)
+    const onClosed = vi.fn()
+    const closed = other.close().then(onClosed)
+    await vi.advanceTimersByTimeAsync(500)
+    expect(onClosed).not.toHaveBeenCalled()
+    answer()
+    await closed
+    expect(onFault).not.toHaveBeenCalled()
   })
 
   it('says so at its end, also to streams that begin then', async () => {
     const live = new LiveLog(new EmptyLog(), systemClock, vi.fn())
     const events = await live.open(requestOf())
     await next(events)
-    live.close()
+    await live.close()
     expect(await next(events)).toContain('event: end')
     await expect(live.open(requestOf())).rejects.toMatchObject({ code: 'CONTROL_UNAVAILABLE' })
   })

@@ -53,6 +53,8 @@ async function chat(key: string, behaviour: object = {}): Promise<Answer> {
   })
   const { error } = (await response.json()) as { error?: { code: string; message: string } }
   const retryAfter = Number(response.headers.get('retry-after'))
+  // The key is new, and the control process of a busy machine was slow to tell a front of it: the request counts nowhere.
+  if (error?.code === 'CONTROL_UNAVAILABLE') return chat(key, behaviour)
   return { status: response.status, code: error?.code, message: error?.message, retryAfter }
 }
 
@@ -64,8 +66,12 @@ async function newKey(body: object): Promise<string> {
   return String((await admin.expect('createEnterpriseKey', 201, { params, body: { name: 'k', ...body } })).json['key'])
 }
 
-const countOf = (answers: readonly Answer[], status: number): number =>
-  answers.filter((answer) => answer.status === status).length
+/** The number of answers with each code; `ok` for those without. */
+function countsOf(answers: readonly Answer[]): Record<string, number> {
+  const counts: Record<string, number> = {}
+  for (const { code = 'ok' } of answers) counts[code] = (counts[code] ?? 0) + 1
+  return counts
+}
 
 describe('the limits of a department', () => {
   it('hold over all keys below it, exactly, and name it', async () => {
@@ -74,7 +80,7 @@ describe('the limits of a department', () => {
     const right = await newDepartment({ parent_id: top })
     const keys = [await newKey({ department_id: left }), await newKey({ department_id: right })]
     const answers = await Promise.all(Array.from({ length: 40 }, (_, index) => chat(keys[index % 2] ?? '')))
-    expect([countOf(answers, 200), countOf(answers, 429)]).toEqual([12, 28])
+    expect(countsOf(answers)).toEqual({ ok: 12, RPM_EXCEEDED: 28 })
     const refused = answers.find(({ status }) => status === 429)
     expect(refused?.code).toBe('RPM_EXCEEDED')
     expect(refused?.message).toContain(`This department (${top}) may use 12 requests per minute.`)
@@ -129,7 +135,7 @@ describe('the limits of a member', () => {
     const answers = await Promise.all(
       Array.from({ length: 20 }, (_, index) => chat(keys[index % 2] ?? '', { ttftMs: 3_000 })),
     )
-    expect([countOf(answers, 200), countOf(answers, 429)]).toEqual([3, 17])
+    expect(countsOf(answers)).toEqual({ ok: 3, CONCURRENCY_EXCEEDED: 17 })
     const refused = answers.find(({ status }) => status === 429)
     expect(refused).toMatchObject({ code: 'CONCURRENCY_EXCEEDED' })
     expect(refused?.message).toContain(

@@ -44,7 +44,13 @@ export async function openPage(
 
 const QUIET_MS = 2_000
 
-/** Waits until the page asks for nothing any more. A page with a live stream always does: then until it had time to draw. */
+/** Waits until the page has a heading and nothing loads, however slow the machine is, and then for what it draws afterwards. */
 export async function settledPage(page: Page): Promise<void> {
+  await page.getByRole('heading').first().waitFor()
+  await page
+    .getByRole('status', { name: /^(Loading|加载中)/ })
+    .first()
+    .waitFor({ state: 'detached' })
+  // A page with a live stream is never idle.
   await page.waitForLoadState('networkidle', { timeout: QUIET_MS }).catch(() => undefined)
 }

@@ -56,18 +56,18 @@ export function AuditPage({ scope, open }: PageProps): ReactNode {
       cell: (row) => <span title={`${whatOf(row.operation)} (${row.operation})`}>{whatOf(row.operation)}</span>,
     },
     {
-      id: 'who',
-      head: t('columns.who'),
-      width: 'minmax(120px, 1fr)',
-      onPhone: true,
-      cell: (row) => whoOf(row) ?? <Nothing why={t('nobody')} />,
-    },
-    {
       id: 'target',
       head: t('columns.target'),
       width: 'minmax(120px, 1fr)',
       onPhone: 'plain',
       cell: (row) => targetOf(row) ?? <Nothing why={t('noTarget')} />,
+    },
+    {
+      id: 'who',
+      head: t('columns.who'),
+      width: 'minmax(120px, 1fr)',
+      onPhone: true,
+      cell: (row) => whoOf(row) ?? <Nothing why={t('nobody')} />,
     },
     ...(isOfAll
       ? [

@@ -33,12 +33,13 @@ const NAMING = ['name', 'user.name', 'email', 'phone']
 
 /** The name that an object has or had, from what an entry says of its fields. */
 function nameAmong(changes: AuditEntry['changes']): string | undefined {
-  for (const wanted of NAMING) {
-    const change = changes?.find(({ field }) => field === wanted)
-    const name = change?.new ?? change?.old
-    if (typeof name === 'string' && name !== '') return name
-  }
-  return undefined
+  return NAMING.map((field) => textOf(changes, field)).find((name) => name !== undefined)
+}
+
+function textOf(changes: AuditEntry['changes'], wanted: string): string | undefined {
+  const change = changes?.find(({ field }) => field === wanted)
+  const text = change?.new ?? change?.old
+  return typeof text === 'string' && text !== '' ? text : undefined
 }
 
 /** Names in place of ids, where they are known. */
@@ -70,9 +71,12 @@ export function useAuditTexts(scope: Scope): AuditTexts {
       const name = named(operation)
       return name === undefined ? operation : t(`operations.${name}`)
     },
-    whoOf: ({ user_id: id, role }) => {
+    whoOf: ({ user_id: id, role, changes }) => {
       if (id === null) return null
-      const name = id === account.id ? account.name : nameIn(known, id)
+      const name =
+        id === account.id
+          ? account.name
+          : (nameIn(known, id) ?? (textOf(changes, 'user.id') === id ? textOf(changes, 'user.name') : undefined))
       if (name !== undefined) return name
       const knownRole = (['owner', 'admin', 'finance', 'employee'] as const).find((one) => one === role)
       // On the platform the same word is for its own admins.

@@ -90,7 +90,7 @@ function UpstreamTable({ rows, isOld, openId, workAt, hrefOf }: UpstreamTablePro
   const t = useWords('upstreams')
   const locale = useLocale()
   const columns: ReadonlyArray<Column<Upstream>> = [
-    { id: 'name', head: t('columns.name'), width: 'minmax(152px, 1.4fr)', cell: (row) => <Name shown={row} /> },
+    { id: 'name', head: t('columns.name'), width: 'minmax(140px, 1.2fr)', cell: (row) => <Name shown={row} /> },
     {
       id: 'state',
       head: t('columns.state'),
@@ -101,7 +101,7 @@ function UpstreamTable({ rows, isOld, openId, workAt, hrefOf }: UpstreamTablePro
     {
       id: 'provider',
       head: t('columns.provider'),
-      width: 'minmax(136px, 1fr)',
+      width: 'minmax(148px, 1fr)',
       cell: ({ provider, dialect }) => provider ?? dialect ?? <Nothing why={t('unknownSetting')} />,
     },
     {

@@ -25,12 +25,16 @@ export interface OverloadOptions {
 const LEVEL_3_LIMIT = 4
 /** Share of `loopDelayTargetMs` that one turn may spend on admitting requests; answers of upstreams take as long again. */
 const TURN_SHARE = 0.5
+/** So many requests are admitted in a turn however long they take: in a young process the first ones do. */
+const TURN_LEAST = 32
 const SAMPLES_PER_INTERVAL = 5
 const INTERVALS_PER_SECOND = 10
 /** The level falls by one after this many intervals that ask for a lower level. */
 const RECOVERY_INTERVALS = 5
 /** `refuses` is `all` once the limit has been reached and no request admitted for this many intervals. */
 const BLOCKED_INTERVALS = 10
+/** A late loop lowers the limit when it has been late for so many intervals: streams that open together are no overload. */
+const LASTING_INTERVALS = 5
 /** Rest begins after this many intervals without requests, refusals and pressure. */
 const CALM_INTERVALS = 10
 const NEWEST = 0.05
@@ -59,6 +63,8 @@ export class Overload {
   #refused = 0
   #refusedLastSecond = 0
   #blockedIntervals = 0
+  /** In a row, with a loop that asks for level 2. */
+  #lateIntervals = 0
   #hasAdmitted = false
   #calmIntervals = 0
   #isAtRest = false
@@ -66,6 +72,7 @@ export class Overload {
   #meanUs = 0
   /** When the first request of the current turn of the event loop was admitted; null before it. */
   #turnStartUs: number | null = null
+  #turnAdmitted = 0
 
   constructor(options: OverloadOptions) {
     this.#options = options
@@ -133,6 +140,7 @@ export class Overload {
       return reason
     }
     this.#inFlight += 1
+    this.#turnAdmitted += 1
     this.#hasAdmitted = true
     if (this.#inFlight > this.#peakInFlight) this.#peakInFlight = this.#inFlight
     return null
@@ -164,10 +172,12 @@ export class Overload {
     if (this.#inFlight >= this.limit) return 'limit'
     if (this.#turnStartUs === null) {
       this.#turnStartUs = nowUs
+      this.#turnAdmitted = 0
       setImmediate(this.#endTurn)
-    } else if (this.#inFlight >= minConcurrency && nowUs - this.#turnStartUs > 1_000 * TURN_SHARE * loopDelayTargetMs)
-      return 'turn'
-    return null
+      return null
+    }
+    const isLong = nowUs - this.#turnStartUs > 1_000 * TURN_SHARE * loopDelayTargetMs
+    return isLong && this.#turnAdmitted >= TURN_LEAST && this.#inFlight >= minConcurrency ? 'turn' : null
   }
 
   readonly #endTurn = (): void => {
@@ -178,7 +188,9 @@ export class Overload {
     const { maxInFlight, minConcurrency, loopDelayTargetMs } = this.#options
     const resources = this.#options.resources()
     const inFlightShare = this.#inFlight / maxInFlight
-    const pressure = pressureOf({ ...resources, loopDelayMs: this.#loopDelayMs, inFlightShare }, loopDelayTargetMs)
+    const pressure = this.#unlessShort(
+      pressureOf({ ...resources, loopDelayMs: this.#loopDelayMs, inFlightShare }, loopDelayTargetMs),
+    )
     this.#limit.update({
       congested: pressure.level >= 2,
       peakInFlight: this.#peakInFlight,
@@ -198,13 +210,26 @@ export class Overload {
     this.#refused = 0
   }
 
+  /** A loop that has been late for a short time asks for level 1. A limit that is already lower follows it at once. */
+  #unlessShort(pressure: Pressure): Pressure {
+    const isLate = pressure.cause === 'loop' && pressure.level === 2
+    this.#lateIntervals = isLate ? this.#lateIntervals + 1 : 0
+    const isShort = this.#lateIntervals < LASTING_INTERVALS && !this.#isHolding
+    return isLate && isShort ? { ...pressure, level: 1 } : pressure
+  }
+
+  /** The limit is lower than the configured one. */
+  get #isHolding(): boolean {
+    return this.#limit.value < this.#options.maxInFlight
+  }
+
   /** There were requests in this interval, or refusals lately. */
   get #isServing(): boolean {
     return this.#inFlight > 0 || this.#hasAdmitted || this.#refused + this.#refusedLastSecond > 0
   }
 
   #noteCalm(): void {
-    const isHeld = this.level > 0 || this.#limit.value < this.#options.maxInFlight || this.#retryAfter.seconds > 1
+    const isHeld = this.level > 0 || this.#isHolding || this.#retryAfter.seconds > 1
     this.#calmIntervals = this.#isServing || isHeld ? 0 : this.#calmIntervals + 1
     this.#isAtRest = this.#calmIntervals >= CALM_INTERVALS
   }

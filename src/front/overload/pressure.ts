@@ -2,6 +2,8 @@
 export interface Signals {
   /** Mean lateness of the event loop, milliseconds. */
   readonly loopDelayMs: number
+  /** Share of the time in which the event loop had work, not in which it waited for some. */
+  readonly loopBusyShare: number
   /** Requests in flight ÷ the most that may be in flight. */
   readonly inFlightShare: number
   /** Used share of the process's memory limit or of its heap limit, whichever is larger. */
@@ -41,11 +43,14 @@ const THRESHOLDS: ReadonlyArray<readonly [Cause, Thresholds]> = [
   ['loop', [0.5, 1, Infinity]],
 ]
 
+/** A loop that waits for work in more than a tenth of the time is late because of other programs: shedding would not help. */
+const SATURATED = 0.9
+
 /** The highest level that a signal asks for, with that signal as the cause. */
 export function pressureOf(signals: Signals, loopDelayTargetMs: number): Pressure {
   const values: Readonly<Record<Cause, number>> = {
     none: 0,
-    loop: signals.loopDelayMs,
+    loop: signals.loopBusyShare < SATURATED ? 0 : signals.loopDelayMs,
     'in-flight': signals.inFlightShare,
     memory: signals.memoryShare,
     journal: signals.journalShare,

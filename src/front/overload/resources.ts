@@ -1,5 +1,6 @@
 import { statfs } from 'node:fs/promises'
 import { totalmem } from 'node:os'
+import { performance } from 'node:perf_hooks'
 import { getHeapStatistics } from 'node:v8'
 import { repeat } from '../../shared/runtime/repeat.ts'
 import { residentBytes } from '../../shared/runtime/resident-memory.ts'
@@ -23,7 +24,7 @@ const MEMORY_SHARE = 0.75
 const MEMORY_EVERY = 10
 const DISK_EVERY_MS = 500
 
-/** Memory, unwritten records and disk of this process, as shares of their limits. */
+/** Memory, unwritten records and disk of this process, as shares of their limits, and how busy its event loop is. */
 export class Resources {
   readonly #options: ResourceOptions
   readonly #maxMemoryBytes: number
@@ -31,6 +32,7 @@ export class Resources {
   #reads = 0
   #memoryShare = 0
   #diskFreeShare = Infinity
+  #loopUse = performance.eventLoopUtilization()
 
   constructor(options: ResourceOptions) {
     this.#options = options
@@ -43,10 +45,14 @@ export class Resources {
     measureDisk()
   }
 
+  /** The loop's share is that since the last call. */
   read(): Omit<Signals, 'loopDelayMs' | 'inFlightShare'> {
     if (this.#reads % MEMORY_EVERY === 0) this.#measureMemory()
     this.#reads += 1
+    const before = this.#loopUse
+    this.#loopUse = performance.eventLoopUtilization()
     return {
+      loopBusyShare: performance.eventLoopUtilization(this.#loopUse, before).utilization,
       memoryShare: this.#memoryShare,
       journalShare: this.#options.heldBytes() / this.#options.maxHeldBytes,
       diskFreeShare: this.#diskFreeShare,

@@ -13,7 +13,7 @@ class Bench {
     loopDelayTargetMs: 100,
     minConcurrency: 10,
     maxInFlight: 1_000,
-    resources: () => ({ memoryShare: 0.1, journalShare: 0, diskFreeShare: this.diskFreeShare }),
+    resources: () => ({ loopBusyShare: 1, memoryShare: 0.1, journalShare: 0, diskFreeShare: this.diskFreeShare }),
     onInterval: (pressure, limit) => {
       this.#log.note(pressure, limit, this.nowMs)
     },

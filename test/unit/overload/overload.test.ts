@@ -5,7 +5,7 @@ import type { Signals } from '../../../src/front/overload/pressure.ts'
 
 type Resources = Omit<Signals, 'loopDelayMs' | 'inFlightShare'>
 
-const PLENTY: Resources = { memoryShare: 0.1, journalShare: 0, diskFreeShare: 1_000 }
+const PLENTY: Resources = { loopBusyShare: 1, memoryShare: 0.1, journalShare: 0, diskFreeShare: 1_000 }
 
 class Bench {
   resources = PLENTY
@@ -31,6 +31,11 @@ class Bench {
     // A loop that is late enough ends its interval with fewer samples.
     const samples = lateMs === 0 ? 5 : Math.min(5, Math.ceil(100 / lateMs))
     for (let i = 0; i < count * samples; i++) this.overload.sample(lateMs)
+  }
+
+  /** The loop has been late for so long that it matters from now on. */
+  lateForLong(lateMs: number): void {
+    this.intervals(4, lateMs)
   }
 
   /** Each in a turn of the event loop of its own. @returns how many were let in, and why the others were not */
@@ -70,6 +75,8 @@ describe('with a late event loop', () => {
     const bench = new Bench()
     await bench.offer(100)
     const limits: number[] = []
+    bench.lateForLong(30)
+    expect([bench.overload.level, bench.overload.limit]).toEqual([1, 1_000])
     for (let i = 0; i < 60; i++) {
       bench.intervals(1, 30)
       limits.push(bench.overload.limit)
@@ -107,17 +114,14 @@ describe('with a late event loop', () => {
     while (bench.overload.inFlight > 0) bench.overload.leave(1_000)
     bench.intervals(50, 0)
     expect([bench.overload.limit, bench.overload.level, bench.overload.retryAfterSeconds]).toEqual([1_000, 0, 1])
-    expect(bench.changes).toEqual(['2 loop', '1 loop', '0 none'])
+    expect(bench.changes).toEqual(['1 loop', '2 loop', '1 loop', '0 none'])
   })
 
   it('leaves the rest of a long turn to those who were let in before', async () => {
     const bench = new Bench()
     expect((await bench.offer(9)).admitted).toBe(9)
-    expect([bench.overload.enter(0), bench.overload.enter(9_000), bench.overload.enter(11_000)]).toEqual([
-      null,
-      null,
-      'turn',
-    ])
+    for (let count = 0; count < 31; count++) expect(bench.overload.enter(0)).toBeNull()
+    expect([bench.overload.enter(9_000), bench.overload.enter(11_000)]).toEqual([null, 'turn'])
     await new Promise((resolve) => setImmediate(resolve))
     expect(bench.overload.enter(90_000)).toBeNull()
   })
@@ -125,10 +129,47 @@ describe('with a late event loop', () => {
   it('lets requests wait for an upstream while few are under way, and then no more', async () => {
     const bench = new Bench()
     await bench.offer(9)
+    bench.lateForLong(30)
     bench.intervals(1, 30)
     expect([bench.overload.level, bench.overload.mayQueue]).toEqual([2, true])
     await bench.offer(1)
     expect(bench.overload.mayQueue).toBe(false)
+  })
+
+  it('lets in 32 in a turn, however slow a young process is', async () => {
+    const bench = new Bench()
+    expect((await bench.offer(10)).admitted).toBe(10)
+    const reasons = Array.from({ length: 33 }, (_, at) => bench.overload.enter(at * 3_000))
+    expect(reasons.filter((reason) => reason !== null)).toEqual(['turn'])
+  })
+
+  it('lets all in while the loop waits for work in between: other programs make it late', async () => {
+    const bench = new Bench()
+    bench.resources = { ...PLENTY, loopBusyShare: 0.8 }
+    await bench.offer(100)
+    bench.intervals(20, 30)
+    expect([bench.overload.level, bench.overload.limit]).toEqual([0, 1_000])
+    bench.resources = { ...PLENTY, loopBusyShare: 0.95 }
+    bench.lateForLong(30)
+    bench.intervals(1, 30)
+    expect([bench.overload.level, bench.overload.limit]).toEqual([2, 90])
+  })
+
+  it('has nothing against a burst, and follows at once while it holds requests back already', async () => {
+    const bench = new Bench()
+    await bench.offer(100)
+    for (let burst = 0; burst < 5; burst++) {
+      bench.lateForLong(30)
+      bench.intervals(1, 0)
+    }
+    expect(bench.overload.limit).toBe(1_000)
+    bench.lateForLong(30)
+    bench.intervals(1, 30)
+    expect(bench.overload.limit).toBe(90)
+    bench.intervals(1, 0)
+    const { limit } = bench.overload
+    bench.intervals(1, 30)
+    expect(bench.overload.limit).toBeLessThan(limit)
   })
 
   it('has nothing against a few in a long turn', () => {

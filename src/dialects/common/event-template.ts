@@ -65,7 +65,7 @@ export class EventTemplate {
     const paddingEnd = paddingStart === -1 ? end : bytes.indexOf(QUOTE, paddingStart)
     this.#head = Buffer.from(bytes.subarray(start, deltaStart))
     this.#tail = Buffer.from(bytes.subarray(tailStart, paddingStart === -1 ? end : paddingStart))
-    this.#end = Buffer.from(bytes.subarray(paddingEnd, end))
+    this.#end = paddingEnd === end ? EMPTY : Buffer.from(bytes.subarray(paddingEnd, end))
   }
 
   #matchPadding(bytes: Buffer, from: number, end: number): boolean {

@@ -75,7 +75,7 @@ export class OrdinaryEvent {
     this.#lessons++
     this.#head = Buffer.from(bytes.subarray(start, textStart))
     this.#tail = Buffer.from(bytes.subarray(textEnd, paddingStart === -1 ? end : paddingStart))
-    this.#afterPadding = Buffer.from(bytes.subarray(paddingEnd, end))
+    this.#afterPadding = paddingEnd === end ? EMPTY : Buffer.from(bytes.subarray(paddingEnd, end))
   }
 
   /** Index of the closing quote, or -1. */

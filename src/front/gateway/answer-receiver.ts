@@ -42,7 +42,8 @@ export interface Answer {
   /** The same for an answer of a service other than conversations. */
   readonly reading: ServiceAnswerRules | null
   readonly status: number
-  readonly headers: UpstreamHeaders
+  /** Emptied once a stream is committed: it may last for minutes. */
+  headers: UpstreamHeaders
   readonly clock: Clock
   readonly redact: Redact
 }

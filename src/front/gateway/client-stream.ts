@@ -80,6 +80,7 @@ export class ClientStream {
     this.#committed = true
     ctx.outcome.answered()
     ctx.exchange.response.start(200, streamHeaders(ctx, headers, clock.monotonicUs()))
+    this.#answer.headers = {}
     if (this.#held.length === 0) return bytes
     this.#held.append(bytes)
     return this.#held.take()

@@ -34,6 +34,7 @@ const LINGER_MS = 2_000
 const LAST_CHUNK_BYTES = 8_192
 
 const EMPTY = Buffer.alloc(0)
+const NO_HEADERS: HeaderList = []
 
 export interface ResponderOptions {
   readonly deadlines: DeadlineClock
@@ -60,7 +61,7 @@ export class UwsResponder implements Responder {
   /** The response object of the server is no longer valid. */
   #gone = false
   #status = 200
-  #headers: HeaderList = []
+  #headers: HeaderList = NO_HEADERS
   /** Of `#headers` and the common ones, as the server takes them; set by `#foldHead`. */
   #fields: ReturnType<typeof foldedFields> = null
   #chunk: Buffer = EMPTY
@@ -262,6 +263,9 @@ export class UwsResponder implements Responder {
   readonly #corkedFirstWrite = (): void => {
     this.#writeHead()
     if (this.#closeAfter) this.#res.writeHeader('Connection', 'close')
+    // A stream may last for minutes, and needs them no more.
+    this.#headers = NO_HEADERS
+    this.#fields = null
     this.#accepted = this.#res.write(this.#chunk)
     this.#chunk = EMPTY
   }

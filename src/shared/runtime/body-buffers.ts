@@ -1,4 +1,9 @@
+import { markAsUntransferable } from 'node:worker_threads'
 import { residentBytes } from './resident-memory.ts'
+
+/** Bodies up to this size share slabs. In Node's own slabs lie many other things, so the body of a long stream keeps a whole one. */
+const SMALL_BYTES = 2_048
+const SLAB_BYTES = 8_192
 
 /** Smaller buffers are not worth a memory mapping of their own. */
 const LARGE_BYTES = 65_536
@@ -20,6 +25,8 @@ export class BodyMemory {
   #least = Infinity
   #made = 0
   #counted = false
+  #slab = Buffer.alloc(0)
+  #slabUsed = 0
 
   /** @param residentBytes of the process */
   constructor(residentBytes: () => number) {
@@ -28,10 +35,22 @@ export class BodyMemory {
 
   /** Allocates memory for a body, not zeroed. A large body has memory of its own, which mostly all threads can read. */
   allocate(size: number): Buffer {
+    if (size <= SMALL_BYTES) return this.#allocateSmall(size)
     if (size < LARGE_BYTES) return Buffer.allocUnsafe(size)
     if (this.#made + size > (this.#counted ? COUNTED_BYTES : CHECK_EVERY_BYTES)) this.#check()
     this.#made += size
     return this.#counted ? Buffer.allocUnsafeSlow(size) : Buffer.from(new SharedArrayBuffer(size))
+  }
+
+  #allocateSmall(size: number): Buffer {
+    if (this.#slabUsed + size > this.#slab.length) {
+      this.#slab = Buffer.allocUnsafeSlow(SLAB_BYTES)
+      markAsUntransferable(this.#slab.buffer)
+      this.#slabUsed = 0
+    }
+    const from = this.#slabUsed
+    this.#slabUsed += size
+    return this.#slab.subarray(from, this.#slabUsed)
   }
 
   #check(): void {
@@ -48,6 +67,11 @@ const memory = new BodyMemory(residentBytes)
 /** Allocates memory for a body, not zeroed. A large body has memory of its own, which mostly all threads can read. */
 export function allocateBody(size: number): Buffer {
   return memory.allocate(size)
+}
+
+/** Allocates memory for a piece of a body, not zeroed. Only this thread can read it. */
+export function allocatePiece(size: number): Buffer {
+  return size < LARGE_BYTES ? memory.allocate(size) : Buffer.allocUnsafe(size)
 }
 
 /** As `Buffer.concat`, into memory of `allocateBody`. */

@@ -1,4 +1,4 @@
-import { allocateBody } from './body-buffers.ts'
+import { allocateBody, allocatePiece } from './body-buffers.ts'
 
 /** Most that is allocated ahead of the bytes. */
 const MAX_BLOCK_BYTES = 65_536
@@ -27,7 +27,7 @@ export class GrowingBody {
     }
     const rest = bytes.length - fitting
     if (rest > 0) {
-      const block = Buffer.allocUnsafe(Math.max(rest, Math.min(this.#length, MAX_BLOCK_BYTES)))
+      const block = allocatePiece(Math.max(rest, Math.min(this.#length, MAX_BLOCK_BYTES)))
       block.set(fitting === 0 ? bytes : bytes.subarray(fitting))
       this.#blocks.push(block)
       this.#free = block.length - rest

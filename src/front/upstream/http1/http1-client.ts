@@ -27,6 +27,7 @@ import { serializeRequest } from './serialize-request.ts'
 const STALE_MS = 250
 /** Error codes: the file limit of this process, and of the machine, is reached. */
 const FILE_LIMIT_CODES: ReadonlySet<string> = new Set(['EMFILE', 'ENFILE'])
+const NOTHING: readonly Buffer[] = []
 const NO_DESCRIPTOR = 'all connections to upstreams are busy; raise the limit of open files (ulimit -n) of this process'
 
 export interface Http1ClientOptions {
@@ -98,10 +99,15 @@ export class Http1Client implements UpstreamClient {
   }
 }
 
-/** One call. It takes a connection, sends the request, and receives the response. Its timers run from the beginning. */
+/**
+ * One call. It takes a connection, sends the request, and receives the response. Its timers run from the beginning. It keeps the request
+ * only until the head of the response, because a stream may last for minutes.
+ */
 class Http1Call implements UpstreamCall, Exchange {
-  readonly bytes: readonly Buffer[]
-  readonly #request: UpstreamRequest
+  bytes: readonly Buffer[]
+  readonly #timeouts: UpstreamRequest['timeouts']
+  /** The request must not be sent again. */
+  readonly #isOnce: boolean
   readonly #listener: UpstreamListener
   readonly #pool: ConnectionPool
   readonly #deadlines: DeadlineClock
@@ -119,7 +125,8 @@ class Http1Call implements UpstreamCall, Exchange {
 
   constructor(request: UpstreamRequest, listener: UpstreamListener, pool: ConnectionPool, deadlines: DeadlineClock) {
     this.bytes = serializeRequest(request)
-    this.#request = request
+    this.#timeouts = request.timeouts
+    this.#isOnce = request.once === true
     this.#listener = listener
     this.#pool = pool
     this.#deadlines = deadlines
@@ -133,7 +140,7 @@ class Http1Call implements UpstreamCall, Exchange {
 
   begin(): void {
     this.#deadlines.watch(this.#deadline)
-    this.#connect({ isFresh: this.#request.once === true })
+    this.#connect({ isFresh: this.#isOnce })
   }
 
   #connect(options: { readonly isFresh: boolean }): void {
@@ -150,17 +157,18 @@ class Http1Call implements UpstreamCall, Exchange {
     this.#connection = connection
     this.#sentAtMs = this.#deadlines.nowMs
     this.#isConnecting = !connection.isReused
-    this.#expectWithin(this.#isConnecting ? this.#request.timeouts.connectMs : this.#request.timeouts.firstByteMs)
+    this.#expectWithin(this.#isConnecting ? this.#timeouts.connectMs : this.#timeouts.firstByteMs)
     connection.send(this)
   }
 
   onConnected(): void {
     this.#isConnecting = false
-    this.#expectWithin(this.#request.timeouts.firstByteMs)
+    this.#expectWithin(this.#timeouts.firstByteMs)
   }
 
   onHead(status: number, headers: UpstreamHeaders): void {
     this.#headSeen = true
+    this.bytes = NOTHING
     this.#touch()
     this.#sink = this.#listener.onHead(status, headers) ?? null
   }
@@ -220,7 +228,7 @@ class Http1Call implements UpstreamCall, Exchange {
   }
 
   get #isStale(): boolean {
-    const mayResend = this.#request.once !== true && !this.#isResent && this.#connection?.isReused === true
+    const mayResend = !this.#isOnce && !this.#isResent && this.#connection?.isReused === true
     return mayResend && this.#deadlines.nowMs - this.#sentAtMs <= STALE_MS
   }
 
@@ -246,14 +254,14 @@ class Http1Call implements UpstreamCall, Exchange {
     const details = { cause: error, detail: `${code} ${error.message}`.trim() }
     // This is the gateway's own fault, and must not count against the upstream's keys.
     if (FILE_LIMIT_CODES.has(code)) return new GatewayError('GATEWAY_OVERLOADED', { ...details, retryAfterSeconds: 1 })
-    const wasSent = this.#request.once === true && !this.#isConnecting
+    const wasSent = this.#isOnce && !this.#isConnecting
     if (this.#headSeen || wasSent) return new GatewayError('UPSTREAM_TRUNCATED', details)
     if (error instanceof HttpFault) return new GatewayError('UPSTREAM_INVALID_ANSWER', details)
     return new GatewayError('UPSTREAM_UNREACHABLE', details)
   }
 
   #touch(): void {
-    if (!this.#isPaused) this.#expectWithin(this.#request.timeouts.idleMs)
+    if (!this.#isPaused) this.#expectWithin(this.#timeouts.idleMs)
   }
 
   #expectWithin(ms: number): void {

@@ -57,15 +57,18 @@ async function main(): Promise<boolean> {
   const simulator = await startSimulator()
   const gateway = await startGateway({ upstreamBaseUrl: simulator.baseUrl })
   try {
-    const expected = (await streamed(gateway, chatBody(true, { tokens }))).events
+    const { ok, events: expected } = await streamed(gateway, chatBody(true, { tokens }))
+    if (!ok) throw new Error('the first stream, with which all are compared, was not whole')
     for (let at = 0; at < WARM_UP; at++) await streamed(gateway, chatBody(true, { tokens: 5 }))
     const before = frontMb(gateway.pid)
     let peak = before
     const sampling = setInterval(() => {
       peak = Math.max(peak, frontMb(gateway.pid))
     }, SAMPLE_MS)
-    const opened = await openAll(gateway, { body, streams, rate, endMs: (openingS + lifeS) * 1000 + GRACE_MS })
-    clearInterval(sampling)
+    const load = { body, streams, rate, endMs: (openingS + lifeS) * 1000 + GRACE_MS }
+    const opened = await openAll(gateway, load).finally(() => {
+      clearInterval(sampling)
+    })
     await elapsed(REST_MS)
     const after = frontMb(gateway.pid)
     return report({ opened, expected, before, peak, after })

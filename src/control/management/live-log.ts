@@ -38,7 +38,7 @@ export class LiveLog {
   #forgetting: NodeJS.Timeout | undefined
   #isFailing = false
   #isClosed = false
-  /** The newest turn of the reader; it never rejects. */
+  /** The newest use of the database by the reader; it never rejects. */
   #underWay: Promise<void> = Promise.resolve()
 
   constructor(database: Queryable, clock: Clock, onFault: (cause: unknown) => void) {
@@ -60,6 +60,7 @@ export class LiveLog {
     request.signal.addEventListener('abort', leave, { once: true })
     try {
       await stream.check(this.#clock.now())
+      if (this.#isClosed) throw new GatewayError('CONTROL_UNAVAILABLE', { retryAfterSeconds: 1 })
       const { recent } = await (this.#started ??= this.#start())
       return this.#events(stream, recent, leave)
     } catch (cause) {
@@ -103,8 +104,10 @@ export class LiveLog {
   async #start(): Promise<Reading> {
     clearTimeout(this.#forgetting)
     const reading = (this.#kept ??= { tail: new LogTail(), recent: new RecentRows() })
+    const first = this.#read(reading)
+    this.#underWay = first.catch(() => undefined)
     try {
-      await this.#read(reading)
+      await first
     } catch (cause) {
       this.#rest()
       throw cause

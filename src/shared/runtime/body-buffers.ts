@@ -15,9 +15,9 @@ const MAX_GROWTH_BYTES = 256 * 1024 * 1024
 const COUNTED_BYTES = 128 * 1024 * 1024
 
 /**
- * Memory for large bodies. V8 collects its whole heap after every few dozen MiB of buffers, however short they live: with bodies of
- * megabytes that is several times a second, and every request waits for it. V8 does not count shared memory, and small
- * collections free it as well. After each 256 MiB of bodies, the resident memory of the process shows whether they did: if it has
+ * Memory for bodies. Small ones share slabs. Large ones are shared memory: V8 collects its whole heap after every few dozen MiB of
+ * buffers, however short they live: with bodies of megabytes that is several times a second, and every request waits for it. V8 does
+ * not count shared memory, and small collections free it as well. After each 256 MiB of bodies, the resident memory of the process shows whether they did: if it has
  * grown by more than 256 MiB since an earlier check, the next 128 MiB are buffers that V8 counts. One instance for each thread.
  */
 export class BodyMemory {

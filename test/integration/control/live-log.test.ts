@@ -146,6 +146,29 @@ describe('the live log', () => {
     expect(onFault).not.toHaveBeenCalled()
   })
 
+  it('waits at its end for the first read of a stream, and begins none for one whose rights come later', async () => {
+    const log = new EmptyLog()
+    const live = new LiveLog(log, systemClock, vi.fn())
+    let answer: (rows: never[]) => void = () => undefined
+    const rows = new Promise<never[]>((resolve) => (answer = resolve))
+    log.query = () => rows
+    const opened = live.open(requestOf())
+    await vi.advanceTimersByTimeAsync(0)
+    const onClosed = vi.fn()
+    const closed = live.close().then(onClosed)
+    await vi.advanceTimersByTimeAsync(0)
+    expect(onClosed).not.toHaveBeenCalled()
+    answer([])
+    await Promise.all([closed, opened])
+
+    const other = new EmptyLog()
+    const late = new LiveLog(other, systemClock, vi.fn())
+    const refused = expect(late.open(requestOf())).rejects.toMatchObject({ code: 'CONTROL_UNAVAILABLE' })
+    await late.close()
+    await refused
+    expect(other.reads).toBe(0)
+  })
+
   it('says so at its end, also to streams that begin then', async () => {
     const live = new LiveLog(new EmptyLog(), systemClock, vi.fn())
     const events = await live.open(requestOf())

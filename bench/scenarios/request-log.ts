@@ -75,11 +75,11 @@ async function measureAll(database: Database): Promise<void> {
   // The range begins within a day, so that hourly sums are read too.
   const range = { fromMs: startMs + DAY_MS / 2, toMs: endMs }
   const byDay = { granularity: 'day' } as const
-  const all = { scope: everyone, filter: {}, range, areDaysOfUtc: true } as const
+  const all = { scope: everyone, filter: {}, range } as const
   const midnights = (offsetMs: number): number[] =>
     Array.from({ length: days + 1 }, (_, day) => startMs + day * DAY_MS - offsetMs)
-  const daysOfUtc = { starts: midnights(0), areDaysOfUtc: true }
-  const daysInKolkata = { starts: midnights(5.5 * 3_600_000), areDaysOfUtc: false }
+  const daysOfUtc = { starts: midnights(0) }
+  const daysInKolkata = { starts: midnights(5.5 * 3_600_000) }
   await measure(`dashboard of ${days} days`, () =>
     Promise.all([
       usageSeries(database, { ...all, stretches: daysOfUtc, group: null, most: 1 }, MOST_ROWS),

@@ -27,7 +27,9 @@ export async function fillLog(database: Database, { rows, days, keys, endMs }: F
       await database.query(sums, [new Date(day * DAY_MS)])
     console.log(`day ${day - first + 1} of ${days}, ${Math.round((Date.now() - beganMs) / 1000)} s`)
   }
-  await database.script('ANALYZE request_log; ANALYZE request_rollup_hourly; ANALYZE enterprise_rollup_hourly')
+  await database.script(
+    'ANALYZE request_log; ANALYZE request_rollup_hourly; ANALYZE key_rollup_daily; ANALYZE enterprise_rollup_hourly',
+  )
   const [sums] = await database.query<{ count: number }>('SELECT count(*)::int8 AS count FROM request_rollup_hourly')
   console.log(`${perDay * days} rows, ${sums?.count} hourly sums`)
 }
@@ -70,10 +72,12 @@ const ADD_ENTERPRISES = `INSERT INTO enterprise_rollup_hourly
   FROM request_log CROSS JOIN LATERAL (VALUES ('*'), (enterprise_id)) AS owners (owner)
   WHERE at >= $1 AND at < $1 + interval '1 day' GROUP BY 1, 2, 3, 4, 5, 6, 7`
 
-const ADD_KEYS = `INSERT INTO key_rollup_daily (key_id, day, requests, errors, prompt_tokens, completion_tokens, cost_micro, last_used_at)
-  SELECT key_id, date_trunc('day', hour, 'UTC'), sum(requests), sum(CASE WHEN status >= 400 THEN requests ELSE 0 END),
-    sum(prompt_tokens), sum(completion_tokens), sum(cost_micro), max(hour)
-  FROM request_rollup_hourly WHERE hour >= $1 AND hour < $1 + interval '1 day' GROUP BY 1, 2`
+const ADD_KEYS = `INSERT INTO key_rollup_daily
+  SELECT date_trunc('day', hour, 'UTC'), key_id, user_id, enterprise_id, department_id, member_id, max(hour),
+    sum(CASE WHEN status >= 400 THEN requests ELSE 0 END), sum(requests), sum(aborted), sum(prompt_tokens),
+    sum(completion_tokens), sum(cached_tokens), sum(cache_write_tokens), sum(reasoning_tokens), sum(cost_micro),
+    sum(queue_us), sum(ttft_us), sum(ttft_count), sum(total_us), sum(overhead_us)
+  FROM request_rollup_hourly WHERE hour >= $1 AND hour < $1 + interval '1 day' GROUP BY 1, 2, 3, 4, 5, 6`
 
 const ADD_UPSTREAMS = `INSERT INTO upstream_rollup_hourly (hour, provider_id, upstream_key_id, requests, errors, aborted, prompt_tokens,
     completion_tokens, cached_tokens, cost_micro, ttft_us, ttft_count, total_us)

@@ -916,14 +916,27 @@ const IS_ERROR = '(status IS NULL OR status >= 400)'
 async function expectStatisticsToMatch(database: Database): Promise<void> {
   const tokens = ['prompt_tokens', 'completion_tokens', 'cost_micro']
   const used = tokens.map((column) => `sum(${column})::text AS ${column}`).join(', ')
+  const callers = ['key_id', 'user_id', 'enterprise_id', 'department_id', 'member_id']
+  const ofKeys = [
+    ...tokens,
+    'cached_tokens',
+    'cache_write_tokens',
+    'reasoning_tokens',
+    'queue_us',
+    'total_us',
+    'overhead_us',
+  ]
   const keysOfRows = await database.query(
-    `SELECT key_id, date_trunc('day', at, 'UTC') AS day, max(at) AS last_used_at, count(*)::text AS requests,
-        count(*) FILTER (WHERE ${IS_ERROR})::text AS errors, ${used}
-      FROM request_log WHERE key_id IS NOT NULL GROUP BY 1, 2 ORDER BY 1, 2`,
+    `SELECT date_trunc('day', at, 'UTC') AS day, ${callers.map((id) => `coalesce(${id}, '') AS ${id}`).join(', ')},
+        max(at) AS last_used_at, count(*)::text AS requests, count(*) FILTER (WHERE ${IS_ERROR})::text AS errors,
+        count(*) FILTER (WHERE aborted)::text AS aborted, coalesce(sum(ttft_us), 0)::text AS ttft_us,
+        count(ttft_us)::text AS ttft_count, ${ofKeys.map((column) => `sum(${column})::text AS ${column}`).join(', ')}
+      FROM request_log GROUP BY 1, 2, 3, 4, 5, 6 ORDER BY 1, 2, 3, 4, 5, 6`,
   )
   const keys = await database.query(
-    `SELECT key_id, day, last_used_at, requests::text, errors::text, ${tokens.map((column) => `${column}::text`).join(', ')}
-      FROM key_rollup_daily ORDER BY 1, 2`,
+    `SELECT day, ${callers.join(', ')}, last_used_at, requests::text, errors::text, aborted::text, ttft_us::text,
+        ttft_count::text, ${ofKeys.map((column) => `${column}::text`).join(', ')}
+      FROM key_rollup_daily ORDER BY 1, 2, 3, 4, 5, 6`,
   )
   expect(keys).toEqual(keysOfRows)
 

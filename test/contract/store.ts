@@ -16,6 +16,7 @@ import { addDeadLetters, countDeadLetters, listDeadLetters } from '../../src/con
 import { LogRows } from '../../src/control/store/log-rows.ts'
 import type { LogRow } from '../../src/control/store/log-rows.ts'
 import { migrate } from '../../src/control/store/migrate.ts'
+import { keyDays } from '../../src/control/store/migrations/0031-key-days.ts'
 import { DAY_MS, LogPartitions } from '../../src/control/store/partitions.ts'
 import { isListed } from '../../src/control/store/log-match.ts'
 import { LogTail } from '../../src/control/store/log-tail.ts'
@@ -348,6 +349,29 @@ export function storeContract(open: () => Promise<Database>): void {
       await new LogPartitions(database).ensure([day])
       await insertRows([row('late', { atMs: day * DAY_MS }), row('last', { atMs: (day + 2) * DAY_MS - 1 })])
       expect(await ids(EVERYONE)).toEqual(['last', 'late'])
+    })
+
+    it('has the same sums of keys by day when they are made from those by hour', async () => {
+      const sums = new Rollups()
+      for (let at = 0; at < 200; at++) {
+        const keyId = at % 4 === 0 ? null : `key-${at % 7}`
+        const atMs = Date.UTC(2031, 4, 20) + at * 1_234_567
+        const status = at % 5 === 0 ? 503 : 200
+        sums.add(row(`r${at}`, { atMs, keyId, userId: keyId, status, totalUs: at, aborted: at % 3 === 0 }))
+      }
+      await sums.addTo(database)
+      const days = (): Promise<unknown[]> =>
+        database.query('SELECT * FROM key_rollup_daily ORDER BY day, key_id, user_id')
+      const before = await days()
+      expect(before.length).toBeGreaterThan(14)
+      // As it was before: of keys alone.
+      await database.script(`DELETE FROM key_rollup_daily WHERE key_id = ''; ${keyDays.sql}`)
+      const ofKeys = (all: unknown[]): unknown[] => all.filter((one) => (one as { key_id: string }).key_id !== '')
+      expect(ofKeys(await days())).toEqual(ofKeys(before))
+      const [requests] = await database.query<{ sum: number }>(
+        'SELECT sum(requests)::int8 AS sum FROM key_rollup_daily',
+      )
+      expect(requests?.sum).toBe(200)
     })
 
     it('drops days past their retention whole, also half dropped ones, and keeps the hourly sums', async () => {

@@ -101,7 +101,7 @@ async function composed(database: Database, summary: ActiveSummary, { range, tit
   const { enterpriseId, enterpriseName, currency, frequency, timeZone } = summary
   const read = (group: 'model' | 'status'): Promise<GroupSums[]> => {
     const scope = { kind: 'enterprise', enterpriseId } as const
-    return usageByGroup(database, { scope, filter: {}, range, group, most: MOST_GROUPS, areDaysOfUtc: false })
+    return usageByGroup(database, { scope, filter: {}, range, group, most: MOST_GROUPS })
   }
   const byModel = await read('model')
   const byStatus = await read('status')

@@ -40,12 +40,11 @@ export function platformStatsHandlers(
       const granularity = granularityOf(period)
       const stretches = stretchesOf(chosenZone(query, 'UTC'), granularity, range)
       const asked = { scope: EVERYONE, filter: {}, range }
-      const byGroup = { ...asked, areDaysOfUtc: granularity === 'day' }
       const [series, models, tenants, statuses, active] = await Promise.all([
         usageSeries(database, { ...asked, stretches, group: null, most: 1 }, ALL_TIMES),
-        usageByGroup(database, { ...byGroup, group: 'model', most: MOST }),
-        usageByGroup(database, { ...byGroup, group: 'enterprise', most: MOST }),
-        usageByGroup(database, { ...byGroup, group: 'status', most: ALL_STATUSES }),
+        usageByGroup(database, { ...asked, group: 'model', most: MOST }),
+        usageByGroup(database, { ...asked, group: 'enterprise', most: MOST }),
+        usageByGroup(database, { ...asked, group: 'status', most: ALL_STATUSES }),
         countPlatform(database),
       ])
       const names = await enterpriseNames(
@@ -82,7 +81,6 @@ export function platformStatsHandlers(
 
     adminRelayStats: async ({ query: { period = DEFAULT_PERIOD } }) => {
       const range = rangeOf(period)
-      const granularity = granularityOf(period)
       const [statuses, upstreams, taken] = await Promise.all([
         usageByGroup(database, {
           scope: EVERYONE,
@@ -90,7 +88,6 @@ export function platformStatsHandlers(
           range,
           group: 'status',
           most: ALL_STATUSES,
-          areDaysOfUtc: granularity === 'day',
         }),
         upstreamUsage(database, range),
         timings(database, range),

@@ -127,8 +127,7 @@ export function chosenZone({ time_zone: asked }: { readonly time_zone?: string }
 
 export function stretchesOf(timeZone: string, granularity: Granularity, { fromMs, toMs }: TimeRange): Stretches {
   if (granularity === 'hour') return 'hours'
-  const starts = startsOf(timeZone, granularity, fromMs, toMs)
-  return { starts, areDaysOfUtc: starts.every((ms) => ms % DAY_MS === 0) }
+  return { starts: startsOf(timeZone, granularity, fromMs, toMs) }
 }
 
 /** Throws INVALID_FIELD when the log does not have the whole period, or would be read for too long. */

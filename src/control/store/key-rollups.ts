@@ -1,10 +1,15 @@
 import type { PreparedStatement, Queryable } from './database.ts'
 import { DAY_MS } from './partitions.ts'
+import { addSums, noSums, SUM_COLUMNS } from './rollup-sums.ts'
 import type { Sums } from './rollup-sums.ts'
+
+/** The columns of the hourly sums that tell whose a request is, in the order of `KeyPart.callers`. */
+export const CALLER_COLUMNS = ['key_id', 'user_id', 'enterprise_id', 'department_id', 'member_id'] as const
 
 /** The sums of one key in an hour, or a part of them. */
 export interface KeyPart {
-  readonly keyId: string
+  /** In the order of `CALLER_COLUMNS`. */
+  readonly callers: readonly string[]
   readonly hourMs: number
   readonly lastMs: number
   readonly status: number
@@ -12,60 +17,48 @@ export interface KeyPart {
 }
 
 interface KeyDay {
-  readonly keyId: string
+  readonly callers: readonly string[]
   readonly dayMs: number
   lastMs: number
-  requests: number
   errors: number
-  promptTokens: number
-  completionTokens: number
-  costMicro: number
+  readonly sums: Sums
 }
+
+const KEY_COLUMNS = ['day', ...CALLER_COLUMNS]
+const COLUMNS = [...KEY_COLUMNS, 'last_used_at', 'errors', ...SUM_COLUMNS]
+const TYPES = ['float8', ...CALLER_COLUMNS.map(() => 'text'), 'float8', 'int8', ...SUM_COLUMNS.map(() => 'int8')]
+const TIMES = ['day', 'last_used_at']
 
 const ADD: PreparedStatement = {
   name: 'rollup-add-keys',
-  text: `INSERT INTO key_rollup_daily AS r (key_id, day, last_used_at, requests, errors, prompt_tokens, completion_tokens, cost_micro)
-    SELECT t.key_id, to_timestamp(t.day / 1000), to_timestamp(t.last / 1000), t.requests, t.errors, t.prompt_tokens,
-      t.completion_tokens, t.cost_micro
-    FROM unnest($1::text[], $2::float8[], $3::float8[], $4::int8[], $5::int8[], $6::int8[], $7::int8[], $8::int8[])
-      AS t (key_id, day, last, requests, errors, prompt_tokens, completion_tokens, cost_micro)
-    ON CONFLICT (key_id, day) DO UPDATE SET last_used_at = greatest(r.last_used_at, excluded.last_used_at),
-      requests = r.requests + excluded.requests, errors = r.errors + excluded.errors,
-      prompt_tokens = r.prompt_tokens + excluded.prompt_tokens,
-      completion_tokens = r.completion_tokens + excluded.completion_tokens, cost_micro = r.cost_micro + excluded.cost_micro`,
+  text: `INSERT INTO key_rollup_daily AS r (${COLUMNS.join(', ')})
+    SELECT ${COLUMNS.map((column) => (TIMES.includes(column) ? `to_timestamp(t.${column} / 1000)` : `t.${column}`)).join(', ')}
+    FROM unnest(${TYPES.map((type, index) => `$${index + 1}::${type}[]`).join(', ')}) AS t (${COLUMNS.join(', ')})
+    ON CONFLICT (${KEY_COLUMNS.join(', ')}) DO UPDATE SET last_used_at = greatest(r.last_used_at, excluded.last_used_at),
+      ${['errors', ...SUM_COLUMNS].map((column) => `${column} = r.${column} + excluded.${column}`).join(', ')}`,
 }
 
-/** Adds the sums of keys to their days. Requests without a key are left out. */
+/** Adds the sums of keys, and of requests without a key, to their days. */
 export async function addToKeyDays(queryable: Queryable, parts: readonly KeyPart[]): Promise<void> {
   const days = new Map<string, KeyDay>()
-  for (const part of parts) if (part.keyId !== '') addPart(days, part)
-  if (days.size === 0) return
+  for (const part of parts) addPart(days, part)
   // Sorted, so that nodes lock the rows in the same order and never deadlock.
   const sorted = [...days].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, day]) => day)
   await queryable.query(ADD, [
-    sorted.map(({ keyId }) => keyId),
     sorted.map(({ dayMs }) => dayMs),
+    ...CALLER_COLUMNS.map((_, index) => sorted.map(({ callers }) => callers[index])),
     sorted.map(({ lastMs }) => lastMs),
-    sorted.map(({ requests }) => requests),
     sorted.map(({ errors }) => errors),
-    sorted.map(({ promptTokens }) => promptTokens),
-    sorted.map(({ completionTokens }) => completionTokens),
-    sorted.map(({ costMicro }) => costMicro),
+    ...SUM_COLUMNS.map((column) => sorted.map(({ sums }) => sums[column])),
   ])
 }
 
-function addPart(days: Map<string, KeyDay>, { keyId, hourMs, lastMs, status, sums }: KeyPart): void {
+function addPart(days: Map<string, KeyDay>, { callers, hourMs, lastMs, status, sums }: KeyPart): void {
   const dayMs = Math.floor(hourMs / DAY_MS) * DAY_MS
-  const name = `${keyId}\0${dayMs}`
+  const name = [dayMs, ...callers].join('\0')
   let day = days.get(name)
-  if (day === undefined) {
-    day = { keyId, dayMs, lastMs, requests: 0, errors: 0, promptTokens: 0, completionTokens: 0, costMicro: 0 }
-    days.set(name, day)
-  }
+  if (day === undefined) days.set(name, (day = { callers, dayMs, lastMs, errors: 0, sums: noSums() }))
   day.lastMs = Math.max(day.lastMs, lastMs)
-  day.requests += sums.requests
   day.errors += status === 0 || status >= 400 ? sums.requests : 0
-  day.promptTokens += sums.prompt_tokens
-  day.completionTokens += sums.completion_tokens
-  day.costMicro += sums.cost_micro
+  addSums(day.sums, sums)
 }

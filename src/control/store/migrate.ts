@@ -28,6 +28,7 @@ import { joinReason } from './migrations/0027-join-reason.ts'
 import { toolServers } from './migrations/0028-tool-servers.ts'
 import { toolServerDocuments } from './migrations/0029-tool-server-documents.ts'
 import { toolServerGrants } from './migrations/0030-tool-server-grants.ts'
+import { keyDays } from './migrations/0031-key-days.ts'
 
 /** The migrations in the order in which they are applied. */
 const MIGRATIONS: readonly Migration[] = [
@@ -59,6 +60,7 @@ const MIGRATIONS: readonly Migration[] = [
   toolServers,
   toolServerDocuments,
   toolServerGrants,
+  keyDays,
 ]
 
 // The number is arbitrary, but every node must use the same one.

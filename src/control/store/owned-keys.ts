@@ -70,7 +70,7 @@ const FIELDS = `id, name, masked, status, department_id AS "departmentId", membe
   max_concurrency AS "maxConcurrency", models, ip_allow AS addresses, client_allow AS clients, mcp_tools AS tools,
   monthly_budget AS "monthlyBudget", monthly_tokens AS "monthlyTokens", model_budgets AS "modelBudgets", capture,
   expires_at AS "expiresAt", created_at AS "createdAt", updated_at AS "updatedAt",
-  (SELECT d.last_used_at FROM key_rollup_daily d WHERE d.key_id = entry_keys.id ORDER BY d.day DESC LIMIT 1) AS "lastUsedAt",
+  (SELECT d.last_used_at FROM key_rollup_daily d WHERE d.key_id = entry_keys.id ORDER BY d.day DESC, d.last_used_at DESC LIMIT 1) AS "lastUsedAt",
   (SELECT max(p.until) FROM entry_key_predecessors p WHERE p.key_id = entry_keys.id AND p.until > now()) AS "oldSecretUntil"`
 
 /** A condition for statements whose first two parameters come from `ownerParameters`. */

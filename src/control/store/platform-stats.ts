@@ -57,7 +57,7 @@ const KEY_USAGE = `
         FROM request_rollup_hourly WHERE hour >= $1 AND hour < $2 AND key_id <> ''
       UNION ALL
       SELECT key_id, requests, errors, prompt_tokens, completion_tokens, cost_micro
-        FROM key_rollup_daily WHERE day >= $2 AND day < $3
+        FROM key_rollup_daily WHERE day >= $2 AND day < $3 AND key_id <> ''
     ) AS parts GROUP BY key_id
   )
   SELECT k.id, k.name, k.masked, k.status, k.user_id AS "userId", k.enterprise_id AS "enterpriseId",
@@ -66,7 +66,7 @@ const KEY_USAGE = `
     l.last_used_at AS "lastUsedAt", count(*) OVER ()::int8 AS total
   FROM entry_keys AS k LEFT JOIN used AS u ON u.key_id = k.id
     LEFT JOIN LATERAL (
-      SELECT last_used_at FROM key_rollup_daily AS d WHERE d.key_id = k.id ORDER BY day DESC LIMIT 1
+      SELECT last_used_at FROM key_rollup_daily AS d WHERE d.key_id = k.id ORDER BY day DESC, last_used_at DESC LIMIT 1
     ) AS l ON true
   WHERE (k.status <> 'deleted' OR u.requests > 0) AND ($4::text IS NULL OR k.user_id = $4)
     AND ($5::text IS NULL OR k.enterprise_id = $5)

@@ -2,7 +2,7 @@ import type { DayPart } from './daily-rollups.ts'
 import { addToDays } from './daily-rollups.ts'
 import type { PreparedStatement, Queryable } from './database.ts'
 import type { KeyPart } from './key-rollups.ts'
-import { addToKeyDays } from './key-rollups.ts'
+import { addToKeyDays, CALLER_COLUMNS } from './key-rollups.ts'
 import { EnterpriseRollups } from './enterprise-rollups.ts'
 import { RelayRollups } from './relay-rollups.ts'
 import type { RequestLogRow } from './request-log.ts'
@@ -48,7 +48,7 @@ interface Rollup {
   lastMs: number
 }
 
-const TEXT_COLUMNS = ['key_id', 'user_id', 'enterprise_id', 'department_id', 'member_id', 'model', 'endpoint'] as const
+const TEXT_COLUMNS = [...CALLER_COLUMNS, 'model', 'endpoint'] as const
 const COLUMNS = ['hour', ...TEXT_COLUMNS, 'status', ...SUM_COLUMNS]
 const TYPES = ['float8', ...TEXT_COLUMNS.map(() => 'text'), 'int4', ...SUM_COLUMNS.map(() => 'int8')]
 
@@ -138,8 +138,8 @@ function dayPart({ part, texts, status, sums }: Rollup): DayPart {
   return { hourMs: part.startMs, enterpriseId, model, endpoint, status, sums }
 }
 
-function keyPart({ part, texts: [keyId = ''], status, sums, lastMs }: Rollup): KeyPart {
-  return { keyId, hourMs: part.startMs, lastMs, status, sums }
+function keyPart({ part, texts, status, sums, lastMs }: Rollup): KeyPart {
+  return { callers: texts.slice(0, CALLER_COLUMNS.length), hourMs: part.startMs, lastMs, status, sums }
 }
 
 function isOf({ part, texts, status }: Rollup, row: RollupRow): boolean {

@@ -41,7 +41,7 @@ export interface UsageRow extends UsageSums {
 }
 
 /** The rows of a series: those of one hour each, or of the stretches that begin at these times, in Unix milliseconds. */
-export type Stretches = 'hours' | { readonly starts: readonly number[]; readonly areDaysOfUtc: boolean }
+export type Stretches = 'hours' | { readonly starts: readonly number[] }
 
 /** The sum by which groups are ranked. */
 export type UsageRank = 'requests' | 'errors' | 'tokens' | 'cost'
@@ -78,9 +78,9 @@ const COLUMNS = {
 } as const
 
 /** The tables that statistics are read from. */
-type Source = 'days' | 'enterprise-hours' | 'key-hours' | 'log'
+type Source = 'enterprise-days' | 'enterprise-hours' | 'key-days' | 'key-hours' | 'log'
 
-/** The dimensions of the sums by enterprise; those by key have all but the last two, and those by day too. */
+/** The dimensions of the sums by enterprise; those by key have all but the last two, and their days none of `OF_REQUESTS`. */
 const OF_ENTERPRISES: ReadonlySet<Dimension> = new Set([
   'enterprise',
   'model',
@@ -90,6 +90,7 @@ const OF_ENTERPRISES: ReadonlySet<Dimension> = new Set([
   'upstream_key',
 ])
 const OF_UPSTREAMS: readonly Dimension[] = ['provider', 'upstream_key']
+const OF_REQUESTS: readonly Dimension[] = ['model', 'endpoint', 'status']
 
 /** Whether statistics need the rows of the log: no sums have tags, or both the caller's side and the upstream's. */
 export function readsLog({ scope, filter, group }: Pick<UsageQuery, 'scope' | 'filter' | 'group'>): boolean {
@@ -105,6 +106,9 @@ function neededBy({ scope, filter, group }: Pick<UsageQuery, 'scope' | 'filter' 
   if (filter.departmentId !== undefined) needed.add('department')
   if (filter.memberId !== undefined) needed.add('member')
   if (filter.keyId !== undefined) needed.add('key')
+  if (filter.model !== undefined) needed.add('model')
+  if (filter.endpoint !== undefined) needed.add('endpoint')
+  if (filter.status !== undefined) needed.add('status')
   if (filter.providerId !== undefined) needed.add('provider')
   if (filter.upstreamKeyId !== undefined) needed.add('upstream_key')
   if (group !== null && group in COLUMNS) needed.add(group as Dimension)
@@ -114,15 +118,24 @@ function neededBy({ scope, filter, group }: Pick<UsageQuery, 'scope' | 'filter' 
 function sourceOf(query: UsageQuery): Source {
   if (readsLog(query)) return 'log'
   const needed = neededBy(query)
-  if ([...needed].some((one) => !OF_ENTERPRISES.has(one))) return 'key-hours'
-  const isByDay = query.stretches !== 'hours' && query.stretches.areDaysOfUtc
-  return isByDay && !OF_UPSTREAMS.some((one) => needed.has(one)) ? 'days' : 'enterprise-hours'
+  const isOfKeys = [...needed].some((one) => !OF_ENTERPRISES.has(one))
+  const notByDay = isOfKeys ? OF_REQUESTS : OF_UPSTREAMS
+  const isByDay = areWholeDays(query.stretches) && !notByDay.some((one) => needed.has(one))
+  if (isOfKeys) return isByDay ? 'key-days' : 'key-hours'
+  return isByDay ? 'enterprise-days' : 'enterprise-hours'
+}
+
+/** Whether each stretch but the first begins with a day of UTC: the first one has the hours before its first whole day besides. */
+function areWholeDays(stretches: Stretches): boolean {
+  return stretches !== 'hours' && stretches.starts.slice(1).every((ms) => ms % DAY_MS === 0)
 }
 
 const SUMMED = `requests, aborted, prompt_tokens, completion_tokens, cached_tokens, reasoning_tokens, cost_micro, ttft_us,
   ttft_count, total_us`
 
-const SUMS = `sum(requests)::int8 AS requests, sum(CASE WHEN status = 0 OR status >= 400 THEN requests ELSE 0 END)::int8 AS errors,
+const ERRORS = 'CASE WHEN status = 0 OR status >= 400 THEN requests ELSE 0 END AS errors'
+
+const SUMS = `sum(requests)::int8 AS requests, sum(errors)::int8 AS errors,
   sum(aborted)::int8 AS aborted, sum(prompt_tokens)::int8 AS "promptTokens", sum(completion_tokens)::int8 AS "completionTokens",
   sum(cached_tokens)::int8 AS "cachedTokens", sum(reasoning_tokens)::int8 AS "reasoningTokens", sum(cost_micro)::int8 AS "costMicro",
   sum(ttft_us)::int8 AS "ttftUs", sum(ttft_count)::int8 AS "ttftCount", sum(total_us)::int8 AS "totalUs"`
@@ -140,7 +153,8 @@ const KNOWN_MODEL = `CASE WHEN provider_id IS NOT NULL OR status IS NULL OR stat
 /** The log in the form of the hourly sums. */
 const LOG = `SELECT at, coalesce(enterprise_id, '') AS enterprise_id, coalesce(department_id, '') AS department_id,
     coalesce(member_id, '') AS member_id, coalesce(user_id, '') AS user_id, coalesce(key_id, '') AS key_id,
-    ${KNOWN_MODEL} AS model, endpoint, coalesce(status, 0) AS status, coalesce(provider_id, '') AS provider_id,
+    ${KNOWN_MODEL} AS model, endpoint, coalesce(status, 0) AS status, (status IS NULL OR status >= 400)::int4 AS errors,
+    coalesce(provider_id, '') AS provider_id,
     coalesce(upstream_key_id, '') AS upstream_key_id, tags, 1 AS requests, aborted::int4 AS aborted, prompt_tokens,
     completion_tokens, cached_tokens, reasoning_tokens, cost_micro, coalesce(ttft_us, 0) AS ttft_us,
     (ttft_us IS NOT NULL)::int4 AS ttft_count, total_us
@@ -157,10 +171,10 @@ export function usageSeries(queryable: Queryable, query: UsageQuery, mostRows: n
 /** Lists the groups with the most requests of the whole range, the highest first. */
 export async function usageByGroup(
   queryable: Queryable,
-  query: Omit<UsageQuery, 'stretches'> & { readonly group: UsageGroup; readonly areDaysOfUtc: boolean },
+  query: Omit<UsageQuery, 'stretches'> & { readonly group: UsageGroup },
 ): Promise<Array<UsageSums & { readonly group: string }>> {
-  const { areDaysOfUtc, range, most } = query
-  const stretches = { starts: [range.fromMs], areDaysOfUtc }
+  const { range, most } = query
+  const stretches = { starts: [range.fromMs] }
   const rows = await readUsage(queryable, { ...query, stretches }, most + 1)
   const shown = rows.filter(({ isRest }) => !isRest).map((row) => ({ ...row, group: row.group ?? '' }))
   return shown.sort((a, b) => b.requests - a.requests || (a.group < b.group ? -1 : 1))
@@ -241,31 +255,36 @@ function sourceSql(query: UsageQuery, where: Conditions): string {
     else if (isOfEach) branch.add(() => `enterprise_id <> '${ALL_ENTERPRISES}'`)
     else if (scope.kind === 'everyone') branch.add(() => `enterprise_id = '${ALL_ENTERPRISES}'`)
     addDimensions(branch, others, 'zero')
-    return `SELECT ${column} AS at, enterprise_id, model, endpoint, status, ${columns} ${SUMMED} FROM ${table}${branch.sql()}`
+    return `SELECT ${column} AS at, enterprise_id, model, endpoint, status, ${ERRORS}, ${columns} ${SUMMED} FROM ${table}${branch.sql()}`
+  }
+  const keySums = (table: string, column: 'hour' | 'day', columns: string, from: number, to: number): string => {
+    const branch = within(column, from, to)
+    addScope(branch, scope)
+    addDimensions(branch, filter, 'zero')
+    return `SELECT ${column} AS at, enterprise_id, department_id, member_id, user_id, key_id, ${columns}, ${SUMMED}
+      FROM ${table}${branch.sql()}`
   }
   const { fromMs, toMs } = range
+  const daysFromMs = daysFrom(range)
+  const daysToMs = Math.max(daysFromMs, Math.floor(toMs / DAY_MS) * DAY_MS)
   switch (source) {
     case 'log': {
       const branch = within('at', fromMs, toMs)
       addLogRows(branch, query)
       return `${LOG}${branch.sql()}`
     }
-    case 'key-hours': {
-      const branch = within('hour', fromMs, toMs)
-      addScope(branch, scope)
-      addDimensions(branch, filter, 'zero')
-      return `SELECT hour AS at, enterprise_id, department_id, member_id, user_id, key_id, model, endpoint, status, ${SUMMED}
-        FROM request_rollup_hourly${branch.sql()}`
-    }
+    case 'key-hours':
+      return keySums('request_rollup_hourly', 'hour', `model, endpoint, status, ${ERRORS}`, fromMs, toMs)
+    case 'key-days':
+      return `${keySums('request_rollup_hourly', 'hour', ERRORS, fromMs, daysFromMs)}
+        UNION ALL ${keySums('key_rollup_daily', 'day', 'errors', daysFromMs, daysToMs)}
+        UNION ALL ${keySums('request_rollup_hourly', 'hour', ERRORS, daysToMs, toMs)}`
     case 'enterprise-hours':
       return enterpriseSums('enterprise_rollup_hourly', 'hour', 'provider_id, upstream_key_id,', fromMs, toMs)
-    case 'days': {
-      const daysFromMs = daysFrom(range)
-      const daysToMs = Math.max(daysFromMs, Math.floor(toMs / DAY_MS) * DAY_MS)
+    case 'enterprise-days':
       return `${enterpriseSums('enterprise_rollup_hourly', 'hour', '', fromMs, daysFromMs)}
         UNION ALL ${enterpriseSums('request_rollup_daily', 'day', '', daysFromMs, daysToMs)}
         UNION ALL ${enterpriseSums('enterprise_rollup_hourly', 'hour', '', daysToMs, toMs)}`
-    }
   }
 }
 

@@ -42,6 +42,8 @@ interface Person {
 }
 
 let simulator: Simulator
+const DAY_MS = 86_400_000
+
 let gateway: TestGateway
 let admin: ManagementClient
 let owner: Person
@@ -388,18 +390,36 @@ describe('statistics of an enterprise', () => {
 })
 
 describe('statistics of the platform', () => {
-  it('are the same from sums and from rows, for every group', async () => {
-    const all = await usage(admin, 'adminUsage', {})
+  it.each([
+    ['hours', () => ({})],
+    // Today is a whole day of a range that ends after it.
+    ['days', () => ({ to: new Date((Math.floor(Date.now() / DAY_MS) + 2) * DAY_MS).toISOString() })],
+  ])('are the same from sums by %s and from rows, for every group', async (_by, rangeOf) => {
+    const range = rangeOf()
+    const all = await usage(admin, 'adminUsage', { ...range, group_by: 'tag:team' })
     const groups = ['model', 'endpoint', 'status', 'key', 'user', 'member', 'department', 'enterprise']
     for (const group of [...groups, 'provider', 'upstream_key', 'tag:team']) {
-      const { totals, groups: sums } = await usage(admin, 'adminUsage', { group_by: group })
+      const { totals, groups: sums } = await usage(admin, 'adminUsage', { ...range, group_by: group })
       expect([group, totals, costOf(sums)]).toEqual([group, all.totals, all.totals.cost])
-      const ofOne = await usage(admin, 'adminUsage', {
-        group_by: group,
-        enterprise_id: params.id,
-        time_zone: 'Asia/Tokyo',
-      })
-      expect([group, ofOne.totals.cost]).toEqual([group, charged])
+      const ofOne = { ...range, group_by: group, enterprise_id: params.id }
+      for (const zone of [{}, { time_zone: 'Asia/Tokyo' }, { granularity: 'month' }]) {
+        const { totals: ofEnterprise } = await usage(admin, 'adminUsage', { ...ofOne, ...zone })
+        expect([group, zone, ofEnterprise.cost]).toEqual([group, zone, charged])
+      }
+    }
+    for (const filter of [
+      { key_id: ada.keyId },
+      { user_id: ada.userId },
+      { department_id: departmentId, status: '200' },
+    ]) {
+      const [fromSums, fromRows] = await Promise.all(
+        ['key', 'tag:none'].map(async (group) => {
+          const { totals } = await usage(admin, 'adminUsage', { ...range, ...filter, group_by: group })
+          return totals
+        }),
+      )
+      expect([filter, fromSums]).toEqual([filter, fromRows])
+      expect(fromRows?.requests).toBeGreaterThan(0)
     }
   })
 

@@ -39,9 +39,13 @@ export async function bundleConsole(directory) {
       // A script that is small enough to be inlined is not: the policy forbids it.
       modulePreload: { polyfill: false },
       chunkSizeWarningLimit: 700,
-      // Names that the gateway serves: a chunk of a CSS module has a dot in its name.
       rolldownOptions: {
-        output: { chunkFileNames: ({ name }) => `assets/${name.replaceAll('.', '-')}-[hash].js` },
+        output: {
+          // Names that the gateway serves: a chunk of a CSS module has a dot in its name.
+          chunkFileNames: ({ name }) => `assets/${name.replaceAll('.', '-')}-[hash].js`,
+          // What pages share is one file: as sixty, most of them below a kilobyte, it keeps a slow processor busy with loading alone.
+          codeSplitting: { groups: [{ name: 'shared', minShareCount: 2 }] },
+        },
       },
     },
   })

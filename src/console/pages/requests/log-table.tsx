@@ -1,5 +1,5 @@
 import { useVirtualizer } from '@tanstack/react-virtual'
-import { memo, useEffect, useEffectEvent, useMemo, useRef } from 'react'
+import { memo, useDeferredValue, useEffect, useEffectEvent, useMemo, useRef } from 'react'
 import type { ReactNode } from 'react'
 import { Link } from 'wouter'
 import { useWords } from '../../words/index.ts'
@@ -51,7 +51,8 @@ export function LogTable(props: LogTableProps): ReactNode {
     count,
     getScrollElement: () => scroller.current,
     estimateSize: () => rowPx,
-    overscan: OVERSCAN_ROWS,
+    // The rows in sight are drawn first.
+    overscan: useDeferredValue(OVERSCAN_ROWS, 0),
   })
   const items = virtual.getVirtualItems()
   const first = items[0]?.index ?? 0

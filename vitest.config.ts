@@ -67,6 +67,8 @@ export default defineConfig(({ mode }) => {
             ...parts,
             name: 'parts',
             pool: 'forks',
+            // As with gateways: what they load is loaded once, not by each file.
+            isolate: false,
             // Full doses take minutes where two cores have other work.
             testTimeout: tier === 'long' ? 180_000 : 30_000,
             hookTimeout: 60_000,

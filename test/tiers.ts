@@ -23,6 +23,8 @@ const LONG_TESTS = '**/*.long.test.ts'
 
 /** Gateway tests that `npm test` runs with a small dose and the long tier, on both databases, with the full one. */
 const DOSED_GATEWAYS = [
+  'test/console/console.test.ts',
+  'test/fault/bad-keys.test.ts',
   'test/fault/bank.test.ts',
   'test/fault/chaos.test.ts',
   'test/fault/control-loss.test.ts',
@@ -33,19 +35,43 @@ const DOSED_GATEWAYS = [
   'test/fault/login-storm.test.ts',
   'test/fault/redis-loss.test.ts',
   'test/fault/restarts.test.ts',
+  'test/integration/gateway/bench.test.ts',
+  'test/integration/gateway/capture.test.ts',
   'test/integration/gateway/cli-login.test.ts',
   'test/integration/gateway/cli.test.ts',
   'test/integration/gateway/client-aborts.test.ts',
+  'test/integration/gateway/configuration.test.ts',
   'test/integration/gateway/import-litellm.test.ts',
   'test/integration/gateway/import-new-api.test.ts',
+  'test/integration/gateway/new-key.test.ts',
   'test/integration/gateway/ports.test.ts',
   'test/integration/gateway/recorded-replay.test.ts',
-  'test/integration/gateway/slots-over-fronts.test.ts',
+  'test/integration/gateway/reload.test.ts',
+  'test/integration/gateway/splits.test.ts',
   'test/integration/gateway/startup.test.ts',
-  'test/integration/gateway/video-fronts.test.ts',
   'test/integration/gateway/wallets.test.ts',
+  'test/integration/management/alerts.test.ts',
+  'test/integration/management/audit.test.ts',
+  'test/integration/management/capture.test.ts',
+  'test/integration/management/enterprise.test.ts',
   'test/integration/management/exports.test.ts',
+  'test/integration/management/live-log.test.ts',
+  'test/integration/management/mail.test.ts',
+  'test/integration/management/models.test.ts',
+  'test/integration/management/money.test.ts',
   'test/integration/management/naughty-strings.test.ts',
+  'test/integration/management/openid.test.ts',
+  'test/integration/management/password-reset.test.ts',
+  'test/integration/management/sessions.test.ts',
+  'test/integration/management/spend.test.ts',
+  'test/integration/management/stored-upstreams.test.ts',
+  'test/integration/management/upstream-reach.test.ts',
+  'test/integration/management/upstreams.test.ts',
+  'test/integration/mcp/chats.test.ts',
+  'test/integration/mcp/clients.test.ts',
+  'test/integration/mcp/list-changed.test.ts',
+  'test/integration/mcp/servers-hostile.test.ts',
+  'test/integration/mcp/sessions.test.ts',
 ]
 
 /** The same of other tests. */
@@ -76,7 +102,6 @@ const POSTGRES_ONLY = [
   'test/integration/gateway/deletion-over-machines.long.test.ts',
   'test/integration/gateway/holder-limits-over-machines.long.test.ts',
   'test/integration/gateway/limits-over-machines.long.test.ts',
-  'test/integration/gateway/limits-over-machines.test.ts',
   'test/integration/gateway/live-log-over-machines.long.test.ts',
   'test/integration/gateway/tools-over-machines.long.test.ts',
   'test/integration/gateway/wallets-over-machines.long.test.ts',
@@ -88,7 +113,7 @@ const POSTGRES_ONLY = [
  * The contract suites of `test/contract` prove every SQL statement on both already.
  */
 const BOTH_DATABASES = [
-  'test/e2e/story.test.ts',
+  'test/e2e/story.long.test.ts',
   'test/fault/control-loss.test.ts',
   'test/fault/database-loss.test.ts',
   'test/integration/gateway/cli.test.ts',
@@ -117,7 +142,6 @@ export const SERVER_TESTS = [
 
 /** Of them, those that run on Postgres in the long tier alone. */
 const LATER_ON_POSTGRES = [
-  'test/e2e/story.test.ts',
   'test/fault/control-loss.test.ts',
   'test/fault/database-loss.test.ts',
   'test/integration/gateway/cli.test.ts',
@@ -156,7 +180,7 @@ export function filesOf(tier: Tier): Record<'units' | 'parts' | 'pglite' | 'post
     units: { include: [], exclude: [] },
     parts: { include: [`test/${LONG_TESTS}`, ...DOSED_PARTS], exclude: [GATEWAY_TESTS] },
     pglite: {
-      include: [`${GATEWAY_FOLDERS}/${LONG_TESTS}`, ...DOSED_GATEWAYS, MANAGEMENT_TESTS],
+      include: [`${GATEWAY_FOLDERS}/${LONG_TESTS}`, ...DOSED_GATEWAYS],
       exclude: POSTGRES_ONLY,
     },
     postgres: {

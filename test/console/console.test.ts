@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs'
 import OpenAI from 'openai'
 import type { Browser, Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { itLater } from '../support/dose.ts'
 import { eventually } from '../support/eventually.ts'
 import { startGateway } from '../support/gateway.ts'
 import type { TestGateway } from '../support/gateway.ts'
@@ -100,7 +101,7 @@ describe.skipIf(CHROMIUM === null)(TITLE, () => {
       await context.close()
     })
 
-    it('goes to a page of the console on this origin, and nowhere else', async () => {
+    itLater('goes to a page of the console on this origin, and nowhere else', async () => {
       for (const [back, path] of [
         [`/console/e/${enterpriseId}/requests?range=7d`, `/console/e/${enterpriseId}/requests?range=7d`],
         ['https://elsewhere.example/console/keys', '/console/overview'],
@@ -115,7 +116,7 @@ describe.skipIf(CHROMIUM === null)(TITLE, () => {
       }
     })
 
-    it('comes over the page when the session ends: what was typed stays, and the act goes on', async () => {
+    itLater('comes over the page when the session ends: what was typed stays, and the act goes on', async () => {
       await opened('/console/keys/new', async ({ page }) => {
         await page.getByLabel('Name', { exact: true }).fill('after the end')
         const token = await page.evaluate(() => localStorage.getItem('sluice.token'))
@@ -127,7 +128,7 @@ describe.skipIf(CHROMIUM === null)(TITLE, () => {
       })
     })
 
-    it('is forgotten at the log-out, also in other tabs', async () => {
+    itLater('is forgotten at the log-out, also in other tabs', async () => {
       await opened('/console/keys', async ({ page, context }) => {
         await page.getByRole('button', { name: /^Administrator/ }).waitFor()
         const other = await context.newPage()
@@ -185,7 +186,7 @@ describe.skipIf(CHROMIUM === null)(TITLE, () => {
       })
     })
 
-    it('are in the list at once, also where the list was still under way', async () => {
+    itLater('are in the list at once, also where the list was still under way', async () => {
       const { page, context, wrong } = await openPage(browser, gateway.url)
       const made = page.waitForResponse(
         (answer) => answer.request().method() === 'POST' && answer.url().endsWith('/keys'),
@@ -211,7 +212,7 @@ describe.skipIf(CHROMIUM === null)(TITLE, () => {
       await context.close()
     })
 
-    it('have budgets for some models, tools, and bodies that are kept', async () => {
+    itLater('have budgets for some models, tools, and bodies that are kept', async () => {
       await opened(`/console/e/${enterpriseId}/keys/new`, async ({ page }) => {
         const dialog = page.getByRole('dialog')
         await dialog.getByLabel('Name', { exact: true }).fill('Detailed')
@@ -281,7 +282,7 @@ describe.skipIf(CHROMIUM === null)(TITLE, () => {
       })
     })
 
-    it('are found by what the URL says, which Back and a reload keep', async () => {
+    itLater('are found by what the URL says, which Back and a reload keep', async () => {
       const admin = await clientOf(gateway, firstAdmin(gateway))
       for (const name of ['Apple', 'Banana']) await admin.call('createKey', { body: { name } })
       await opened('/console/keys', async ({ page }) => {
@@ -323,7 +324,7 @@ describe.skipIf(CHROMIUM === null)(TITLE, () => {
       })
     })
 
-    it('open beside the list at an address of their own, and J and K go on within the filter', async () => {
+    itLater('open beside the list at an address of their own, and J and K go on within the filter', async () => {
       await opened(`/console/platform/requests?model=sim-gpt`, async ({ page }) => {
         const links = page.locator('[data-id]')
         await links.first().waitFor()
@@ -353,7 +354,7 @@ describe.skipIf(CHROMIUM === null)(TITLE, () => {
       })
     })
 
-    it('show their bodies to who may look, with the answer put together, until they are erased', async () => {
+    itLater('show their bodies to who may look, with the answer put together, until they are erased', async () => {
       const admin = await clientOf(gateway, firstAdmin(gateway))
       const { key } = await admin.call('createEnterpriseKey', {
         params: { id: enterpriseId },
@@ -395,7 +396,7 @@ describe.skipIf(CHROMIUM === null)(TITLE, () => {
       })
     })
 
-    it('are exported as they are filtered, and copied without their key', async () => {
+    itLater('are exported as they are filtered, and copied without their key', async () => {
       await opened(`/console/e/${enterpriseId}/requests/${ids[0] ?? ''}?status=404`, async ({ page, context }) => {
         await context.grantPermissions(['clipboard-read', 'clipboard-write'])
         const panel = page.getByRole('complementary', { name: 'Request' })
@@ -434,7 +435,7 @@ describe.skipIf(CHROMIUM === null)(TITLE, () => {
       })
     })
 
-    it('show the chosen columns, which the browser remembers', async () => {
+    itLater('show the chosen columns, which the browser remembers', async () => {
       await opened(`/console/e/${enterpriseId}/requests`, async ({ page }) => {
         await page.getByRole('columnheader', { name: 'Model' }).waitFor()
         await page.getByRole('button', { name: 'Columns' }).click()
@@ -447,7 +448,7 @@ describe.skipIf(CHROMIUM === null)(TITLE, () => {
   })
 
   describe('people', () => {
-    it('see what their role may see', async () => {
+    itLater('see what their role may see', async () => {
       const admin = await clientOf(gateway, firstAdmin(gateway))
       for (const [role, phone] of [
         ['finance', '+12025550161'],
@@ -475,7 +476,7 @@ describe.skipIf(CHROMIUM === null)(TITLE, () => {
       }
     })
 
-    it('read in their language, in their zone, and go by keyboard', async () => {
+    itLater('read in their language, in their zone, and go by keyboard', async () => {
       await opened(`/console/e/${enterpriseId}/keys`, async ({ page }) => {
         await row(page, 'CI').waitFor()
         await page.getByText('Asia/Shanghai (GMT+8)').click()
@@ -528,7 +529,7 @@ describe.skipIf(CHROMIUM === null)(TITLE, () => {
   })
 
   describe.each(['light', 'dark'] as const)('in the %s theme', (colorScheme) => {
-    it('has no serious defect for people who cannot see or point', { timeout: 120_000 }, async () => {
+    itLater('has no serious defect for people who cannot see or point', { timeout: 120_000 }, async () => {
       const { page, context, wrong } = await openPage(browser, gateway.url, { colorScheme })
       await page.goto(`/console/e/${enterpriseId}/keys`)
       await page.getByLabel('Phone number').waitFor()

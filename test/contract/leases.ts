@@ -91,24 +91,28 @@ export interface LeasesContract {
   readonly make: MakeWorld
   /** Which part of the runs to make, where each takes longer. */
   readonly share: number
-  /** Declares the two properties that take longest; default: as the others. */
+  /** Declares the properties that take longest; default: as the others. */
   readonly itLast?: (name: string, test: () => Promise<void>, timeoutMs: number) => void
 }
 
 /** What holds for limits and slots over several fronts, whoever hands out the leases. */
 export function leasesContract({ make, share, itLast = it }: LeasesContract): void {
   describe('limits over several fronts', () => {
-    it('never admits more than the limit in any 60 seconds, and nearly all of it', async () => {
-      await fc.assert(
-        fc.asyncProperty(loads, async (load) => {
-          const { admitted, asked } = await requests(make, load)
-          expect(mostInAWindow(admitted)).toBeLessThanOrEqual(load.limit)
-          const minutes = load.seconds / 61
-          expect(admitted.length).toBeGreaterThanOrEqual(Math.min(asked, Math.floor(minutes) * load.limit) * 0.97)
-        }),
-        { numRuns: Math.ceil(25 * share) },
-      )
-    }, 120_000)
+    itLast(
+      'never admits more than the limit in any 60 seconds, and nearly all of it',
+      async () => {
+        await fc.assert(
+          fc.asyncProperty(loads, async (load) => {
+            const { admitted, asked } = await requests(make, load)
+            expect(mostInAWindow(admitted)).toBeLessThanOrEqual(load.limit)
+            const minutes = load.seconds / 61
+            expect(admitted.length).toBeGreaterThanOrEqual(Math.min(asked, Math.floor(minutes) * load.limit) * 0.97)
+          }),
+          { numRuns: Math.ceil(25 * share) },
+        )
+      },
+      120_000,
+    )
 
     itLast(
       'never admits more than the limit when fronts crash with leases in hand',
@@ -212,25 +216,29 @@ export function leasesContract({ make, share, itLast = it }: LeasesContract): vo
   })
 
   describe('slots over several fronts', () => {
-    it('are there again for a front that lent all of its own, however long ago', async () => {
-      const random = new SeededRandom(3)
-      const world = await make(() => random.next(), 2)
-      const [mine, other] = world.fronts.map(({ book }) => new LeasedSlots(book))
-      if (mine === undefined || other === undefined) throw new Error('two fronts')
-      for (const supply of [mine, other]) supply.declare([{ id: 'key', slots: 2 }])
-      await world.run(100)
-      expect(other.take('key')).toBe(true)
-      other.want('key')
-      await world.run(100)
-      expect(other.take('key')).toBe(true)
-      other.unwant('key')
-      expect(mine.held('key')).toBe(0)
-      await world.run(300_000)
-      other.give('key')
-      mine.want('key')
-      await world.run(100)
-      expect(mine.take('key')).toBe(true)
-    })
+    itLast(
+      'are there again for a front that lent all of its own, however long ago',
+      async () => {
+        const random = new SeededRandom(3)
+        const world = await make(() => random.next(), 2)
+        const [mine, other] = world.fronts.map(({ book }) => new LeasedSlots(book))
+        if (mine === undefined || other === undefined) throw new Error('two fronts')
+        for (const supply of [mine, other]) supply.declare([{ id: 'key', slots: 2 }])
+        await world.run(100)
+        expect(other.take('key')).toBe(true)
+        other.want('key')
+        await world.run(100)
+        expect(other.take('key')).toBe(true)
+        other.unwant('key')
+        expect(mine.held('key')).toBe(0)
+        await world.run(300_000)
+        other.give('key')
+        mine.want('key')
+        await world.run(100)
+        expect(mine.take('key')).toBe(true)
+      },
+      120_000,
+    )
 
     it('are never used twice, and wander to the fronts that need them', async () => {
       await fc.assert(

@@ -4,6 +4,7 @@ import type { Simulator } from '../../src/simulator/simulator.ts'
 import { startSimulator } from '../../src/simulator/simulator.ts'
 import type { Answer } from '../support/ai-calls.ts'
 import { arrivals, chat, eventsOf, expectChatError, jsonOf, uniqueMark } from '../support/ai-calls.ts'
+import { itLater } from '../support/dose.ts'
 import { eventually } from '../support/eventually.ts'
 import type { TestGateway } from '../support/gateway.ts'
 import { startGateway } from '../support/gateway.ts'
@@ -116,7 +117,7 @@ it('answers 503 with the time to come back when all keys are bad, and stops aski
   expect(arrivals(simulator, mark)).toEqual([])
 })
 
-it('gives good answers again once flapping keys stay up', async () => {
+itLater('gives good answers again once flapping keys stay up', async () => {
   for (let index = 0; index < 3; index++) {
     simulator.configureKey(credentialOf('all-flapping', index), { status: 503, flap: [2, 3] })
   }

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, inject, it } from 'vitest'
 import type { Simulator } from '../../src/simulator/simulator.ts'
 import { startSimulator } from '../../src/simulator/simulator.ts'
-import { dose } from '../support/dose.ts'
+import { dose, itLater } from '../support/dose.ts'
 import { eventually } from '../support/eventually.ts'
 import type { TestGateway } from '../support/gateway.ts'
 import { startGateway } from '../support/gateway.ts'
@@ -80,26 +80,30 @@ it(
   240_000,
 )
 
-it('serves from fronts that start while the control process is killed as often as it comes', async () => {
-  let isOver = false
-  const killing = eventually(
-    () => {
-      for (const { kind, pid } of gateway.children()) if (kind === 'control') process.kill(pid, 'SIGKILL')
-      if (!isOver) throw new Error('the test goes on')
-    },
-    { timeoutMs: 60_000 },
-  )
-  const fronts = gateway.children().filter(({ kind }) => kind === 'front')
-  await Promise.all(fronts.map(({ pid }) => killChild(gateway, 'front', pid)))
-  try {
-    const answers = await eventually(() => Promise.all(Array.from({ length: 12 }, () => chat())))
-    expect(answers).toEqual(answers.map(() => 200))
-  } finally {
-    isOver = true
-    await killing
-  }
-  await recovered(gateway, FRONTS)
-}, 120_000)
+itLater(
+  'serves from fronts that start while the control process is killed as often as it comes',
+  async () => {
+    let isOver = false
+    const killing = eventually(
+      () => {
+        for (const { kind, pid } of gateway.children()) if (kind === 'control') process.kill(pid, 'SIGKILL')
+        if (!isOver) throw new Error('the test goes on')
+      },
+      { timeoutMs: 60_000 },
+    )
+    const fronts = gateway.children().filter(({ kind }) => kind === 'front')
+    await Promise.all(fronts.map(({ pid }) => killChild(gateway, 'front', pid)))
+    try {
+      const answers = await eventually(() => Promise.all(Array.from({ length: 12 }, () => chat())))
+      expect(answers).toEqual(answers.map(() => 200))
+    } finally {
+      isOver = true
+      await killing
+    }
+    await recovered(gateway, FRONTS)
+  },
+  120_000,
+)
 
 async function chat(): Promise<number> {
   const response = await fetch(`${gateway.url}/v1/chat/completions`, {

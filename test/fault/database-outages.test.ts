@@ -3,7 +3,7 @@ import type { Simulator } from '../../src/simulator/simulator.ts'
 import { startSimulator } from '../../src/simulator/simulator.ts'
 import type { DatabaseFault } from '../support/database-faults.ts'
 import { countRows, createOwnedDatabase, databaseFaults } from '../support/database-faults.ts'
-import { dose } from '../support/dose.ts'
+import { dose, firstCases } from '../support/dose.ts'
 import { eventually } from '../support/eventually.ts'
 import type { TestGateway } from '../support/gateway.ts'
 import { startGateway } from '../support/gateway.ts'
@@ -50,7 +50,7 @@ describe.runIf(inject('database') === 'postgres')('a Postgres that fails', () =>
     await simulator.close()
   })
 
-  it.each(FAULTS)(
+  it.each(firstCases(2, FAULTS))(
     'fails no request and loses no row while it is %s, says that it is behind, and catches up',
     async (name) => {
       const fault = faults.find((one) => one.name === name)

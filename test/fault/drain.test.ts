@@ -65,23 +65,27 @@ it.each(inject('tier') === 'long' ? (['SIGTERM', 'SIGINT'] as const) : (['SIGTER
   240_000,
 )
 
-it('cuts a stream that outlasts drain_timeout_ms, records it, and leaves its upstream', async () => {
-  const [running, upstream] = await start({ drain_announce_ms: 10, drain_timeout_ms: 700 })
-  const endless = await openStream(running, 'endless', '[[sim {"tokens":5000,"eventsPerSecond":20}]]')
-  const cut = readAll(endless)
-  expect(await running.end('SIGTERM')).toBe(0)
-  const { text, isWhole } = await cut
-  expect(text).toContain('data: {')
-  expect(text).not.toContain('[DONE]')
-  expect(isWhole).toBe(false)
-  await eventually(() => expect(upstream.ledger.totals).toMatchObject({ aborted: 1, inFlight: 0 }))
+itLater(
+  'cuts a stream that outlasts drain_timeout_ms, records it, and leaves its upstream',
+  async () => {
+    const [running, upstream] = await start({ drain_announce_ms: 10, drain_timeout_ms: 700 })
+    const endless = await openStream(running, 'endless', '[[sim {"tokens":5000,"eventsPerSecond":20}]]')
+    const cut = readAll(endless)
+    expect(await running.end('SIGTERM')).toBe(0)
+    const { text, isWhole } = await cut
+    expect(text).toContain('data: {')
+    expect(text).not.toContain('[DONE]')
+    expect(isWhole).toBe(false)
+    await eventually(() => expect(upstream.ledger.totals).toMatchObject({ aborted: 1, inFlight: 0 }))
 
-  const { rows, open, segments } = await readStoredLog(running.dataDir, running.databaseUrl)
-  expect(rows).toMatchObject([{ client_request_id: 'endless', status: 200, aborted: true, stream: true }])
-  expect(rows[0]?.settlement).not.toBe('interrupted')
-  expect(rows[0]?.completion_tokens).toBeGreaterThan(0)
-  expect({ open, segments }).toEqual({ open: 0, segments: [] })
-}, 180_000)
+    const { rows, open, segments } = await readStoredLog(running.dataDir, running.databaseUrl)
+    expect(rows).toMatchObject([{ client_request_id: 'endless', status: 200, aborted: true, stream: true }])
+    expect(rows[0]?.settlement).not.toBe('interrupted')
+    expect(rows[0]?.completion_tokens).toBeGreaterThan(0)
+    expect({ open, segments }).toEqual({ open: 0, segments: [] })
+  },
+  180_000,
+)
 
 itLater(
   'takes further signals for what they are: impatience',
@@ -102,21 +106,25 @@ itLater(
   180_000,
 )
 
-it('lets a slow reader have the whole of its answer', async () => {
-  const [running] = await start({ drain_announce_ms: 10, drain_timeout_ms: 30_000 })
-  const stream = await openStream(running, 'slow', '[[sim {"tokens":120000}]]')
-  stream.pause()
-  // The upstream has no more to say or is held back: either way much of the answer waits for its reader.
-  running.signal('SIGTERM')
-  await eventually(async () => {
-    const refused = await readiness(running).catch(() => 'closed')
-    expect(refused).toBe('closed')
-  })
-  const { text, isWhole } = await readAll(stream)
-  expect(text.trimEnd().endsWith('data: [DONE]')).toBe(true)
-  expect(isWhole).toBe(true)
-  expect(await running.end('SIGTERM')).toBe(0)
-}, 180_000)
+itLater(
+  'lets a slow reader have the whole of its answer',
+  async () => {
+    const [running] = await start({ drain_announce_ms: 10, drain_timeout_ms: 30_000 })
+    const stream = await openStream(running, 'slow', '[[sim {"tokens":120000}]]')
+    stream.pause()
+    // The upstream has no more to say or is held back: either way much of the answer waits for its reader.
+    running.signal('SIGTERM')
+    await eventually(async () => {
+      const refused = await readiness(running).catch(() => 'closed')
+      expect(refused).toBe('closed')
+    })
+    const { text, isWhole } = await readAll(stream)
+    expect(text.trimEnd().endsWith('data: [DONE]')).toBe(true)
+    expect(isWhole).toBe(true)
+    expect(await running.end('SIGTERM')).toBe(0)
+  },
+  180_000,
+)
 
 it('ends at once when it is told to before it is ready', async () => {
   const dataDir = mkdtempSync(join(tmpdir(), 'sluice-early-'))

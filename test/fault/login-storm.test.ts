@@ -9,7 +9,7 @@ import { ManagementClient } from '../support/management-client.ts'
 import { peakResidentBytes, residentBytes } from '../support/process-memory.ts'
 
 /** `npm run test:logins` for more. */
-const LOGINS = dose('SLUICE_TEST_LOGINS', { short: 40, long: 500 })
+const LOGINS = dose('SLUICE_TEST_LOGINS', { short: 20, long: 500 })
 const PASSWORD = 'correct horse battery'
 const PHONE = '+12025559001'
 const GUESSED = '+12025559002'

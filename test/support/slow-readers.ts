@@ -180,7 +180,8 @@ export class SlowReaders {
           splits: null,
         }
         this.#simulator.record(answer)
-        const client = await RawClient.connect(this.#gateway.port, { readBytes: 1_024 })
+        // Little enough to stop at the first bytes. The kernel holds megabytes: the gateway sees no progress until they are read.
+        const client = await RawClient.connect(this.#gateway.port, { readBytes: 16_384 })
         const resumed = stopOnce(client, () => serverPatience(this.#gateway.port))
         const body = requestOf('woven', `[[sim {"recorded":"${id}"}]]`, id, stream)
         const { body: got } = await client.post({ path: '/v1/chat/completions', headers: this.#headers(), body })

@@ -6,6 +6,7 @@ import type { BenchResult } from '../../../src/cli/bench/result.ts'
 import { startSimulator } from '../../../src/simulator/simulator.ts'
 import type { Simulator } from '../../../src/simulator/simulator.ts'
 import { AlteringProxy } from '../../support/altering-proxy.ts'
+import { itLater } from '../../support/dose.ts'
 import { startGateway } from '../../support/gateway.ts'
 import type { TestGateway } from '../../support/gateway.ts'
 import { sluice } from '../../support/sluice.ts'
@@ -124,27 +125,27 @@ describe('the accounting', () => {
     })
   }
 
-  it('passes through a proxy that changes nothing', async () => {
+  itLater('passes through a proxy that changes nothing', async () => {
     proxy.alterBy((body) => body)
     const said = await account(proxy.url)
     expect(said.code, said.stdout).toBe(0)
   })
 
-  it('fails on one lost event', async () => {
+  itLater('fails on one lost event', async () => {
     once(/^data: .*"content":" 3".*\n\n/m, () => '')
     const said = await account(proxy.url)
     expect(said.code).toBe(1)
     expect(said.stdout).toContain('FAILED   accounting: an answer lacks 3 of 1 to')
   })
 
-  it('fails when an answer and its row differ by one token', async () => {
+  itLater('fails when an answer and its row differ by one token', async () => {
     once(/"prompt_tokens":\d+/, (found) => found.replace(/\d+/, (tokens) => String(Number(tokens) + 1)))
     const said = await account(proxy.url)
     expect(said.code).toBe(1)
     expect(said.stdout).toMatch(/accounting: a row has prompt_tokens \d+, its answer \d+/)
   })
 
-  it('fails on one row too many', async () => {
+  itLater('fails on one row too many', async () => {
     proxy.alterBy((body, _, path) => {
       if (!path.startsWith('/v1/admin/logs')) return body
       const page = JSON.parse(body) as { data: Array<{ id: string }> }

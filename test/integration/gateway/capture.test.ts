@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { CAPTURE_ALL, CaptureWorld } from '../../support/capture-world.ts'
 import type { CapturingTenant, ShownBodies } from '../../support/capture-world.ts'
+import { itLater } from '../../support/dose.ts'
 import { eventually } from '../../support/eventually.ts'
 import { killChild } from '../../support/nemesis.ts'
 
@@ -103,7 +104,7 @@ describe('redaction', () => {
 })
 
 describe('the setting', () => {
-  it('of a key comes before that of its enterprise, on and off', async () => {
+  itLater('of a key comes before that of its enterprise, on and off', async () => {
     const off = await world.newTenant(null)
     const on = await world.newKey(off, { capture: CAPTURE_ALL })
     await world.bodiesOf(off, await world.chat(on))
@@ -164,20 +165,24 @@ it('writes no plain body to a disk', async () => {
   expect(world.gateway.output).not.toContain(canary)
 })
 
-it('loses nothing when the control process is killed while captures wait, and stores each once', async () => {
-  const stored = await world.counter('sluice_captures_stored_total')
-  const control = world.gateway.children().find(({ kind }) => kind === 'control')
-  const before = await Promise.all(Array.from({ length: 10 }, (_, index) => world.chat(key, `before ${index}`)))
-  await killChild(world.gateway, 'control', control?.pid ?? 0)
-  const after = await Promise.all(Array.from({ length: 10 }, (_, index) => world.chat(key, `after ${index}`)))
-  expect([...before, ...after].map(({ status }) => status)).toEqual(Array<number>(20).fill(200))
-  await eventually(() => world.admin.expect('me', 200), { timeoutMs: 40_000 })
-  for (const asked of [...before, ...after]) {
-    const { request, answer } = await world.bodiesOf(tenant, asked, isWhole)
-    expect([request?.text, answer?.text]).toEqual([asked.sent, asked.text])
-  }
-  expect(stored).toBeGreaterThan(0)
-}, 120_000)
+itLater(
+  'loses nothing when the control process is killed while captures wait, and stores each once',
+  async () => {
+    const stored = await world.counter('sluice_captures_stored_total')
+    const control = world.gateway.children().find(({ kind }) => kind === 'control')
+    const before = await Promise.all(Array.from({ length: 10 }, (_, index) => world.chat(key, `before ${index}`)))
+    await killChild(world.gateway, 'control', control?.pid ?? 0)
+    const after = await Promise.all(Array.from({ length: 10 }, (_, index) => world.chat(key, `after ${index}`)))
+    expect([...before, ...after].map(({ status }) => status)).toEqual(Array<number>(20).fill(200))
+    await eventually(() => world.admin.expect('me', 200), { timeoutMs: 40_000 })
+    for (const asked of [...before, ...after]) {
+      const { request, answer } = await world.bodiesOf(tenant, asked, isWhole)
+      expect([request?.text, answer?.text]).toEqual([asked.sent, asked.text])
+    }
+    expect(stored).toBeGreaterThan(0)
+  },
+  120_000,
+)
 
 /** The files below a directory that contain the text. */
 function filesWith(directory: string, text: string): string[] {

@@ -6,6 +6,7 @@ import { fileURLToPath } from 'node:url'
 import { afterAll, describe, expect, it, vi } from 'vitest'
 import { generateApiKey } from '../../../src/shared/core/api-key.ts'
 import { startSimulator } from '../../../src/simulator/simulator.ts'
+import { firstCases } from '../../support/dose.ts'
 import { askChat, copyMadeDatabase, databaseEnv, runProgram, stopPrograms } from '../../support/program.ts'
 import { eventually } from '../../support/eventually.ts'
 
@@ -95,18 +96,21 @@ const WRONG: Readonly<Record<string, Wrong>> = {
 }
 
 describe('a wrong configuration is one clear line, an exit code, and nothing else', () => {
-  it.concurrent.each(Object.entries(WRONG))('%s', async (_name, { yaml, env, args, exitCode = 1, says }) => {
-    const cwd = newDirectory()
-    if (yaml !== undefined) writeFileSync(join(cwd, 'sluice.yaml'), yaml)
-    const program = runProgram(cwd, { PORT: '0', ...env }, args)
-    expect(await program.ended).toBe(exitCode)
-    const lines = program.stderr().trimEnd().split('\n')
-    expect(lines).toEqual([typeof says === 'string' ? says : expect.stringMatching(says)])
-    expect(program.stdout()).toBe('')
-    expect(program.stderr()).not.toContain('canary')
-    expect(existsSync(join(cwd, 'data', 'first-run.json'))).toBe(false)
-    expect(existsSync(join(cwd, 'data', 'database'))).toBe(false)
-  })
+  it.concurrent.each(firstCases(6, Object.entries(WRONG)))(
+    '%s',
+    async (_name, { yaml, env, args, exitCode = 1, says }) => {
+      const cwd = newDirectory()
+      if (yaml !== undefined) writeFileSync(join(cwd, 'sluice.yaml'), yaml)
+      const program = runProgram(cwd, { PORT: '0', ...env }, args)
+      expect(await program.ended).toBe(exitCode)
+      const lines = program.stderr().trimEnd().split('\n')
+      expect(lines).toEqual([typeof says === 'string' ? says : expect.stringMatching(says)])
+      expect(program.stdout()).toBe('')
+      expect(program.stderr()).not.toContain('canary')
+      expect(existsSync(join(cwd, 'data', 'first-run.json'))).toBe(false)
+      expect(existsSync(join(cwd, 'data', 'database'))).toBe(false)
+    },
+  )
 })
 
 it('prints each error of a wrong configuration, one a line', async () => {

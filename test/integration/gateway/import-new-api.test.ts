@@ -207,7 +207,7 @@ describe('sluice import new-api, of a Postgres', () => {
     expect(changes).not.toContain('tokens[id=7].key')
   })
 
-  it('is served by a gateway: keys, budgets, models, names and the next channel in turn', async () => {
+  itLater('is served by a gateway: keys, budgets, models, names and the next channel in turn', async () => {
     copyMadeDatabase(join(directory, 'data'))
     simulator.configureKey('sk-broken', { status: 500 })
     const program = runProgram(directory, {

@@ -14,7 +14,7 @@ beforeAll(async () => {
 
 afterAll(() => starts.remove())
 
-it('takes a free port for 0, another one each time', async () => {
+itLater('takes a free port for 0, another one each time', async () => {
   const other = await starts.start(starts.directory()).ready()
   expect(one).toMatch(/^http:\/\/127\.0\.0\.1:[1-9]\d+$/)
   expect(new URL(one).port).not.toBe(new URL(other).port)

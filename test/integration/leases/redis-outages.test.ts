@@ -2,7 +2,7 @@ import { expect, it } from 'vitest'
 import { GatewayError } from '../../../src/shared/core/errors.ts'
 import { Admissions } from '../../../src/front/limits/admissions.ts'
 import { principal } from '../../contract/leases.ts'
-import { dose, firstCases } from '../../support/dose.ts'
+import { dose, firstCases, itLater } from '../../support/dose.ts'
 import { LeaseLane } from '../../support/lease-lane.ts'
 import { simulateLeases } from '../../support/lease-simulation.ts'
 import { LeaseWorld } from '../../support/lease-world.ts'
@@ -12,7 +12,7 @@ import { TEST_SEED } from '../../support/seed.ts'
 import { SeededRandom } from '../../support/seeded-random.ts'
 
 const GATEWAYS = 3
-const ADMISSIONS = dose('LEASE_ADMISSIONS', { short: 500, long: 15_000 })
+const ADMISSIONS = dose('LEASE_ADMISSIONS', { short: 250, long: 15_000 })
 
 const client = useRedis()
 
@@ -79,19 +79,22 @@ it.each(firstCases(1, [0, 1, 2]))(
   },
 )
 
-it('runs no more than there are places when requests on one gateway hold all of them and others are asked', async () => {
-  const { world, ask, running } = await gateways({ concurrency: 6 })
-  for (let nth = 0; nth < 6; nth++) void ask(0, 60_000)
-  await world.run(1_000)
-  expect(running.now).toBe(6)
-  world.redisAway = true
-  await world.run(3_000)
-  const asked = Promise.all([ask(1), ask(2)])
-  await world.run(1_000)
-  expect(await asked).toEqual([false, false])
-  await world.run(15_000)
-  expect(running.most).toBe(6)
-})
+itLater(
+  'runs no more than there are places when requests on one gateway hold all of them and others are asked',
+  async () => {
+    const { world, ask, running } = await gateways({ concurrency: 6 })
+    for (let nth = 0; nth < 6; nth++) void ask(0, 60_000)
+    await world.run(1_000)
+    expect(running.now).toBe(6)
+    world.redisAway = true
+    await world.run(3_000)
+    const asked = Promise.all([ask(1), ask(2)])
+    await world.run(1_000)
+    expect(await asked).toEqual([false, false])
+    await world.run(15_000)
+    expect(running.most).toBe(6)
+  },
+)
 
 it('admits a key whose window has emptied while Redis is away', async () => {
   const { world, ask, admittedMs } = await gateways({ requestsPerMinute: 60 })

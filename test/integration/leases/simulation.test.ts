@@ -10,7 +10,7 @@ import { TEST_SEED } from '../../support/seed.ts'
  * `LEASE_ADMISSIONS=10000000 npx vitest run --project parts test/integration/leases/simulation.test.ts` makes the long run; `SLUICE_TEST_SEED` the
  * same one again.
  */
-const ADMISSIONS = dose('LEASE_ADMISSIONS', { short: 500, long: 15_000 })
+const ADMISSIONS = dose('LEASE_ADMISSIONS', { short: 250, long: 15_000 })
 const SEED = TEST_SEED
 const LONGEST_MS = 3_600_000
 /** The more is to be admitted, the busier the keys are. */

@@ -10,6 +10,7 @@ import { afterAll, beforeAll, expect, it } from 'vitest'
 import { startSimulator } from '../../../src/simulator/simulator.ts'
 import type { Simulator } from '../../../src/simulator/simulator.ts'
 import { generateApiKey } from '../../../src/shared/core/api-key.ts'
+import { itLater } from '../../support/dose.ts'
 import { eventually } from '../../support/eventually.ts'
 import { startGateway } from '../../support/gateway.ts'
 import type { GatewayOptions, TestGateway } from '../../support/gateway.ts'
@@ -223,46 +224,49 @@ it.each([
   })
 })
 
-it('takes no webhook that is not public, not at https:// or holds a password, and no e-mail without a mail server', async () => {
-  const operator = await ManagementClient.ofAdmin(plain)
-  const urls = [
-    ...INNER_HOSTS.flatMap((host) => [`https://${host}/x`, `http://${host}:8080/x`]),
-    'http://hooks.example.com/x',
-    'https://user:pass@hooks.example.com/x',
-    'https://hooks.example.com@127.0.0.1/x',
-    'ftp://hooks.example.com/x',
-    'hooks.example.com',
-  ]
-  for (const webhook of urls) {
-    const body = { kind: 'certificate', channels: [{ webhook }] }
-    const { json } = await operator.expect('adminCreateAlert', 400, { body })
-    expect(json['error'], webhook).toMatchObject({ code: 'INVALID_FIELD', param: '/channels/0/webhook' })
-  }
-  const refused = await operator.expect('adminCreateAlert', 400, {
-    body: { kind: 'certificate', channels: [{ webhook: 'http://127.0.0.1:1/x' }] },
-  })
-  expect(refused.text).toContain('alerts.private_webhooks')
-  const mail = await operator.expect('adminCreateAlert', 400, {
-    body: { kind: 'certificate', channels: [{ mail: 'a@example.com' }] },
-  })
-  expect(mail.json['error']).toMatchObject({
-    param: '/channels/0/mail',
-    message: expect.stringContaining('mail.smtp') as string,
-  })
-  // The address is checked where the connection is opened.
-  for (const host of ['inner.example.com', 'turning.example.com']) {
-    const body = { kind: 'certificate', channels: [{ webhook: `https://${host}/x` }] }
-    const { json } = await operator.expect('adminCreateAlert', 201, { body })
-    const tested = await operator.expect('adminTestAlert', 200, { params: { id: String(json['id']) } })
-    expect(tested.json).toMatchObject({
-      ok: false,
-      channels: [{ ok: false, status: null, error: 'The host has no address that may be called.' }],
+itLater(
+  'takes no webhook that is not public, not at https:// or holds a password, and no e-mail without a mail server',
+  async () => {
+    const operator = await ManagementClient.ofAdmin(plain)
+    const urls = [
+      ...INNER_HOSTS.flatMap((host) => [`https://${host}/x`, `http://${host}:8080/x`]),
+      'http://hooks.example.com/x',
+      'https://user:pass@hooks.example.com/x',
+      'https://hooks.example.com@127.0.0.1/x',
+      'ftp://hooks.example.com/x',
+      'hooks.example.com',
+    ]
+    for (const webhook of urls) {
+      const body = { kind: 'certificate', channels: [{ webhook }] }
+      const { json } = await operator.expect('adminCreateAlert', 400, { body })
+      expect(json['error'], webhook).toMatchObject({ code: 'INVALID_FIELD', param: '/channels/0/webhook' })
+    }
+    const refused = await operator.expect('adminCreateAlert', 400, {
+      body: { kind: 'certificate', channels: [{ webhook: 'http://127.0.0.1:1/x' }] },
     })
-  }
-  expect(readFileSync(reached, 'utf8')).toBe('')
-})
+    expect(refused.text).toContain('alerts.private_webhooks')
+    const mail = await operator.expect('adminCreateAlert', 400, {
+      body: { kind: 'certificate', channels: [{ mail: 'a@example.com' }] },
+    })
+    expect(mail.json['error']).toMatchObject({
+      param: '/channels/0/mail',
+      message: expect.stringContaining('mail.smtp') as string,
+    })
+    // The address is checked where the connection is opened.
+    for (const host of ['inner.example.com', 'turning.example.com']) {
+      const body = { kind: 'certificate', channels: [{ webhook: `https://${host}/x` }] }
+      const { json } = await operator.expect('adminCreateAlert', 201, { body })
+      const tested = await operator.expect('adminTestAlert', 200, { params: { id: String(json['id']) } })
+      expect(tested.json).toMatchObject({
+        ok: false,
+        channels: [{ ok: false, status: null, error: 'The host has no address that may be called.' }],
+      })
+    }
+    expect(readFileSync(reached, 'utf8')).toBe('')
+  },
+)
 
-it('tests every channel at once, tells what came of it, and does so only so often', async () => {
+itLater('tests every channel at once, tells what came of it, and does so only so often', async () => {
   const { id: alertId, channels } = await make({
     kind: 'latency',
     quiet: { from: '00:00', to: '23:59' },
@@ -301,7 +305,7 @@ it('tests every channel at once, tells what came of it, and does so only so ofte
   await owner.expect('deleteAlert', 204, one)
 })
 
-it('rotates a secret: both sign for the grace period, and then the new one alone', async () => {
+itLater('rotates a secret: both sign for the grace period, and then the new one alone', async () => {
   const { json } = await admin.expect('adminCreateAlert', 201, {
     body: { kind: 'certificate', channels: [{ webhook: receiver.url('/rotated') }] },
   })
@@ -414,32 +418,36 @@ it(
   },
 )
 
-it('tells of an upstream and its key that are out, and of failing requests, once', { timeout: 120_000 }, async () => {
-  const watched = ['key_disabled', 'upstream_down'] as const
-  for (const kind of watched) {
-    await admin.expect('adminCreateAlert', 201, { body: { kind, channels: [{ webhook: receiver.url(`/${kind}`) }] } })
-  }
-  await make({ kind: 'error_rate', threshold: 50, min_requests: 3, channels: [{ webhook: receiver.url('/errors') }] })
-  const ask = async (): Promise<void> => {
-    const answer = await fetch(`${gateway.url}/v1/chat/completions`, {
-      method: 'POST',
-      headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
-      body: JSON.stringify({ model: 'bad', messages: [{ role: 'user', content: 'hi' }] }),
-    })
-    expect(answer.status, await answer.text()).toBe(503)
-  }
-  // The first look at the rollups may come after the first requests.
-  await eventually(async () => {
-    for (let n = 0; n < 4; n++) await ask()
-    const paths = receiver.received.map(({ path }) => path)
-    expect(paths).toEqual(expect.arrayContaining(['/key_disabled', '/upstream_down', '/errors']))
-  }, PATIENCE)
-  const subjects = watched.map((kind) => receiver.at(`/${kind}`).map(({ json }) => json.data['subject']))
-  expect(subjects).toMatchObject([[{ type: 'upstream_key' }], [{ type: 'upstream', id: 'refusing' }]])
-  expect(receiver.at('/errors').map(({ json }) => json.data)).toMatchObject([
-    { enterprise_id: params.id, threshold: 50, value: 100 },
-  ])
-})
+itLater(
+  'tells of an upstream and its key that are out, and of failing requests, once',
+  { timeout: 120_000 },
+  async () => {
+    const watched = ['key_disabled', 'upstream_down'] as const
+    for (const kind of watched) {
+      await admin.expect('adminCreateAlert', 201, { body: { kind, channels: [{ webhook: receiver.url(`/${kind}`) }] } })
+    }
+    await make({ kind: 'error_rate', threshold: 50, min_requests: 3, channels: [{ webhook: receiver.url('/errors') }] })
+    const ask = async (): Promise<void> => {
+      const answer = await fetch(`${gateway.url}/v1/chat/completions`, {
+        method: 'POST',
+        headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
+        body: JSON.stringify({ model: 'bad', messages: [{ role: 'user', content: 'hi' }] }),
+      })
+      expect(answer.status, await answer.text()).toBe(503)
+    }
+    // The first look at the rollups may come after the first requests.
+    await eventually(async () => {
+      for (let n = 0; n < 4; n++) await ask()
+      const paths = receiver.received.map(({ path }) => path)
+      expect(paths).toEqual(expect.arrayContaining(['/key_disabled', '/upstream_down', '/errors']))
+    }, PATIENCE)
+    const subjects = watched.map((kind) => receiver.at(`/${kind}`).map(({ json }) => json.data['subject']))
+    expect(subjects).toMatchObject([[{ type: 'upstream_key' }], [{ type: 'upstream', id: 'refusing' }]])
+    expect(receiver.at('/errors').map(({ json }) => json.data)).toMatchObject([
+      { enterprise_id: params.id, threshold: 50, value: 100 },
+    ])
+  },
+)
 
 it('has a summary mailed to whom the enterprise names', async () => {
   expect((await owner.expect('getSummary', 200, { params })).json).toEqual({ frequency: 'off', recipients: [] })

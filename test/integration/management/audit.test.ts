@@ -3,6 +3,7 @@ import { Webhook } from 'standardwebhooks'
 import type { OperationSpec } from '../../../src/shared/api/operation.ts'
 import { OPERATIONS } from '../../../src/shared/api/operations/index.ts'
 import type { OperationName } from '../../../src/shared/api/operations/index.ts'
+import { firstCases } from '../../support/dose.ts'
 import { eventually } from '../../support/eventually.ts'
 import type { TestGateway } from '../../support/gateway.ts'
 import { startGateway } from '../../support/gateway.ts'
@@ -584,28 +585,29 @@ async function rowOf(name: OperationName, answer: ManagementAnswer): Promise<Row
 }
 
 const CHANGES = (Object.entries(OPERATIONS) as Array<[OperationName, OperationSpec]>).flatMap(([name, { method }]) =>
-  method === 'GET' ? [] : [name],
+  method === 'GET' || Object.hasOwn(WITHOUT_ROW, name) ? [] : [name],
 )
 
 describe('the audit log', () => {
-  it.each(CHANGES.filter((name) => !Object.hasOwn(WITHOUT_ROW, name)))(
-    'has a row of %s with its values',
-    async (name) => {
-      const scenario = SCENARIOS[name]
-      if (scenario === undefined) throw new Error(`${name} needs a scenario, or a reason to have no row`)
-      const [answer, ...expected] = await scenario()
-      const row = await rowOf(name, answer)
-      expect(row).toMatchObject({ operation: name, outcome: 'done' })
-      if (WITHOUT_VALUES[name] !== undefined) {
-        expect([row?.changes, expected]).toEqual([null, []])
-        return
-      }
-      expect(expected.length).toBeGreaterThan(0)
-      expect(row?.changes).toEqual(expect.arrayContaining(expected))
-      const fields = (row?.changes ?? []).map((change) => (change as { field: string }).field)
-      for (const field of fields) expect(field).not.toMatch(/^(id|spend|created_at|updated_at)$/)
-    },
-  )
+  it('has a test of each change', () => {
+    expect(CHANGES.filter((name) => SCENARIOS[name] === undefined)).toEqual([])
+  })
+
+  it.each(firstCases(20, CHANGES))('has a row of %s with its values', async (name) => {
+    const scenario = SCENARIOS[name]
+    if (scenario === undefined) throw new Error(`${name} needs a scenario, or a reason to have no row`)
+    const [answer, ...expected] = await scenario()
+    const row = await rowOf(name, answer)
+    expect(row).toMatchObject({ operation: name, outcome: 'done' })
+    if (WITHOUT_VALUES[name] !== undefined) {
+      expect([row?.changes, expected]).toEqual([null, []])
+      return
+    }
+    expect(expected.length).toBeGreaterThan(0)
+    expect(row?.changes).toEqual(expect.arrayContaining(expected))
+    const fields = (row?.changes ?? []).map((change) => (change as { field: string }).field)
+    for (const field of fields) expect(field).not.toMatch(/^(id|spend|created_at|updated_at)$/)
+  })
 
   it('tells only what changed, and an empty list when nothing did', async () => {
     const params = { id, keyId: await newKey() }

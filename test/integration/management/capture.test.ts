@@ -2,6 +2,7 @@ import pg from 'pg'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { CAPTURE_ALL, CaptureWorld } from '../../support/capture-world.ts'
 import type { Asked, CapturingTenant, ShownBodies } from '../../support/capture-world.ts'
+import { itLater } from '../../support/dose.ts'
 import { eventually } from '../../support/eventually.ts'
 import type { ManagementAnswer, ManagementClient } from '../../support/management-client.ts'
 
@@ -62,7 +63,7 @@ const rowsOf = async (tenant: string): Promise<number[]> =>
   )
 
 describe('who may look', () => {
-  it('owners alone; other roles that read the log see that there are bodies', async () => {
+  itLater('owners alone; other roles that read the log see that there are bodies', async () => {
     const tenant = await world.newTenant()
     const { id: logId } = await capturedRequest(tenant)
     const params = { id: tenant.id, logId }
@@ -120,7 +121,7 @@ describe('who may look', () => {
     expect((await member.client.expect('getLog', 200, { params: { id: own.id } })).json['captured']).toBe(false)
   })
 
-  it('admins of the platform, and each look leaves a row of who looked at whose', async () => {
+  itLater('admins of the platform, and each look leaves a row of who looked at whose', async () => {
     const tenant = await world.newTenant()
     const { id } = await capturedRequest(tenant, 'a canary')
     const looks = [
@@ -146,22 +147,26 @@ describe('who may look', () => {
     expect(await auditOf(plain)).toEqual([])
   })
 
-  it('no admin of the platform where capture.platform_admins is false', async () => {
-    const other = await CaptureWorld.start({ config: { capture: { platform_admins: false } } })
-    try {
-      const tenant = await other.newTenant()
-      const asked = await other.chat(await other.newKey(tenant))
-      await other.bodiesOf(tenant, asked, isWhole)
-      const params = { id: tenant.id, logId: asked.id }
-      const refused = await other.admin.expect('adminGetLog', 403, { params: { id: asked.id }, query: WITH_BODIES })
-      expect(errorOf(refused).message).toContain('capture.platform_admins')
-      await other.admin.expect('adminExportLogs', 403, { query: WITH_BODIES })
-      await other.admin.expect('getEnterpriseLog', 404, { params, query: WITH_BODIES })
-      expect((await other.admin.expect('getEnterpriseLog', 200, { params })).json['captured']).toBe(true)
-    } finally {
-      await other.stop()
-    }
-  }, 60_000)
+  itLater(
+    'no admin of the platform where capture.platform_admins is false',
+    async () => {
+      const other = await CaptureWorld.start({ config: { capture: { platform_admins: false } } })
+      try {
+        const tenant = await other.newTenant()
+        const asked = await other.chat(await other.newKey(tenant))
+        await other.bodiesOf(tenant, asked, isWhole)
+        const params = { id: tenant.id, logId: asked.id }
+        const refused = await other.admin.expect('adminGetLog', 403, { params: { id: asked.id }, query: WITH_BODIES })
+        expect(errorOf(refused).message).toContain('capture.platform_admins')
+        await other.admin.expect('adminExportLogs', 403, { query: WITH_BODIES })
+        await other.admin.expect('getEnterpriseLog', 404, { params, query: WITH_BODIES })
+        expect((await other.admin.expect('getEnterpriseLog', 200, { params })).json['captured']).toBe(true)
+      } finally {
+        await other.stop()
+      }
+    },
+    60_000,
+  )
 })
 
 it('exports bodies beside their rows, and nothing that a spreadsheet would run', async () => {
@@ -182,7 +187,7 @@ it('exports bodies beside their rows, and nothing that a spreadsheet would run',
 })
 
 describe('at rest', () => {
-  it('has a body once for each tenant and content, and counts who uses it', async () => {
+  itLater('has a body once for each tenant and content, and counts who uses it', async () => {
     const [tenant, other] = [await world.newTenant(), await world.newTenant()]
     const first = await capturedRequest(tenant, 'the same')
     const second = await capturedRequest(tenant, 'the same')
@@ -200,7 +205,7 @@ describe('at rest', () => {
     expect(await rowsOf(`e:${tenant.id}`)).toEqual([0, 0])
   })
 
-  it('shows a body as unreadable whose data key another secret sealed, and keeps new ones', async () => {
+  itLater('shows a body as unreadable whose data key another secret sealed, and keeps new ones', async () => {
     const tenant = await world.newTenant()
     const { id: logId } = await capturedRequest(tenant)
     await database.query(`UPDATE capture_keys SET sealed = sha256(sealed) || sealed WHERE tenant = $1`, [
@@ -212,7 +217,7 @@ describe('at rest', () => {
     await capturedRequest(tenant)
   })
 
-  it('has nothing that is past its days, or past the log', async () => {
+  itLater('has nothing that is past its days, or past the log', async () => {
     const tenant = await world.newTenant({ ...CAPTURE_ALL, retain_days: 3 })
     const long = await world.newTenant({ ...CAPTURE_ALL, retain_days: 365 })
     const asked = await capturedRequest(tenant)
@@ -248,7 +253,7 @@ describe('erasure of a tenant', () => {
     })
   }
 
-  it('takes all bodies of an enterprise at once, and those of no other', async () => {
+  itLater('takes all bodies of an enterprise at once, and those of no other', async () => {
     const [tenant, other] = [await world.newTenant(), await world.newTenant()]
     const [asked, theirs] = [await capturedRequest(tenant), await capturedRequest(other)]
     const erased = await tenant.owner.expect('eraseAllEnterpriseBodies', 204, { params: { id: tenant.id } })
@@ -265,7 +270,7 @@ describe('erasure of a tenant', () => {
     await isGone(world.admin, asked.id, `e:${tenant.id}`)
   })
 
-  it('happens with the deletion of a user', async () => {
+  itLater('happens with the deletion of a user', async () => {
     const { id, client } = await world.newUser()
     const made = await client.expect('createKey', 201, { body: { name: 'own', capture: CAPTURE_ALL } })
     const asked = await world.chat(String(made.json['key']))
@@ -278,7 +283,7 @@ describe('erasure of a tenant', () => {
 })
 
 describe('the setting', () => {
-  it('is shown with its defaults, and is replaced as a whole', async () => {
+  itLater('is shown with its defaults, and is replaced as a whole', async () => {
     const tenant = await world.newTenant({ requests: true, redact: ['x+'] })
     const params = { id: tenant.id }
     const shown = async (): Promise<unknown> =>
@@ -317,27 +322,31 @@ describe('the setting', () => {
     expect(errorOf(refused).message).toContain(says)
   })
 
-  it('has no effect and cannot be turned on where capture.allowed is false', async () => {
-    const other = await CaptureWorld.start({ config: { capture: { allowed: false } } })
-    try {
-      const { owner, id } = await other.newTenant(null)
-      const refused = await owner.expect('updateEnterprise', 400, { params: { id }, body: { capture: CAPTURE_ALL } })
-      expect(errorOf(refused)).toMatchObject({ code: 'INVALID_FIELD', param: '/capture' })
-      expect(errorOf(refused).message).toContain('capture.allowed')
-      await owner.expect('updateEnterprise', 200, { params: { id }, body: { capture: { requests: false } } })
-      // As a gateway with another configuration has stored it.
-      const client = new pg.Client({ connectionString: other.gateway.databaseUrl ?? '' })
-      await client.connect()
-      await client.query(
-        `UPDATE enterprises SET capture = '{"requests":true,"answers":true,"sample":1,"redact":[],"retainDays":1}'`,
-      )
-      await client.end()
-      const { id: logId } = await other.chat(await other.newKey({ owner, id }))
-      await other.gateway.logRow(logId)
-      expect((await owner.expect('getEnterpriseLog', 200, { params: { id, logId } })).json['captured']).toBe(false)
-      expect(await other.counter('sluice_captures_')).toBe(0)
-    } finally {
-      await other.stop()
-    }
-  }, 60_000)
+  itLater(
+    'has no effect and cannot be turned on where capture.allowed is false',
+    async () => {
+      const other = await CaptureWorld.start({ config: { capture: { allowed: false } } })
+      try {
+        const { owner, id } = await other.newTenant(null)
+        const refused = await owner.expect('updateEnterprise', 400, { params: { id }, body: { capture: CAPTURE_ALL } })
+        expect(errorOf(refused)).toMatchObject({ code: 'INVALID_FIELD', param: '/capture' })
+        expect(errorOf(refused).message).toContain('capture.allowed')
+        await owner.expect('updateEnterprise', 200, { params: { id }, body: { capture: { requests: false } } })
+        // As a gateway with another configuration has stored it.
+        const client = new pg.Client({ connectionString: other.gateway.databaseUrl ?? '' })
+        await client.connect()
+        await client.query(
+          `UPDATE enterprises SET capture = '{"requests":true,"answers":true,"sample":1,"redact":[],"retainDays":1}'`,
+        )
+        await client.end()
+        const { id: logId } = await other.chat(await other.newKey({ owner, id }))
+        await other.gateway.logRow(logId)
+        expect((await owner.expect('getEnterpriseLog', 200, { params: { id, logId } })).json['captured']).toBe(false)
+        expect(await other.counter('sluice_captures_')).toBe(0)
+      } finally {
+        await other.stop()
+      }
+    },
+    60_000,
+  )
 })

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { startSimulator } from '../../../src/simulator/simulator.ts'
 import type { Simulator } from '../../../src/simulator/simulator.ts'
+import { firstCases } from '../../support/dose.ts'
 import { eventually } from '../../support/eventually.ts'
 import { startGateway } from '../../support/gateway.ts'
 import type { TestGateway } from '../../support/gateway.ts'
@@ -37,10 +38,12 @@ function withoutHeld(spends: Readonly<Record<string, unknown>>): unknown {
   )
 }
 
-describe.each([
-  ['this machine', false],
-  ['machines that share Redis', true],
-])('spend on %s', (_, isShared) => {
+describe.each(
+  firstCases<readonly [where: string, isShared: boolean]>(1, [
+    ['this machine', false],
+    ['machines that share Redis', true],
+  ]),
+)('spend on %s', (_, isShared) => {
   let simulator: Simulator
   let redis: TestRedis | null = null
   let gateway: TestGateway

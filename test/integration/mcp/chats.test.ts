@@ -3,6 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { Behaviour } from '../../../src/simulator/behaviour.ts'
 import type { Simulator } from '../../../src/simulator/simulator.ts'
 import { startSimulator } from '../../../src/simulator/simulator.ts'
+import { firstCases } from '../../support/dose.ts'
 import { eventually } from '../../support/eventually.ts'
 import type { LogRow } from '../../support/gateway.ts'
 import { UpstreamToolServer } from '../../support/upstream-tool-server.ts'
@@ -172,7 +173,7 @@ function rows(mark: string, count: number): Promise<Array<LogRow & { cost: numbe
 
 const sum = (numbers: readonly number[]): number => numbers.reduce((all, one) => all + one, 0)
 
-describe.each(WAYS)('a chat with tools of the gateway, through %s, streamed: %s', (endpoint, stream) => {
+describe.each(firstCases(2, WAYS))('a chat with tools of the gateway, through %s, streamed: %s', (endpoint, stream) => {
   it('runs two rounds of tools, and the log has each round', async () => {
     const mark = newMark()
     const { text, items, usage, types } = await ask(endpoint, { content: prompt(TWO_ROUNDS), stream, mark })
@@ -274,10 +275,12 @@ describe.each(WAYS)('a chat with tools of the gateway, through %s, streamed: %s'
   }, 60_000)
 })
 
-it.each([
-  ['completions', true],
-  ['responses', false],
-] as const)(
+it.each(
+  firstCases<(typeof WAYS)[number]>(1, [
+    ['completions', true],
+    ['responses', false],
+  ]),
+)(
   'a chat with tools ends when its time is over, through %s, streamed: %s',
   async (endpoint, stream) => {
     const behaviour: Behaviour = { turns: [{ tool: { name: 'list_models' } }, { ttftMs: 60_000 }] }
@@ -287,7 +290,7 @@ it.each([
   30_000,
 )
 
-describe.each(ENDPOINTS)('limits and money of a chat with tools, through %s', (endpoint) => {
+describe.each(firstCases(1, ENDPOINTS))('limits and money of a chat with tools, through %s', (endpoint) => {
   it('are those of its rounds', async () => {
     const limited = await world.key(user, { mcp_tools: ['list_models'], rpm: 2, max_concurrency: 1 })
     const behaviour: Behaviour = {

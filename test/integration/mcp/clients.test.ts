@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { CuttableProxy } from '../../support/cuttable-proxy.ts'
+import { itLater } from '../../support/dose.ts'
 import { eventually } from '../../support/eventually.ts'
 import { callTool, connectMcp, TRANSPORTS } from '../../support/mcp-clients.ts'
 import { McpWorld } from '../../support/mcp-world.ts'
@@ -84,7 +85,7 @@ describe.each(TRANSPORTS)('a client of the official SDK over %s', (kind) => {
     await client.close()
   })
 
-  it('goes on after its connections broke', async () => {
+  itLater('goes on after its connections broke', async () => {
     const proxy = await CuttableProxy.start(world.gateway.url)
     const client = await connectMcp(proxy.url, user.token, kind)
     await callTool(client, 'list_keys')
@@ -98,7 +99,7 @@ describe.each(TRANSPORTS)('a client of the official SDK over %s', (kind) => {
 })
 
 describe('a client over streamable', () => {
-  it('gets the result of a call whose stream broke', async () => {
+  itLater('gets the result of a call whose stream broke', async () => {
     const proxy = await CuttableProxy.start(world.gateway.url)
     const client = await connectMcp(proxy.url, user.token)
     let isCut = false

@@ -2,6 +2,7 @@ import { Client as NewClient, StreamableHTTPClientTransport } from '@modelcontex
 import type { Client } from '@modelcontextprotocol/sdk/client/index.js'
 import { ToolListChangedNotificationSchema } from '@modelcontextprotocol/sdk/types.js'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { itLater } from '../../support/dose.ts'
 import { eventually } from '../../support/eventually.ts'
 import { connectMcp, TRANSPORTS } from '../../support/mcp-clients.ts'
 import type { McpTransport } from '../../support/mcp-clients.ts'
@@ -79,7 +80,7 @@ describe.each(TRANSPORTS)('a client over %s', (kind) => {
 })
 
 describe('a client', () => {
-  it('is told when the server has another list', async () => {
+  itLater('is told when the server has another list', async () => {
     const { key } = await world.key(user, { mcp_tools: ['pages__*'] })
     const seen = await listening(key)
     upstream.tools = []

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { itLater } from '../../support/dose.ts'
 import { eventually } from '../../support/eventually.ts'
 import { callTool, connectMcp, TRANSPORTS } from '../../support/mcp-clients.ts'
 import { beginSession, INITIALIZE, rawMcp } from '../../support/mcp-raw.ts'
@@ -171,18 +172,21 @@ describe('a session of HTTP+SSE', () => {
 })
 
 describe('the end of the control process', () => {
-  it.each(TRANSPORTS)('is not seen by a client of the official SDK over %s, but for calls under way', async (kind) => {
-    const client = await connectMcp(url, user.token, kind)
-    await callTool(client, 'list_keys')
-    const control = world.gateway.children().find((child) => child.kind === 'control')
-    process.kill(control?.pid ?? 0, 'SIGKILL')
-    await eventually(
-      async () => {
-        expect(world.gateway.children().find((child) => child.kind === 'control')?.pid).not.toBe(control?.pid)
-        expect(await callTool(client, 'list_keys')).toHaveProperty('data')
-      },
-      { timeoutMs: 30_000 },
-    )
-    await client.close()
-  })
+  itLater.each(TRANSPORTS)(
+    'is not seen by a client of the official SDK over %s, but for calls under way',
+    async (kind) => {
+      const client = await connectMcp(url, user.token, kind)
+      await callTool(client, 'list_keys')
+      const control = world.gateway.children().find((child) => child.kind === 'control')
+      process.kill(control?.pid ?? 0, 'SIGKILL')
+      await eventually(
+        async () => {
+          expect(world.gateway.children().find((child) => child.kind === 'control')?.pid).not.toBe(control?.pid)
+          expect(await callTool(client, 'list_keys')).toHaveProperty('data')
+        },
+        { timeoutMs: 30_000 },
+      )
+      await client.close()
+    },
+  )
 })

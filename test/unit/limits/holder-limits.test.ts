@@ -95,7 +95,7 @@ const HOLDERS = Object.keys(OF) as Holder[]
 
 const isOf = (holder: Holder, caller: string): boolean => (OF[holder] as readonly string[]).includes(caller)
 
-const RUNS = dose('SLUICE_TEST_HOLDER_RUNS', { short: 3, long: 20 })
+const RUNS = dose('SLUICE_TEST_HOLDER_RUNS', { short: 1, long: 20 })
 
 /** A charge leaves the window after 60 seconds, and up to a bucket and the way of a message later. */
 const COUNTED_MS = 60_500

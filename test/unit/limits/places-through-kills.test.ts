@@ -5,7 +5,7 @@ import type { PlaceKind } from '../../support/place-story.ts'
 import { TEST_SEED } from '../../support/seed.ts'
 
 /** `SLUICE_TEST_PLACE_STORIES=10000` makes a longer run, `SLUICE_TEST_SEED` another one. */
-const STORIES = dose('SLUICE_TEST_PLACE_STORIES', { short: 25, long: 1_000 })
+const STORIES = dose('SLUICE_TEST_PLACE_STORIES', { short: 12, long: 1_000 })
 const KINDS: readonly PlaceKind[] = ['places of a caller', 'slots of an upstream key']
 
 async function expectAll(seed: number, kind: PlaceKind): Promise<void> {

@@ -21,7 +21,9 @@ const MANAGEMENT_TESTS = 'test/integration/management/**/*.test.ts'
 const GATEWAY_TESTS = `${GATEWAY_FOLDERS}/**/*.test.ts`
 const LONG_TESTS = '**/*.long.test.ts'
 
-/** Gateway tests that `npm test` runs with a small dose and the long tier, on both databases, with the full one. */
+/**
+ * Gateway tests that `npm test` runs with a small dose and the long tier with the full one; those of `fault/` on both databases there.
+ */
 const DOSED_GATEWAYS = [
   'test/console/console.test.ts',
   'test/fault/bad-keys.test.ts',
@@ -180,7 +182,7 @@ export function filesOf(tier: Tier): Record<'units' | 'parts' | 'pglite' | 'post
     units: { include: [], exclude: [] },
     parts: { include: [`test/${LONG_TESTS}`, ...DOSED_PARTS], exclude: [GATEWAY_TESTS] },
     pglite: {
-      include: [`${GATEWAY_FOLDERS}/${LONG_TESTS}`, ...DOSED_GATEWAYS],
+      include: [`${GATEWAY_FOLDERS}/${LONG_TESTS}`, ...DOSED_GATEWAYS, MANAGEMENT_TESTS],
       exclude: POSTGRES_ONLY,
     },
     postgres: {

@@ -115,7 +115,7 @@ const POSTGRES_ONLY = [
  * The contract suites of `test/contract` prove every SQL statement on both already.
  */
 const BOTH_DATABASES = [
-  'test/e2e/story.long.test.ts',
+  'test/e2e/story.test.ts',
   'test/fault/control-loss.test.ts',
   'test/fault/database-loss.test.ts',
   'test/integration/gateway/cli.test.ts',
@@ -144,6 +144,7 @@ export const SERVER_TESTS = [
 
 /** Of them, those that run on Postgres in the long tier alone. */
 const LATER_ON_POSTGRES = [
+  'test/e2e/story.test.ts',
   'test/fault/control-loss.test.ts',
   'test/fault/database-loss.test.ts',
   'test/integration/gateway/cli.test.ts',

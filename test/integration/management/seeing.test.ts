@@ -41,9 +41,9 @@ interface Person {
   keyId: string
 }
 
-let simulator: Simulator
 const DAY_MS = 86_400_000
 
+let simulator: Simulator
 let gateway: TestGateway
 let admin: ManagementClient
 let owner: Person

@@ -2,7 +2,7 @@ import { GatewayError } from '../../../shared/core/errors.ts'
 import { stateOfTool } from '../../../shared/core/tool-server.ts'
 import type { ServerTool, ToolServer } from '../../../shared/core/tool-server.ts'
 import type { Seal } from '../../../shared/runtime/seal.ts'
-import type { Database } from '../../store/database.ts'
+import type { Database, Queryable } from '../../store/database.ts'
 import { listServerTools, listToolServers, noteSeenTools, toolServersVersion } from '../../store/tool-servers.ts'
 import type { DigestedTool } from '../../store/tool-servers.ts'
 import type { Grants } from './grants.ts'
@@ -143,26 +143,32 @@ export class ServerBook {
   }
 
   async #read(): Promise<readonly BookedServer[]> {
-    const { database, seal, configured } = this.#options
-    const version = await toolServersVersion(database)
-    if (this.#last?.version === version) return this.#last.servers
-    const ids = new Set(configured.map(({ id }) => id))
-    const stored = (await listToolServers(database, seal)).filter(({ id }) => !ids.has(id))
-    const servers = [...configured, ...stored]
-    const tools =
-      servers.length === 0
-        ? []
-        : await listServerTools(
-            database,
-            servers.map(({ id }) => id),
-          )
+    const { database } = this.#options
+    if (this.#last?.version === (await toolServersVersion(database))) return this.#last.servers
+    // The version is the same again when a change is undone: what was read beside another version would never be read again.
+    const read = await database.transaction(async (tx) => {
+      await tx.script('SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY')
+      return { version: await toolServersVersion(tx), servers: await this.#stored(tx) }
+    })
     for (const [key, { client }] of [...this.#clients]) {
       const { id } = client.server
-      if (servers.every((server) => server.id !== id || !server.enabled)) void this.#drop(key)
+      if (read.servers.every(({ server }) => server.id !== id || !server.enabled)) void this.#drop(key)
     }
-    const booked = servers.map((server) => ({ server, tools: named(server, tools) }))
-    this.#last = { version, servers: booked }
-    return booked
+    this.#last = read
+    return read.servers
+  }
+
+  async #stored(tx: Queryable): Promise<readonly BookedServer[]> {
+    const { seal, configured } = this.#options
+    const ids = new Set(configured.map(({ id }) => id))
+    const stored = (await listToolServers(tx, seal)).filter(({ id }) => !ids.has(id))
+    const servers = [...configured, ...stored]
+    if (servers.length === 0) return []
+    const tools = await listServerTools(
+      tx,
+      servers.map(({ id }) => id),
+    )
+    return servers.map((server) => ({ server, tools: named(server, tools) }))
   }
 
   #entryOf(server: ToolServer, userId: string | null): Client {

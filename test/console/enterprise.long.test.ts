@@ -184,6 +184,10 @@ describe.skipIf(CHROMIUM === null)(TITLE, () => {
       const dialog = page.getByRole('dialog')
       await dialog.getByRole('button', { name: 'Create alert' }).click()
       await dialog.getByText('Enter at least one receiver.').waitFor()
+      // On a low screen the fields scroll, and the buttons stay in sight.
+      await page.setViewportSize({ width: 1280, height: 560 })
+      const button = await dialog.getByRole('button', { name: 'Create alert' }).boundingBox()
+      expect((button?.y ?? 560) + (button?.height ?? 0)).toBeLessThanOrEqual(560)
       await dialog.getByLabel('Receiver 1').fill(receiver.url('/hook'))
       await dialog.getByLabel('Quiet hours').check({ force: true })
       await expectAccessible(page, 'new alert')

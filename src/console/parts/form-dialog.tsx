@@ -5,6 +5,23 @@ import { FormError } from './states.tsx'
 import type { Submission } from './submission.ts'
 import classes from './form.module.css'
 
+interface FormEndProps {
+  /** Of the last attempt. */
+  readonly cause: unknown
+  /** Buttons. */
+  readonly children: ReactNode
+}
+
+/** The failure of a form and its buttons, which stay in sight while the fields scroll. */
+export function FormEnd({ cause, children }: FormEndProps): ReactNode {
+  return (
+    <div className={classes.end}>
+      <FormError cause={cause} />
+      {children !== false && <div className={classes.acts}>{children}</div>}
+    </div>
+  )
+}
+
 interface FormDialogProps {
   readonly title: string
   /** The verb. */
@@ -12,6 +29,10 @@ interface FormDialogProps {
   readonly submission: Submission
   readonly children: ReactNode
   readonly isDisabled?: boolean
+  /** It takes something away. */
+  readonly isDanger?: boolean
+  /** Nothing must be filled in: the button has the focus. */
+  readonly isReady?: boolean
   /** It has shown what it was opened for: it is closed, not cancelled. */
   readonly isDone?: boolean
   readonly size?: number
@@ -26,6 +47,8 @@ export function FormDialog({
   submission,
   children,
   isDisabled = false,
+  isDanger = false,
+  isReady = false,
   isDone = false,
   size = 520,
   onSubmit,
@@ -46,19 +69,24 @@ export function FormDialog({
         noValidate
         onSubmit={(event) => {
           event.preventDefault()
-          onSubmit()
+          if (!submission.isBusy) onSubmit()
         }}
       >
         {children}
-        <FormError cause={submission.cause} />
-        <div className={classes.acts}>
+        <FormEnd cause={submission.cause}>
           <Button variant="default" onClick={onClose}>
             {t(isDone ? 'close' : 'cancel')}
           </Button>
-          <Button type="submit" loading={submission.isBusy} disabled={isDisabled}>
+          <Button
+            type="submit"
+            {...(isDanger && { variant: 'danger' })}
+            loading={submission.isBusy}
+            disabled={isDisabled}
+            data-autofocus={isReady || undefined}
+          >
             {act}
           </Button>
-        </div>
+        </FormEnd>
       </form>
     </Modal>
   )
@@ -81,27 +109,28 @@ export function EditForm({ submission, isEdited, children, onSubmit, onDiscard }
       noValidate
       onSubmit={(event) => {
         event.preventDefault()
-        onSubmit()
+        if (!submission.isBusy) onSubmit()
       }}
     >
       {children}
-      <FormError cause={submission.cause} />
-      {isEdited && (
-        <div className={classes.acts}>
-          <Button
-            variant="default"
-            onClick={() => {
-              submission.forget()
-              onDiscard()
-            }}
-          >
-            {t('discard')}
-          </Button>
-          <Button type="submit" loading={submission.isBusy}>
-            {t('save')}
-          </Button>
-        </div>
-      )}
+      <FormEnd cause={submission.cause}>
+        {isEdited && (
+          <>
+            <Button
+              variant="default"
+              onClick={() => {
+                submission.forget()
+                onDiscard()
+              }}
+            >
+              {t('discard')}
+            </Button>
+            <Button type="submit" loading={submission.isBusy}>
+              {t('save')}
+            </Button>
+          </>
+        )}
+      </FormEnd>
     </form>
   )
 }

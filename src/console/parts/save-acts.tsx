@@ -1,7 +1,7 @@
 import { Button } from '@mantine/core'
 import type { ReactNode } from 'react'
 import { useWords } from '../words/index.ts'
-import { FormError } from './states.tsx'
+import { FormEnd } from './form-dialog.tsx'
 import classes from './form.module.css'
 
 export interface SaveActsProps {
@@ -21,17 +21,19 @@ export function SaveActs({ isEdited, isBusy, isConflict = false, cause, onDiscar
   const words = useWords('enterprise')
   return (
     <>
-      {isConflict ? <p className={classes.warning}>{words('conflict')}</p> : <FormError cause={cause} />}
-      {isEdited && (
-        <div className={classes.acts}>
-          <Button variant="default" onClick={onDiscard}>
-            {words('discard')}
-          </Button>
-          <Button type="submit" loading={isBusy}>
-            {common('save')}
-          </Button>
-        </div>
-      )}
+      {isConflict && <p className={classes.warning}>{words('conflict')}</p>}
+      <FormEnd cause={isConflict ? null : cause}>
+        {isEdited && (
+          <>
+            <Button variant="default" onClick={onDiscard}>
+              {words('discard')}
+            </Button>
+            <Button type="submit" loading={isBusy}>
+              {common('save')}
+            </Button>
+          </>
+        )}
+      </FormEnd>
     </>
   )
 }

@@ -1,12 +1,12 @@
-import { Button, Modal, TextInput } from '@mantine/core'
+import { Button, TextInput } from '@mantine/core'
 import { useState } from 'react'
 import type { ReactNode } from 'react'
 import { refresh, useRead } from '../../api/queries.ts'
 import { call } from '../../api/session.ts'
 import { Badge } from '../../parts/badge.tsx'
-import { FormError } from '../../parts/states.tsx'
+import { FormDialog } from '../../parts/form-dialog.tsx'
 import { toast } from '../../parts/toasts.tsx'
-import { onSubmit, useSubmission } from '../../parts/submission.ts'
+import { useSubmission } from '../../parts/submission.ts'
 import { useAccount } from '../../shell/scope.ts'
 import { useWords } from '../../words/index.ts'
 import { AccountSection, OwnPassword } from './section.tsx'
@@ -78,7 +78,6 @@ export function EmailSection(): ReactNode {
 
 function ChangeEmail({ first, onClose }: { readonly first: string; readonly onClose: () => void }): ReactNode {
   const t = useWords('account')
-  const common = useWords('common')
   const [email, setEmail] = useState(first)
   const [password, setPassword] = useState('')
   const form = useSubmission(['email', 'password'], { LOGIN_FAILED: 'password' })
@@ -89,44 +88,36 @@ function ChangeEmail({ first, onClose }: { readonly first: string; readonly onCl
     await refresh('me')
   }
   return (
-    <Modal
-      opened
-      onClose={onClose}
+    <FormDialog
       title={t('email.title')}
+      act={t('email.submit')}
       size={480}
-      closeButtonProps={{ 'aria-label': common('close') }}
+      submission={form}
+      isDisabled={email.trim() === '' || password === ''}
+      onSubmit={() => {
+        void form.run(submit)
+      }}
+      onClose={onClose}
     >
-      <form className={classes.form} onSubmit={onSubmit(form, submit)} noValidate>
-        <TextInput
-          label={t('email.new')}
-          description={t('email.hint')}
-          type="email"
-          autoComplete="email"
-          value={email}
-          error={form.toldOf('email')}
-          onChange={(event) => {
-            setEmail(event.currentTarget.value)
-          }}
-          data-autofocus
-        />
-        <OwnPassword value={password} error={form.toldOf('password')} onChange={setPassword} />
-        <FormError cause={form.cause} />
-        <div className={classes.acts}>
-          <Button variant="default" onClick={onClose}>
-            {common('cancel')}
-          </Button>
-          <Button type="submit" loading={form.isBusy} disabled={email.trim() === '' || password === ''}>
-            {t('email.submit')}
-          </Button>
-        </div>
-      </form>
-    </Modal>
+      <TextInput
+        label={t('email.new')}
+        description={t('email.hint')}
+        type="email"
+        autoComplete="email"
+        value={email}
+        error={form.toldOf('email')}
+        onChange={(event) => {
+          setEmail(event.currentTarget.value)
+        }}
+        data-autofocus
+      />
+      <OwnPassword value={password} error={form.toldOf('password')} onChange={setPassword} />
+    </FormDialog>
   )
 }
 
 function RemoveEmail({ onClose }: { readonly onClose: () => void }): ReactNode {
   const t = useWords('account')
-  const common = useWords('common')
   const [password, setPassword] = useState('')
   const form = useSubmission(['password'], { LOGIN_FAILED: 'password' })
   const submit = async (): Promise<void> => {
@@ -136,26 +127,20 @@ function RemoveEmail({ onClose }: { readonly onClose: () => void }): ReactNode {
     await refresh('me')
   }
   return (
-    <Modal
-      opened
-      onClose={onClose}
+    <FormDialog
       title={t('email.title')}
+      act={t('email.remove')}
+      isDanger
       size={480}
-      closeButtonProps={{ 'aria-label': common('close') }}
+      submission={form}
+      isDisabled={password === ''}
+      onSubmit={() => {
+        void form.run(submit)
+      }}
+      onClose={onClose}
     >
-      <form className={classes.form} onSubmit={onSubmit(form, submit)} noValidate>
-        <p className={classes.text}>{t('email.removeAbout')}</p>
-        <OwnPassword value={password} error={form.toldOf('password')} onChange={setPassword} />
-        <FormError cause={form.cause} />
-        <div className={classes.acts}>
-          <Button variant="default" onClick={onClose}>
-            {common('cancel')}
-          </Button>
-          <Button type="submit" variant="danger" loading={form.isBusy} disabled={password === ''}>
-            {t('email.remove')}
-          </Button>
-        </div>
-      </form>
-    </Modal>
+      <p className={classes.text}>{t('email.removeAbout')}</p>
+      <OwnPassword value={password} error={form.toldOf('password')} onChange={setPassword} />
+    </FormDialog>
   )
 }

@@ -1,15 +1,14 @@
-import { Button, Modal } from '@mantine/core'
+import { Button } from '@mantine/core'
 import { useState } from 'react'
 import type { ReactNode } from 'react'
 import { refresh } from '../../api/queries.ts'
 import { changePassword } from '../../api/session.ts'
-import { FormError } from '../../parts/states.tsx'
+import { FormDialog } from '../../parts/form-dialog.tsx'
 import { toast } from '../../parts/toasts.tsx'
-import { onSubmit, useSubmission } from '../../parts/submission.ts'
+import { useSubmission } from '../../parts/submission.ts'
 import { NewPassword } from '../../shell/password-reset.tsx'
 import { useWords } from '../../words/index.ts'
 import { AccountSection, OwnPassword } from './section.tsx'
-import classes from './account.module.css'
 
 export function PasswordSection(): ReactNode {
   const t = useWords('account')
@@ -37,7 +36,6 @@ export function PasswordSection(): ReactNode {
 
 function ChangePassword({ onClose }: { readonly onClose: () => void }): ReactNode {
   const t = useWords('account')
-  const common = useWords('common')
   const [old, setOld] = useState('')
   const [fresh, setFresh] = useState('')
   const form = useSubmission(['old_password', 'new_password'], { LOGIN_FAILED: 'old_password' })
@@ -48,26 +46,19 @@ function ChangePassword({ onClose }: { readonly onClose: () => void }): ReactNod
     await refresh('listSessions')
   }
   return (
-    <Modal
-      opened
-      onClose={onClose}
+    <FormDialog
       title={t('changePassword.open')}
+      act={t('changePassword.submit')}
       size={480}
-      closeButtonProps={{ 'aria-label': common('close') }}
+      submission={form}
+      isDisabled={old === '' || fresh === ''}
+      onSubmit={() => {
+        void form.run(submit)
+      }}
+      onClose={onClose}
     >
-      <form className={classes.form} onSubmit={onSubmit(form, submit)} noValidate>
-        <OwnPassword label={t('oldPassword')} value={old} error={form.toldOf('old_password')} onChange={setOld} />
-        <NewPassword value={fresh} error={form.toldOf('new_password')} onChange={setFresh} />
-        <FormError cause={form.cause} />
-        <div className={classes.acts}>
-          <Button variant="default" onClick={onClose}>
-            {common('cancel')}
-          </Button>
-          <Button type="submit" loading={form.isBusy} disabled={old === '' || fresh === ''}>
-            {t('changePassword.submit')}
-          </Button>
-        </div>
-      </form>
-    </Modal>
+      <OwnPassword label={t('oldPassword')} value={old} error={form.toldOf('old_password')} onChange={setOld} />
+      <NewPassword value={fresh} error={form.toldOf('new_password')} onChange={setFresh} />
+    </FormDialog>
   )
 }

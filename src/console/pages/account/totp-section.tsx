@@ -5,14 +5,15 @@ import { refresh } from '../../api/queries.ts'
 import { call } from '../../api/session.ts'
 import { Badge } from '../../parts/badge.tsx'
 import { CopyButton, CopyIcon } from '../../parts/copy.tsx'
+import { FormDialog } from '../../parts/form-dialog.tsx'
 import { saveFile } from '../../parts/save-file.ts'
-import { FormError } from '../../parts/states.tsx'
 import { toast } from '../../parts/toasts.tsx'
-import { onSubmit, useSubmission } from '../../parts/submission.ts'
+import { useSubmission } from '../../parts/submission.ts'
 import { useAccount } from '../../shell/scope.ts'
 import { useWords } from '../../words/index.ts'
 import { QrCode } from './qr-code.tsx'
 import { AccountSection, OwnPassword } from './section.tsx'
+import forms from '../../parts/form.module.css'
 import classes from './account.module.css'
 
 type Dialog = 'setUp' | 'renew' | 'turnOff'
@@ -66,32 +67,6 @@ export function TotpSection(): ReactNode {
   )
 }
 
-interface TotpDialogProps {
-  readonly title: string
-  readonly onClose: () => void
-  /** Codes are shown once: a stray click must not lose them. */
-  readonly isKept?: boolean
-  readonly children: ReactNode
-}
-
-function TotpDialog({ title, onClose, isKept = false, children }: TotpDialogProps): ReactNode {
-  const common = useWords('common')
-  return (
-    <Modal
-      opened
-      onClose={onClose}
-      title={title}
-      size={480}
-      closeOnClickOutside={false}
-      closeOnEscape={!isKept}
-      withCloseButton={!isKept}
-      closeButtonProps={{ 'aria-label': common('close') }}
-    >
-      {children}
-    </Modal>
-  )
-}
-
 interface Enrolment {
   readonly secret: string
   readonly uri: string
@@ -99,7 +74,6 @@ interface Enrolment {
 
 function SetUp({ onClose }: { readonly onClose: () => void }): ReactNode {
   const t = useWords('account')
-  const common = useWords('common')
   const [password, setPassword] = useState('')
   const [enrolment, setEnrolment] = useState<Enrolment | null>(null)
   const [codes, setCodes] = useState<readonly string[] | null>(null)
@@ -110,27 +84,22 @@ function SetUp({ onClose }: { readonly onClose: () => void }): ReactNode {
   }
   if (codes !== null) return <RecoveryCodes codes={codes} onClose={onClose} />
   if (enrolment !== null) {
-    return (
-      <TotpDialog title={t('totp.title')} onClose={onClose}>
-        <Confirmation enrolment={enrolment} onClose={onClose} onCodes={setCodes} />
-      </TotpDialog>
-    )
+    return <Confirmation enrolment={enrolment} onClose={onClose} onCodes={setCodes} />
   }
   return (
-    <TotpDialog title={t('totp.title')} onClose={onClose}>
-      <form className={classes.form} onSubmit={onSubmit(begin, enrol)} noValidate>
-        <OwnPassword value={password} error={begin.toldOf('password')} onChange={setPassword} />
-        <FormError cause={begin.cause} />
-        <div className={classes.acts}>
-          <Button variant="default" onClick={onClose}>
-            {common('cancel')}
-          </Button>
-          <Button type="submit" loading={begin.isBusy} disabled={password === ''}>
-            {t('totp.begin')}
-          </Button>
-        </div>
-      </form>
-    </TotpDialog>
+    <FormDialog
+      title={t('totp.title')}
+      act={t('totp.begin')}
+      size={480}
+      submission={begin}
+      isDisabled={password === ''}
+      onSubmit={() => {
+        void begin.run(enrol)
+      }}
+      onClose={onClose}
+    >
+      <OwnPassword value={password} error={begin.toldOf('password')} onChange={setPassword} />
+    </FormDialog>
   )
 }
 
@@ -142,7 +111,6 @@ interface ConfirmationProps {
 
 function Confirmation({ enrolment, onClose, onCodes }: ConfirmationProps): ReactNode {
   const t = useWords('account')
-  const common = useWords('common')
   const [code, setCode] = useState('')
   const confirm = useSubmission(['code'], { CODE_INVALID: 'code' })
   const turnOn = async (): Promise<void> => {
@@ -151,7 +119,17 @@ function Confirmation({ enrolment, onClose, onCodes }: ConfirmationProps): React
     await refresh('me')
   }
   return (
-    <form className={classes.form} onSubmit={onSubmit(confirm, turnOn)} noValidate>
+    <FormDialog
+      title={t('totp.title')}
+      act={t('totp.confirm')}
+      size={480}
+      submission={confirm}
+      isDisabled={code.trim().length < MIN_CODE}
+      onSubmit={() => {
+        void confirm.run(turnOn)
+      }}
+      onClose={onClose}
+    >
       <p className={classes.text}>{t('totp.scan')}</p>
       <QrCode text={enrolment.uri} label={t('totp.picture')} />
       <div className={classes.secret}>
@@ -160,16 +138,7 @@ function Confirmation({ enrolment, onClose, onCodes }: ConfirmationProps): React
         <CopyIcon text={enrolment.secret} label={t('totp.copySecret')} />
       </div>
       <CodeInput label={t('totp.code')} value={code} error={confirm.toldOf('code')} onChange={setCode} />
-      <FormError cause={confirm.cause} />
-      <div className={classes.acts}>
-        <Button variant="default" onClick={onClose}>
-          {common('cancel')}
-        </Button>
-        <Button type="submit" loading={confirm.isBusy} disabled={code.trim().length < MIN_CODE}>
-          {t('totp.confirm')}
-        </Button>
-      </div>
-    </form>
+    </FormDialog>
   )
 }
 
@@ -199,6 +168,7 @@ function CodeInput({ label, value, error, onChange }: CodeInputProps): ReactNode
   )
 }
 
+/** They are shown once: a stray click or key must not lose them. */
 function RecoveryCodes({
   codes,
   onClose,
@@ -209,8 +179,16 @@ function RecoveryCodes({
   const t = useWords('account')
   const text = codes.join('\n')
   return (
-    <TotpDialog title={t('totp.recovery')} onClose={onClose} isKept>
-      <div className={classes.form}>
+    <Modal
+      opened
+      onClose={onClose}
+      title={t('totp.recovery')}
+      size={480}
+      closeOnClickOutside={false}
+      closeOnEscape={false}
+      withCloseButton={false}
+    >
+      <div className={`${forms.form} ${forms.wide}`}>
         <p className={classes.text}>{t('totp.recoveryAbout')}</p>
         <ul className={classes.codes} aria-label={t('totp.recovery')}>
           {codes.map((code) => (
@@ -219,7 +197,7 @@ function RecoveryCodes({
             </li>
           ))}
         </ul>
-        <div className={classes.acts}>
+        <div className={forms.acts}>
           <CopyButton text={text} label={t('totp.copyCodes')} />
           <Button
             variant="default"
@@ -232,13 +210,12 @@ function RecoveryCodes({
           <Button onClick={onClose}>{t('totp.kept')}</Button>
         </div>
       </div>
-    </TotpDialog>
+    </Modal>
   )
 }
 
 function Renew({ onClose }: { readonly onClose: () => void }): ReactNode {
   const t = useWords('account')
-  const common = useWords('common')
   const [password, setPassword] = useState('')
   const [codes, setCodes] = useState<readonly string[] | null>(null)
   const form = useSubmission(['password'], { LOGIN_FAILED: 'password' })
@@ -247,27 +224,25 @@ function Renew({ onClose }: { readonly onClose: () => void }): ReactNode {
   }
   if (codes !== null) return <RecoveryCodes codes={codes} onClose={onClose} />
   return (
-    <TotpDialog title={t('totp.renew')} onClose={onClose}>
-      <form className={classes.form} onSubmit={onSubmit(form, submit)} noValidate>
-        <p className={classes.text}>{t('totp.renewAbout')}</p>
-        <OwnPassword value={password} error={form.toldOf('password')} onChange={setPassword} />
-        <FormError cause={form.cause} />
-        <div className={classes.acts}>
-          <Button variant="default" onClick={onClose}>
-            {common('cancel')}
-          </Button>
-          <Button type="submit" loading={form.isBusy} disabled={password === ''}>
-            {t('totp.renewSubmit')}
-          </Button>
-        </div>
-      </form>
-    </TotpDialog>
+    <FormDialog
+      title={t('totp.renew')}
+      act={t('totp.renewSubmit')}
+      size={480}
+      submission={form}
+      isDisabled={password === ''}
+      onSubmit={() => {
+        void form.run(submit)
+      }}
+      onClose={onClose}
+    >
+      <p className={classes.text}>{t('totp.renewAbout')}</p>
+      <OwnPassword value={password} error={form.toldOf('password')} onChange={setPassword} />
+    </FormDialog>
   )
 }
 
 function TurnOff({ onClose }: { readonly onClose: () => void }): ReactNode {
   const t = useWords('account')
-  const common = useWords('common')
   const [password, setPassword] = useState('')
   const [code, setCode] = useState('')
   const form = useSubmission(['password', 'code'], { LOGIN_FAILED: 'password', CODE_INVALID: 'code' })
@@ -278,26 +253,21 @@ function TurnOff({ onClose }: { readonly onClose: () => void }): ReactNode {
     await refresh('me')
   }
   return (
-    <TotpDialog title={t('totp.turnOff')} onClose={onClose}>
-      <form className={classes.form} onSubmit={onSubmit(form, submit)} noValidate>
-        <p className={classes.text}>{t('totp.turnOffAbout')}</p>
-        <OwnPassword value={password} error={form.toldOf('password')} onChange={setPassword} />
-        <CodeInput label={t('totp.codeOrRecovery')} value={code} error={form.toldOf('code')} onChange={setCode} />
-        <FormError cause={form.cause} />
-        <div className={classes.acts}>
-          <Button variant="default" onClick={onClose}>
-            {common('cancel')}
-          </Button>
-          <Button
-            type="submit"
-            variant="danger"
-            loading={form.isBusy}
-            disabled={password === '' || code.trim().length < MIN_CODE}
-          >
-            {t('totp.turnOff')}
-          </Button>
-        </div>
-      </form>
-    </TotpDialog>
+    <FormDialog
+      title={t('totp.turnOff')}
+      act={t('totp.turnOff')}
+      isDanger
+      size={480}
+      submission={form}
+      isDisabled={password === '' || code.trim().length < MIN_CODE}
+      onSubmit={() => {
+        void form.run(submit)
+      }}
+      onClose={onClose}
+    >
+      <p className={classes.text}>{t('totp.turnOffAbout')}</p>
+      <OwnPassword value={password} error={form.toldOf('password')} onChange={setPassword} />
+      <CodeInput label={t('totp.codeOrRecovery')} value={code} error={form.toldOf('code')} onChange={setCode} />
+    </FormDialog>
   )
 }

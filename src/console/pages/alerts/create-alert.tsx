@@ -1,8 +1,7 @@
-import { Button, Modal } from '@mantine/core'
 import { useState } from 'react'
-import type { FormEvent, ReactNode } from 'react'
+import type { ReactNode } from 'react'
 import { enterpriseIdOf } from '../../parts/enterprise.ts'
-import { FormError } from '../../parts/states.tsx'
+import { FormDialog } from '../../parts/form-dialog.tsx'
 import { toast } from '../../parts/toasts.tsx'
 import { useSubmission } from '../../parts/submission.ts'
 import type { Scope } from '../../shell/scope.ts'
@@ -13,7 +12,6 @@ import type { AlertDraft, DraftErrors } from './alert-draft.ts'
 import { AlertFields } from './alert-form.tsx'
 import { Secrets, secretsOf } from './secrets.tsx'
 import type { ShownSecret } from './secrets.tsx'
-import classes from '../../parts/form.module.css'
 
 /** The fields beside which the gateway's words are shown. */
 export const FIELDS: readonly string[] = ['name', 'threshold', 'owners', 'min_requests', 'channels', 'quiet']
@@ -25,14 +23,12 @@ interface CreateAlertProps {
 
 export function CreateAlert({ scope, onClose }: CreateAlertProps): ReactNode {
   const t = useWords('alerts')
-  const common = useWords('common')
   const act = useSubmission(FIELDS)
   const [draft, setDraft] = useState<AlertDraft>(EMPTY_ALERT)
   const [errors, setErrors] = useState<DraftErrors>({})
   const [secrets, setSecrets] = useState<readonly ShownSecret[]>([])
   if (secrets.length > 0) return <Secrets secrets={secrets} onClose={onClose} />
-  const submit = async (event: FormEvent): Promise<void> => {
-    event.preventDefault()
+  const submit = async (): Promise<void> => {
     const found = errorsOf(draft)
     setErrors(found)
     if (Object.keys(found).length > 0) return
@@ -44,42 +40,26 @@ export function CreateAlert({ scope, onClose }: CreateAlertProps): ReactNode {
     })
   }
   return (
-    <Modal
-      opened
-      onClose={onClose}
+    <FormDialog
       title={t('create')}
-      size={520}
-      closeOnClickOutside={false}
-      closeButtonProps={{ 'aria-label': common('close') }}
+      act={t('create')}
+      submission={act}
+      onSubmit={() => {
+        void submit()
+      }}
+      onClose={onClose}
     >
-      <form
-        className={classes.form}
-        noValidate
-        onSubmit={(event) => {
-          void submit(event)
+      <AlertFields
+        draft={draft}
+        errors={errors}
+        toldOf={act.toldOf}
+        isNew
+        onChange={(change) => {
+          setDraft({ ...draft, ...change })
+          setErrors({})
+          act.forget()
         }}
-      >
-        <AlertFields
-          draft={draft}
-          errors={errors}
-          toldOf={act.toldOf}
-          isNew
-          onChange={(change) => {
-            setDraft({ ...draft, ...change })
-            setErrors({})
-            act.forget()
-          }}
-        />
-        <FormError cause={act.cause} />
-        <div className={classes.acts}>
-          <Button variant="default" onClick={onClose}>
-            {common('cancel')}
-          </Button>
-          <Button type="submit" loading={act.isBusy}>
-            {t('create')}
-          </Button>
-        </div>
-      </form>
-    </Modal>
+      />
+    </FormDialog>
   )
 }

@@ -1,18 +1,17 @@
-import { Button, Modal, TextInput } from '@mantine/core'
+import { TextInput } from '@mantine/core'
 import { useState } from 'react'
-import type { FormEvent, ReactNode } from 'react'
+import type { ReactNode } from 'react'
 import { enterpriseIdOf } from '../../parts/enterprise.ts'
+import { FormDialog } from '../../parts/form-dialog.tsx'
 import { LimitFields } from '../../parts/limit-fields.tsx'
 import { limitBodyOf, limitErrorsOf, LIMIT_FIELDS, NO_LIMITS } from '../../parts/limits.ts'
 import type { LimitDraft, LimitErrors } from '../../parts/limits.ts'
 import { DepartmentSelect } from '../../parts/member-fields.tsx'
-import { FormError } from '../../parts/states.tsx'
 import { toast } from '../../parts/toasts.tsx'
 import { useSubmission } from '../../parts/submission.ts'
 import type { Scope } from '../../shell/scope.ts'
 import { useWords } from '../../words/index.ts'
 import { createDepartment } from './department-calls.ts'
-import classes from '../../parts/form.module.css'
 
 interface CreateDepartmentProps {
   readonly scope: Scope
@@ -23,7 +22,6 @@ interface CreateDepartmentProps {
 
 export function CreateDepartment({ scope, parentId, onClose }: CreateDepartmentProps): ReactNode {
   const t = useWords('departments')
-  const common = useWords('common')
   const words = useWords('enterprise')
   const act = useSubmission([...LIMIT_FIELDS, 'name', 'parent_id'])
   const [name, setName] = useState('')
@@ -31,8 +29,7 @@ export function CreateDepartment({ scope, parentId, onClose }: CreateDepartmentP
   const [parent, setParent] = useState(parentId)
   const [limits, setLimits] = useState<LimitDraft>(NO_LIMITS)
   const [errors, setErrors] = useState<LimitErrors>({})
-  const submit = async (event: FormEvent): Promise<void> => {
-    event.preventDefault()
+  const submit = async (): Promise<void> => {
     const found = limitErrorsOf(limits)
     setErrors(found)
     setIsMissing(name.trim() === '')
@@ -44,62 +41,46 @@ export function CreateDepartment({ scope, parentId, onClose }: CreateDepartmentP
     onClose()
   }
   return (
-    <Modal
-      opened
-      onClose={onClose}
+    <FormDialog
       title={t('create')}
-      size={520}
-      closeOnClickOutside={false}
-      closeButtonProps={{ 'aria-label': common('close') }}
+      act={t('create')}
+      submission={act}
+      onSubmit={() => {
+        void submit()
+      }}
+      onClose={onClose}
     >
-      <form
-        className={classes.form}
-        noValidate
-        onSubmit={(event) => {
-          void submit(event)
+      <TextInput
+        label={t('name')}
+        value={name}
+        maxLength={100}
+        autoComplete="off"
+        data-autofocus
+        error={isMissing ? t('nameMissing') : act.toldOf('name')}
+        onChange={(event) => {
+          setName(event.currentTarget.value)
+          setIsMissing(false)
         }}
-      >
-        <TextInput
-          label={t('name')}
-          value={name}
-          maxLength={100}
-          autoComplete="off"
-          data-autofocus
-          error={isMissing ? t('nameMissing') : act.toldOf('name')}
-          onChange={(event) => {
-            setName(event.currentTarget.value)
-            setIsMissing(false)
-          }}
-        />
-        <DepartmentSelect
-          scope={scope}
-          label={t('parent')}
-          none={words('enterpriseItself')}
-          description={t('parentHint')}
-          value={parent}
-          error={act.toldOf('parent_id')}
-          onChange={setParent}
-        />
-        <LimitFields
-          scope={scope}
-          draft={limits}
-          errors={errors}
-          toldOf={act.toldOf}
-          onChange={(change) => {
-            setLimits({ ...limits, ...change })
-            setErrors({})
-          }}
-        />
-        <FormError cause={act.cause} />
-        <div className={classes.acts}>
-          <Button variant="default" onClick={onClose}>
-            {common('cancel')}
-          </Button>
-          <Button type="submit" loading={act.isBusy}>
-            {t('create')}
-          </Button>
-        </div>
-      </form>
-    </Modal>
+      />
+      <DepartmentSelect
+        scope={scope}
+        label={t('parent')}
+        none={words('enterpriseItself')}
+        description={t('parentHint')}
+        value={parent}
+        error={act.toldOf('parent_id')}
+        onChange={setParent}
+      />
+      <LimitFields
+        scope={scope}
+        draft={limits}
+        errors={errors}
+        toldOf={act.toldOf}
+        onChange={(change) => {
+          setLimits({ ...limits, ...change })
+          setErrors({})
+        }}
+      />
+    </FormDialog>
   )
 }

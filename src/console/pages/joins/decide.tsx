@@ -1,10 +1,10 @@
-import { Button, Modal, Textarea } from '@mantine/core'
+import { Textarea } from '@mantine/core'
 import { useState } from 'react'
 import type { ReactNode } from 'react'
 import type { Role } from '../../api/rights.ts'
 import { enterpriseIdOf } from '../../parts/enterprise.ts'
+import { FormDialog } from '../../parts/form-dialog.tsx'
 import { DepartmentSelect, RoleSelect } from '../../parts/member-fields.tsx'
-import { FormError } from '../../parts/states.tsx'
 import { toast } from '../../parts/toasts.tsx'
 import { useSubmission } from '../../parts/submission.ts'
 import type { Scope } from '../../shell/scope.ts'
@@ -23,105 +23,77 @@ interface DecideProps {
 
 export function Approve({ scope, request, onClose }: DecideProps): ReactNode {
   const t = useWords('joins')
-  const common = useWords('common')
   const words = useWords('enterprise')
   const act = useSubmission()
   const [role, setRole] = useState<Role>('employee')
   const [departmentId, setDepartmentId] = useState('')
   const { name } = request.user
   return (
-    <Modal
-      opened
-      onClose={onClose}
+    <FormDialog
       title={t('approveTitle', { name })}
+      act={t('approve')}
+      isReady
       size={480}
-      closeButtonProps={{ 'aria-label': common('close') }}
+      submission={act}
+      onSubmit={() => {
+        const body = { role, department_id: departmentId === '' ? null : departmentId }
+        void act
+          .run(() => approve(enterpriseIdOf(scope), request.id, body))
+          .then((isDone) => {
+            if (!isDone) return
+            toast('good', t('approved', { name }))
+            onClose()
+          })
+      }}
+      onClose={onClose}
     >
-      <form
-        className={classes.form}
-        onSubmit={(event) => {
-          event.preventDefault()
-          const body = { role, department_id: departmentId === '' ? null : departmentId }
-          void act
-            .run(() => approve(enterpriseIdOf(scope), request.id, body))
-            .then((isDone) => {
-              if (!isDone) return
-              toast('good', t('approved', { name }))
-              onClose()
-            })
-        }}
-      >
-        <RoleSelect scope={scope} value={role} onChange={setRole} />
-        <DepartmentSelect
-          scope={scope}
-          label={words('department')}
-          none={words('noDepartment')}
-          value={departmentId}
-          onChange={setDepartmentId}
-        />
-        <FormError cause={act.cause} />
-        <div className={classes.acts}>
-          <Button variant="default" onClick={onClose}>
-            {common('cancel')}
-          </Button>
-          <Button type="submit" loading={act.isBusy} data-autofocus>
-            {t('approve')}
-          </Button>
-        </div>
-      </form>
-    </Modal>
+      <RoleSelect scope={scope} value={role} onChange={setRole} />
+      <DepartmentSelect
+        scope={scope}
+        label={words('department')}
+        none={words('noDepartment')}
+        value={departmentId}
+        onChange={setDepartmentId}
+      />
+    </FormDialog>
   )
 }
 
 export function Reject({ scope, request, onClose }: DecideProps): ReactNode {
   const t = useWords('joins')
-  const common = useWords('common')
   const act = useSubmission()
   const [reason, setReason] = useState('')
   const { name } = request.user
   return (
-    <Modal
-      opened
-      onClose={onClose}
+    <FormDialog
       title={t('rejectTitle', { name })}
+      act={t('reject')}
+      isDanger
       size={480}
-      closeButtonProps={{ 'aria-label': common('close') }}
+      submission={act}
+      onSubmit={() => {
+        void act
+          .run(() => reject(enterpriseIdOf(scope), request.id, reason.trim()))
+          .then((isDone) => {
+            if (!isDone) return
+            toast('good', t('rejected', { name }))
+            onClose()
+          })
+      }}
+      onClose={onClose}
     >
-      <form
-        className={classes.form}
-        onSubmit={(event) => {
-          event.preventDefault()
-          void act
-            .run(() => reject(enterpriseIdOf(scope), request.id, reason.trim()))
-            .then((isDone) => {
-              if (!isDone) return
-              toast('good', t('rejected', { name }))
-              onClose()
-            })
+      <p className={classes.text}>{t('rejectAbout')}</p>
+      <Textarea
+        label={t('reason')}
+        description={t('reasonHint')}
+        value={reason}
+        maxLength={MAX_REASON}
+        rows={3}
+        data-autofocus
+        onChange={(event) => {
+          setReason(event.currentTarget.value)
         }}
-      >
-        <p className={classes.text}>{t('rejectAbout')}</p>
-        <Textarea
-          label={t('reason')}
-          description={t('reasonHint')}
-          value={reason}
-          maxLength={MAX_REASON}
-          rows={3}
-          data-autofocus
-          onChange={(event) => {
-            setReason(event.currentTarget.value)
-          }}
-        />
-        <FormError cause={act.cause} />
-        <div className={classes.acts}>
-          <Button variant="default" onClick={onClose}>
-            {common('cancel')}
-          </Button>
-          <Button type="submit" variant="danger" loading={act.isBusy}>
-            {t('reject')}
-          </Button>
-        </div>
-      </form>
-    </Modal>
+      />
+    </FormDialog>
   )
 }

@@ -2,7 +2,7 @@ import { Button, Modal } from '@mantine/core'
 import { useState } from 'react'
 import type { FormEvent, ReactNode } from 'react'
 import { failureOf } from '../../api/failures.ts'
-import { FormError } from '../../parts/states.tsx'
+import { FormEnd } from '../../parts/form-dialog.tsx'
 import type { Scope } from '../../shell/scope.ts'
 import { useZone } from '../../shell/zone.tsx'
 import { useWords } from '../../words/index.ts'
@@ -75,15 +75,14 @@ export function CreateKey({ scope, onClose }: CreateKeyProps): ReactNode {
               setErrors({})
             }}
           />
-          {!isAtField && <FormError cause={cause} />}
-          <div className={classes.acts}>
+          <FormEnd cause={isAtField ? null : cause}>
             <Button variant="default" onClick={onClose}>
               {common('cancel')}
             </Button>
             <Button type="submit" loading={isBusy}>
               {t('create')}
             </Button>
-          </div>
+          </FormEnd>
         </form>
       ) : (
         <div className={classes.form}>

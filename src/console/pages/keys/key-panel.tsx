@@ -8,10 +8,11 @@ import { exact } from '../../format/numbers.ts'
 import { Confirm } from '../../parts/confirm.tsx'
 import { Id } from '../../parts/copy.tsx'
 import { Facts, Section } from '../../parts/facts.tsx'
+import { FormEnd } from '../../parts/form-dialog.tsx'
 import { Icon } from '../../parts/icons.tsx'
 import { SpendMeter } from '../../parts/meter.tsx'
 import { Panel } from '../../parts/panel.tsx'
-import { Failed, FormError } from '../../parts/states.tsx'
+import { Failed } from '../../parts/states.tsx'
 import { toast } from '../../parts/toasts.tsx'
 import { Money, Time, TimeOr, useLocale } from '../../parts/values.tsx'
 import { mayIn, pathIn } from '../../shell/scope.ts'
@@ -216,24 +217,26 @@ function KeySettings({ scope, shown, etag }: Omit<KeyDetailProps, 'onClose'>): R
           setErrors({})
         }}
       />
-      {isConflict ? <p className={classes.warning}>{t('conflict')}</p> : !isAtField && <FormError cause={cause} />}
-      {isEdited && (
-        <div className={classes.acts}>
-          <Button
-            variant="default"
-            onClick={() => {
-              setEdits({})
-              setErrors({})
-              setCause(null)
-            }}
-          >
-            {t('discard')}
-          </Button>
-          <Button type="submit" loading={isBusy}>
-            {common('save')}
-          </Button>
-        </div>
-      )}
+      {isConflict && <p className={classes.warning}>{t('conflict')}</p>}
+      <FormEnd cause={isConflict || isAtField ? null : cause}>
+        {isEdited && (
+          <>
+            <Button
+              variant="default"
+              onClick={() => {
+                setEdits({})
+                setErrors({})
+                setCause(null)
+              }}
+            >
+              {t('discard')}
+            </Button>
+            <Button type="submit" loading={isBusy}>
+              {common('save')}
+            </Button>
+          </>
+        )}
+      </FormEnd>
     </form>
   )
 }
@@ -285,8 +288,7 @@ function RotateKey({ scope, shown, onClose }: KeyDialogProps): ReactNode {
                 setGrace(value ?? grace)
               }}
             />
-            <FormError cause={cause} />
-            <div className={classes.acts}>
+            <FormEnd cause={cause}>
               <Button variant="default" onClick={onClose}>
                 {common('cancel')}
               </Button>
@@ -298,7 +300,7 @@ function RotateKey({ scope, shown, onClose }: KeyDialogProps): ReactNode {
               >
                 {t('rotate')}
               </Button>
-            </div>
+            </FormEnd>
           </>
         ) : (
           <>

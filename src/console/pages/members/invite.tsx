@@ -7,9 +7,9 @@ import type { Role } from '../../api/rights.ts'
 import { Badge } from '../../parts/badge.tsx'
 import { CopyButton } from '../../parts/copy.tsx'
 import { enterpriseIdOf } from '../../parts/enterprise.ts'
+import { FormEnd } from '../../parts/form-dialog.tsx'
 import { Icon } from '../../parts/icons.tsx'
 import { DepartmentSelect, RoleSelect } from '../../parts/member-fields.tsx'
-import { FormError } from '../../parts/states.tsx'
 import { useSubmission } from '../../parts/submission.ts'
 import type { Scope } from '../../shell/scope.ts'
 import { useWords } from '../../words/index.ts'
@@ -118,15 +118,14 @@ export function InviteMembers({ scope, onClose }: InviteProps): ReactNode {
               value={departmentId}
               onChange={setDepartmentId}
             />
-            <FormError cause={act.cause} />
-            <div className={classes.acts}>
+            <FormEnd cause={act.cause}>
               <Button variant="default" onClick={onClose}>
                 {common('cancel')}
               </Button>
               <Button type="submit" loading={act.isBusy}>
                 {t('invite')}
               </Button>
-            </div>
+            </FormEnd>
           </form>
         )}
       </div>

@@ -93,6 +93,7 @@ export class FrontLink {
       this.#wasConnected = true
       this.#retryMs = FIRST_RETRY_MS
       this.#send({ type: 'hello', front: this.#options.front, pid: process.pid })
+      this.tunnel.found()
       receiver.captures?.linked()
     })
     socket.on('data', (chunk) => {

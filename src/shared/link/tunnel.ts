@@ -7,7 +7,7 @@ import { CREDIT_BYTES, MAX_MANAGEMENT_BODY_BYTES } from './messages.ts'
 
 /** Management requests that one front may have under way; a further one gets 429. */
 const MAX_IN_FLIGHT = 256
-/** Streams of events that one front may have open besides; a further one gets 429. */
+/** Streams of events that one front may have besides, open or held; a further one is refused. */
 const MAX_STREAMS = 2_048
 /** Logins and registrations among them, so that a storm of logins leaves room for logged-in users; a further one gets 429. */
 const MAX_LOGINS = 128
@@ -29,6 +29,7 @@ export type PassageReply = Extract<ControlToFront, { readonly type: 'response' |
 
 interface Passage {
   readonly id: number
+  readonly requestId: string
   readonly exchange: Exchange
   readonly isLogin: boolean
   /** An answer that is a stream of events ends by itself. */
@@ -38,6 +39,8 @@ interface Passage {
   /** The answer is a stream of events, which has no end of its own. */
   isEndless: boolean
   readonly refuse: (error: GatewayError) => void
+  /** Waits for the control process to come back. */
+  isHeld: boolean
   /** The part of the request's body that is not sent yet. */
   rest: Buffer
   restSent: boolean
@@ -54,6 +57,7 @@ export class Tunnel {
   #lastId = 0
   #endsStreams = false
   #streams = 0
+  #held = 0
   #logins = 0
 
   constructor(send: (message: FrontToControl) => boolean, deadlines: DeadlineClock) {
@@ -66,7 +70,8 @@ export class Tunnel {
   }
 
   /**
-   * Sends a request to the control process. Calls `refuse` when that is not possible.
+   * Sends a request to the control process. Calls `refuse` when that is not possible. A request for a stream of events waits for a
+   * control process that restarts: an `EventSource` comes back by itself after a lost connection, and never after an error status.
    * @param lastsMs the request may take this long without a sign of life, and its answer ends by itself, also where it is a stream
    */
   async forward(
@@ -75,7 +80,7 @@ export class Tunnel {
     refuse: (error: GatewayError) => void,
     lastsMs: number | null = null,
   ): Promise<void> {
-    if (this.#passages.size - this.#streams >= MAX_IN_FLIGHT) {
+    if (this.#passages.size - this.#streams - this.#held >= MAX_IN_FLIGHT) {
       refuse(
         new GatewayError('CONCURRENCY_EXCEEDED', {
           message: 'Too many management requests at the same time.',
@@ -94,11 +99,13 @@ export class Tunnel {
     const id = this.#lastId
     const passage: Passage = {
       id,
+      requestId,
       exchange,
       isLogin,
       ends: lastsMs !== null,
       silenceMs: lastsMs ?? SILENCE_MS,
       isEndless: false,
+      isHeld: false,
       refuse,
       deadline: new Deadline(() => {
         this.#giveUp(passage)
@@ -128,12 +135,7 @@ export class Tunnel {
     if (!this.#passages.has(id)) return
     passage.deadline.atMs = this.#deadlines.nowMs + passage.silenceMs
     this.#deadlines.watch(passage.deadline)
-    const { method, path, query, headers, address } = request
-    if (!this.#send({ type: 'request', id, requestId, method, path, query, headers: { ...headers }, address })) {
-      this.#giveUp(passage)
-      return
-    }
-    this.#sendBody(passage)
+    this.#ask(passage)
   }
 
   receive(message: PassageReply): void {
@@ -173,12 +175,42 @@ export class Tunnel {
   /** Ends all streams of events, also those that begin from now on: they would hold the end of the process up. */
   endStreams(): void {
     this.#endsStreams = true
-    for (const passage of [...this.#passages.values()]) if (passage.isEndless) this.#end(passage)
+    for (const passage of [...this.#passages.values()]) {
+      if (passage.isEndless) this.#end(passage)
+      else if (passage.isHeld) this.#giveUp(passage)
+    }
   }
 
-  /** The connection is lost, and with it every request. */
+  /** The connection is lost, and with it every request, but for streams of events that have not begun. */
   lost(): void {
-    for (const passage of [...this.#passages.values()]) this.#giveUp(passage)
+    for (const passage of [...this.#passages.values()]) if (!passage.isHeld) this.#holdOrGiveUp(passage)
+  }
+
+  /** There is a connection: requests that were held are sent. */
+  found(): void {
+    for (const passage of [...this.#passages.values()]) if (passage.isHeld) this.#ask(passage)
+  }
+
+  #ask(passage: Passage): void {
+    const { id, requestId } = passage
+    const { method, path, query, headers, address } = passage.exchange.request
+    if (passage.isHeld) this.#held -= 1
+    passage.isHeld = false
+    if (this.#send({ type: 'request', id, requestId, method, path, query, headers: { ...headers }, address })) {
+      this.#sendBody(passage)
+    } else this.#holdOrGiveUp(passage)
+  }
+
+  #holdOrGiveUp(passage: Passage): void {
+    const isFull = this.#streams + this.#held >= MAX_STREAMS
+    if (!asksForEvents(passage) || hasBegun(passage) || this.#endsStreams || isFull) {
+      this.#giveUp(passage)
+      return
+    }
+    // Its deadline is still watched, and its client may leave.
+    passage.isHeld = true
+    passage.restSent = false
+    this.#held += 1
   }
 
   #sendBody(passage: Passage): void {
@@ -223,7 +255,7 @@ export class Tunnel {
   #giveUp(passage: Passage): void {
     if (!this.#close(passage)) return
     this.#send({ type: 'cancel', id: passage.id })
-    if (passage.exchange.response.started) passage.exchange.response.destroy()
+    if (hasBegun(passage)) passage.exchange.response.destroy()
     else passage.refuse(new GatewayError('CONTROL_UNAVAILABLE', { retryAfterSeconds: 1 }))
   }
 
@@ -233,8 +265,18 @@ export class Tunnel {
     const wasOpen = this.#passages.delete(passage.id)
     if (wasOpen && passage.isLogin) this.#logins -= 1
     if (wasOpen && passage.isEndless) this.#streams -= 1
+    if (wasOpen && passage.isHeld) this.#held -= 1
     return wasOpen
   }
+}
+
+function asksForEvents({ exchange: { request } }: Passage): boolean {
+  return request.method === 'GET' && request.headers['accept']?.includes('text/event-stream') === true
+}
+
+/** The status of the answer is known. */
+function hasBegun({ exchange, isEndless }: Passage): boolean {
+  return isEndless || exchange.response.started
 }
 
 function isEventStream(name: string, value: string): boolean {

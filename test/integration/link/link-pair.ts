@@ -105,6 +105,10 @@ export class LinkPair {
 
   async restartControl(): Promise<void> {
     this.control.close()
+    await this.startControl()
+  }
+
+  async startControl(): Promise<void> {
     this.control = this.#makeControl()
     await this.#listen()
   }

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { eventually } from '../../support/eventually.ts'
 import { FakeExchange } from '../../support/fake-exchange.ts'
-import { HEALTH, LinkPair } from './link-pair.ts'
+import { HEALTH, LinkPair, over } from './link-pair.ts'
 
 let link: LinkPair
 
@@ -35,6 +35,35 @@ describe('the channel', () => {
     await eventually(() => {
       expect(link.served[0]?.signal.aborted).toBe(true)
     })
+  })
+
+  it('holds a request for events while there is none, up to its deadline and unless the client leaves', async () => {
+    const events = { headers: { accept: 'text/event-stream' } }
+    link.serve = () => new Promise(() => undefined)
+    const [early, late, gone] = [new FakeExchange(events), new FakeExchange(events), new FakeExchange(events)]
+    const asked = await link.forward(early)
+    await eventually(() => {
+      expect(link.served).toHaveLength(1)
+    })
+    link.control.close()
+    // The front has seen the end of the channel.
+    await eventually(async () => {
+      expect((await link.forward(new FakeExchange())).refusals).toHaveLength(1)
+    })
+    const later = await link.forward(late)
+    await link.forward(gone)
+    gone.response.leave()
+    expect([asked.refusals, later.refusals]).toEqual([[], []])
+    link.serve = async () => ({ status: 200, headers: [['Content-Type', 'text/plain']], body: Buffer.from('back') })
+    await link.startControl()
+    await Promise.all([over(early), over(late)])
+    expect([early.response.body.toString(), late.response.body.toString()]).toEqual(['back', 'back'])
+    expect(link.served).toHaveLength(3)
+    link.control.close()
+    const { refusals } = await link.forward(new FakeExchange(events))
+    link.pass(61_000)
+    expect(refusals).toMatchObject([{ code: 'CONTROL_UNAVAILABLE' }])
+    expect(link.front.tunnel.inFlight).toBe(0)
   })
 
   it('comes back by itself, and is greeted again', async () => {

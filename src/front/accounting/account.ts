@@ -1,10 +1,9 @@
 import type { Clock } from '../../shared/runtime/clock.ts'
 import type { PriceBook } from '../../shared/core/price-book.ts'
 import { GatewayError } from '../../shared/core/errors.ts'
-import type { RequestContext } from '../../shared/core/request-context.ts'
+import type { ClientNote, RequestContext } from '../../shared/core/request-context.ts'
 import type { BeginRecord, EndRecord } from '../../shared/core/request-record.ts'
 import { tagsOfRequest } from '../../shared/core/tags.ts'
-import type { Tags } from '../../shared/core/tags.ts'
 import type { Usage } from '../../shared/core/usage.ts'
 import type { Journal } from '../../journal/journal.ts'
 
@@ -72,6 +71,7 @@ export class Accountant {
 
 function beginRecord(ctx: RequestContext): BeginRecord {
   const key = ctx.principal?.key ?? ctx.refusedKey
+  const client = clientOf(ctx)
   return {
     kind: 'begin',
     id: ctx.id,
@@ -86,16 +86,17 @@ function beginRecord(ctx: RequestContext): BeginRecord {
     memberId: key?.memberId ?? null,
     model: cut(ctx.model, MAX_MODEL),
     stream: ctx.body?.stream ?? false,
-    userAgent: cut(ctx.exchange.request.headers['user-agent'], MAX_USER_AGENT) ?? '',
+    userAgent: client.userAgent,
     clientAddress: ctx.exchange.request.address,
-    clientRequestId: cut(ctx.exchange.request.headers['x-client-request-id'], MAX_CLIENT_REQUEST_ID),
+    clientRequestId: client.clientRequestId,
     traceId: ctx.trace?.traceId ?? null,
-    tags: tagsOf(ctx),
+    tags: client.tags,
   }
 }
 
 function endRecord(ctx: RequestContext, nowUs: number): EndRecord {
   const key = ctx.principal?.key ?? ctx.refusedKey
+  const client = clientOf(ctx)
   return {
     kind: 'end',
     id: ctx.id,
@@ -110,11 +111,11 @@ function endRecord(ctx: RequestContext, nowUs: number): EndRecord {
     memberId: key?.memberId ?? null,
     model: cut(ctx.model, MAX_MODEL),
     stream: ctx.body?.stream ?? false,
-    userAgent: cut(ctx.exchange.request.headers['user-agent'], MAX_USER_AGENT) ?? '',
+    userAgent: client.userAgent,
     clientAddress: ctx.exchange.request.address,
-    clientRequestId: cut(ctx.exchange.request.headers['x-client-request-id'], MAX_CLIENT_REQUEST_ID),
+    clientRequestId: client.clientRequestId,
     traceId: ctx.trace?.traceId ?? null,
-    tags: tagsOf(ctx),
+    tags: client.tags,
     status: ctx.outcome.status,
     errorType: ctx.outcome.error?.type ?? null,
     errorCode: ctx.outcome.error?.code ?? null,
@@ -135,10 +136,16 @@ function endRecord(ctx: RequestContext, nowUs: number): EndRecord {
   }
 }
 
-/** Most requests have no tags, and then no header is looked at. */
-function tagsOf({ exchange: { request }, body }: RequestContext): Tags | null {
-  const ofBody = body?.tags ?? null
-  return request.hasTags ? tagsOfRequest(request.headers, ofBody) : ofBody
+function clientOf(ctx: RequestContext): ClientNote {
+  const { headers, hasTags } = ctx.exchange.request
+  const ofBody = ctx.body?.tags ?? null
+  ctx.client ??= {
+    userAgent: cut(headers['user-agent'], MAX_USER_AGENT) ?? '',
+    clientRequestId: cut(headers['x-client-request-id'], MAX_CLIENT_REQUEST_ID),
+    // Most requests have no tags, and then no header is looked at.
+    tags: hasTags ? tagsOfRequest(headers, ofBody) : ofBody,
+  }
+  return ctx.client
 }
 
 function cut(text: string | null | undefined, length: number): string | null {

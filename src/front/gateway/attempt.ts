@@ -65,7 +65,8 @@ export class Attempt implements UpstreamListener, AttemptControl {
   readonly #dialect: Dialect
   readonly #options: AttemptOptions
   #startUs: number
-  readonly #deadline: Deadline
+  /** Made when it is first needed: an answer that is whole and closed needs none. */
+  #deadline: Deadline | null = null
   #resolve: ((result: AttemptResult) => void) | null = null
   #call: UpstreamCall | null = null
   #receiver: AnswerReceiver | null = null
@@ -82,9 +83,6 @@ export class Attempt implements UpstreamListener, AttemptControl {
     this.#dialect = dialect
     this.#options = options
     this.#startUs = options.clock.monotonicUs()
-    this.#deadline = new Deadline(() => {
-      this.#expired()
-    })
   }
 
   run(): Promise<AttemptResult> {
@@ -328,6 +326,9 @@ export class Attempt implements UpstreamListener, AttemptControl {
   #watch(forMs: number): void {
     if (!this.#slotHeld) return
     const { deadlines } = this.#options
+    this.#deadline ??= new Deadline(() => {
+      this.#expired()
+    })
     this.#deadline.atMs = deadlines.nowMs + forMs
     deadlines.watch(this.#deadline)
   }
@@ -340,7 +341,7 @@ export class Attempt implements UpstreamListener, AttemptControl {
   #release(): void {
     if (!this.#slotHeld) return
     this.#slotHeld = false
-    this.#options.deadlines.forget(this.#deadline)
+    if (this.#deadline !== null) this.#options.deadlines.forget(this.#deadline)
     this.#slot.release(this.#outcome)
   }
 }

@@ -80,7 +80,9 @@ export class ClientStream {
     this.#committed = true
     ctx.outcome.answered()
     ctx.exchange.response.start(200, streamHeaders(ctx, headers, clock.monotonicUs()))
+    // The stream may last for minutes, and needs neither headers any more.
     this.#answer.headers = {}
+    ctx.exchange.request.headers = {}
     if (this.#held.length === 0) return bytes
     this.#held.append(bytes)
     return this.#held.take()

@@ -23,7 +23,8 @@ export class UwsExchange implements Exchange {
   readonly response: UwsResponder
   readonly #limits: BodyLimits
   readonly #deadlines: DeadlineClock
-  readonly #deadline: Deadline
+  /** Watched while the body arrives. */
+  #deadline: Deadline | null = null
   readonly #body = new GrowingBody()
   #contentLength: number | null = null
   #hasReserved = false
@@ -38,9 +39,6 @@ export class UwsExchange implements Exchange {
     this.response = response
     this.#limits = limits
     this.#deadlines = deadlines
-    this.#deadline = new Deadline(() => {
-      this.#deadlineReached()
-    })
   }
 
   /** Starts to collect the body. Without this call there is no body. */
@@ -65,14 +63,22 @@ export class UwsExchange implements Exchange {
   /** Stops collecting: the connection is gone, or the answer is over. */
   close(): void {
     this.#closed = true
-    this.#deadlines.forget(this.#deadline)
+    this.#forgetDeadline()
     this.#body.clear()
     this.#settle()
   }
 
   #watchDeadline(): void {
+    this.#deadline ??= new Deadline(() => {
+      this.#deadlineReached()
+    })
     this.#deadline.atMs = Math.min(this.#timeoutAtMs, this.#deadlines.nowMs + REWIND_MS)
     this.#deadlines.watch(this.#deadline)
+  }
+
+  #forgetDeadline(): void {
+    if (this.#deadline !== null) this.#deadlines.forget(this.#deadline)
+    this.#deadline = null
   }
 
   #deadlineReached(): void {
@@ -95,7 +101,7 @@ export class UwsExchange implements Exchange {
     if (bytes.byteLength > 0) this.#keep(new Uint8Array(bytes))
     if (!isLast) return
     this.#complete = true
-    this.#deadlines.forget(this.#deadline)
+    this.#forgetDeadline()
     this.#settle()
   }
 
@@ -111,7 +117,7 @@ export class UwsExchange implements Exchange {
   #fail(failure: GatewayError): void {
     this.#failure ??= failure
     this.#body.clear()
-    this.#deadlines.forget(this.#deadline)
+    this.#forgetDeadline()
     // A proxy on the way may take the rest of the body for a next request.
     if (!this.#complete) this.response.closeAfterBody()
     this.#settle()

@@ -80,6 +80,7 @@ export function createHttpServer(options: ServerOptions): HttpServer {
   const handlerSettled = (): void => {
     openHandlers -= 1
   }
+  const limits = { maxBytes: options.maxBodyBytes, timeoutMs: options.bodyTimeoutMs }
   const serve = (route: Pick<Route, 'handle' | 'refuse'>, parameters: number) => {
     return (res: HttpResponse, req: HttpRequest): void => {
       const { request, fault, chunked, contentLength } = copyRequest(req, res, parameters, options.addresses)
@@ -94,10 +95,7 @@ export function createHttpServer(options: ServerOptions): HttpServer {
           exchange.close()
         },
       })
-      const exchange = new UwsExchange(request, response, options.deadlines, {
-        maxBytes: options.maxBodyBytes,
-        timeoutMs: options.bodyTimeoutMs,
-      })
+      const exchange = new UwsExchange(request, response, options.deadlines, limits)
       res.onAborted(() => {
         response.markAborted()
       })

@@ -48,14 +48,38 @@ export interface ResponderOptions {
 
 type State = 'idle' | 'head' | 'deferred' | 'lingering' | 'streaming' | 'sending' | 'ending' | 'over'
 
+/** The responder under whose cork a step runs. A cork runs its callback at once. */
+let corked: UwsResponder | null = null
+
+function underCork(responder: UwsResponder, res: HttpResponse, step: () => void): void {
+  const outer = corked
+  corked = responder
+  res.cork(step)
+  corked = outer
+}
+
 /**
  * The only code that writes to a uWebSockets.js response. It writes nothing after the end or an abort and no more under a cork than
  * fits, sanitises values, and disconnects stalled readers.
  */
 export class UwsResponder implements Responder {
+  // Thousands of open streams share these, and have no functions of their own.
+  static readonly #sendStep = (): void => {
+    if (corked !== null) corked.#corkedSend()
+  }
+  static readonly #firstWriteStep = (): void => {
+    if (corked !== null) corked.#corkedFirstWrite()
+  }
+  static readonly #writeStep = (): void => {
+    if (corked !== null) corked.#corkedWrite()
+  }
+  static readonly #endStep = (): void => {
+    if (corked !== null) corked.#corkedEnd()
+  }
   readonly #res: HttpResponse
   readonly #options: ResponderOptions
-  readonly #stall: Deadline
+  /** Made when it is first needed: most readers are never slow. */
+  #stall: Deadline | null = null
   #state: State = 'idle'
   #aborted = false
   /** The response object of the server is no longer valid. */
@@ -81,10 +105,6 @@ export class UwsResponder implements Responder {
     this.#res = res
     this.#options = options
     this.#closeAfter = options.closeAfter
-    this.#stall = new Deadline(() => {
-      if (this.#state === 'lingering') this.#endChunks()
-      else this.#stalled()
-    })
   }
 
   get aborted(): boolean {
@@ -155,7 +175,7 @@ export class UwsResponder implements Responder {
     }
     this.#chunk = bytes
     this.#over()
-    this.#res.cork(this.#corkedSend)
+    underCork(this, this.#res, UwsResponder.#sendStep)
     if (this.#options.headOnly && this.#closeAfter && bytes.length > 0) this.#hangUp()
   }
 
@@ -217,7 +237,7 @@ export class UwsResponder implements Responder {
     this.#state = 'over'
     this.#onDrain = null
     this.#sending = null
-    this.#options.deadlines.forget(this.#stall)
+    this.#forgetStall()
     this.#options.onOver()
   }
 
@@ -226,7 +246,7 @@ export class UwsResponder implements Responder {
     // The first write ends the head: it is never empty.
     const room = Math.max(1, MAX_PIECE_BYTES - this.#foldHead())
     this.#chunk = chunk.subarray(0, room)
-    this.#res.cork(this.#corkedFirstWrite)
+    underCork(this, this.#res, UwsResponder.#firstWriteStep)
     return Math.min(room, chunk.length)
   }
 
@@ -237,11 +257,11 @@ export class UwsResponder implements Responder {
       // An event fits into one piece, and needs no view of it.
       this.#chunk = at === 0 && chunk.length <= MAX_PIECE_BYTES ? chunk : chunk.subarray(at, at + MAX_PIECE_BYTES)
       at += this.#chunk.length
-      this.#res.cork(this.#corkedWrite)
+      underCork(this, this.#res, UwsResponder.#writeStep)
     }
   }
 
-  readonly #corkedSend = (): void => {
+  #corkedSend(): void {
     this.#writeHead()
     if (this.#options.headOnly) this.#endHead(this.#chunk.length)
     else this.#res.end(this.#chunk, this.#closeAfter)
@@ -260,7 +280,7 @@ export class UwsResponder implements Responder {
     }
   }
 
-  readonly #corkedFirstWrite = (): void => {
+  #corkedFirstWrite(): void {
     this.#writeHead()
     if (this.#closeAfter) this.#res.writeHeader('Connection', 'close')
     // A stream may last for minutes, and needs them no more.
@@ -270,12 +290,12 @@ export class UwsResponder implements Responder {
     this.#chunk = EMPTY
   }
 
-  readonly #corkedWrite = (): void => {
+  #corkedWrite(): void {
     this.#accepted = this.#res.write(this.#chunk)
     this.#chunk = EMPTY
   }
 
-  readonly #corkedEnd = (): void => {
+  #corkedEnd(): void {
     if (this.#closeAfter) {
       // With its close argument, `end` writes a header line between the chunks, which clients reject. Without it, the response
       // is gone before it can be closed. So this writes the last chunk itself, with an empty trailer.
@@ -288,7 +308,7 @@ export class UwsResponder implements Responder {
 
   #endChunks(): void {
     this.#over()
-    this.#res.cork(this.#corkedEnd)
+    underCork(this, this.#res, UwsResponder.#endStep)
     if (this.#closeAfter) this.#hangUp()
   }
 
@@ -310,12 +330,12 @@ export class UwsResponder implements Responder {
 
   #awaitDrain(): void {
     this.#expectProgress()
-    this.#res.onWritable(this.#drained)
+    this.#res.onWritable(() => this.#drained())
   }
 
-  readonly #drained = (): boolean => {
+  #drained(): boolean {
     if (this.#state !== 'streaming' && this.#state !== 'ending') return true
-    this.#options.deadlines.forget(this.#stall)
+    this.#forgetStall()
     this.#accepted = true
     if (this.#state === 'streaming') this.#onDrain?.()
     else this.#endChunks()
@@ -326,8 +346,20 @@ export class UwsResponder implements Responder {
   #expectProgress(): void {
     const { deadlines } = this.#options
     this.#cutAtMs = deadlines.nowMs + STALL_MS
-    this.#stall.atMs = deadlines.nowMs + REWIND_MS
-    deadlines.watch(this.#stall)
+    this.#watchStall(deadlines.nowMs + REWIND_MS)
+  }
+
+  #watchStall(atMs: number): void {
+    this.#stall ??= new Deadline(() => {
+      if (this.#state === 'lingering') this.#endChunks()
+      else this.#stalled()
+    })
+    this.#stall.atMs = atMs
+    this.#options.deadlines.watch(this.#stall)
+  }
+
+  #forgetStall(): void {
+    if (this.#stall !== null) this.#options.deadlines.forget(this.#stall)
   }
 
   #stalled(): void {
@@ -337,15 +369,13 @@ export class UwsResponder implements Responder {
       return
     }
     this.rewindServerTimer()
-    this.#stall.atMs = Math.min(this.#cutAtMs, nowMs + REWIND_MS)
+    this.#watchStall(Math.min(this.#cutAtMs, nowMs + REWIND_MS))
   }
 
   /** Sends all but the end, which `bodyIsOver` or `LINGER_MS` triggers. */
   #linger(bytes: Buffer): void {
     this.#state = 'lingering'
-    const { deadlines } = this.#options
-    this.#stall.atMs = deadlines.nowMs + LINGER_MS
-    deadlines.watch(this.#stall)
+    this.#watchStall(this.#options.deadlines.nowMs + LINGER_MS)
     this.#writePieces(bytes, this.#writeFirst(bytes))
   }
 

@@ -7,8 +7,11 @@ export interface IncomingRequest {
   readonly path: string
   /** Without the question mark. */
   readonly query: string
-  /** Names in lower case; repeated fields are joined by ", " (a repeated Content-Length or Host never gets here). */
-  readonly headers: Readonly<Record<string, string | undefined>>
+  /**
+   * Names in lower case; repeated fields are joined by ", " (a repeated Content-Length or Host never gets here). Empty once a streamed
+   * answer has begun.
+   */
+  headers: Readonly<Record<string, string | undefined>>
   /** Some of the headers are tags (`TAG_HEADER`). */
   readonly hasTags: boolean
   /** The address of the client, resolved through trusted proxies. */

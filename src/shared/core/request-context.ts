@@ -7,6 +7,7 @@ import type { RequestBody } from './request-body.ts'
 import type { AttemptRecord } from './request-record.ts'
 import type { EntryKey } from './snapshot.ts'
 import type { ToolCallUse } from './tool-call.ts'
+import type { Tags } from './tags.ts'
 import type { TraceContext } from './trace-context.ts'
 import type { Settlement, Usage } from './usage.ts'
 import { emptyUsage } from './usage.ts'
@@ -103,6 +104,13 @@ export interface RequestTokens {
   readonly unreported: { readonly answer: Buffer | null } | null
 }
 
+/** What the records of a request say about its client. */
+export interface ClientNote {
+  readonly userAgent: string
+  readonly clientRequestId: string | null
+  readonly tags: Tags | null
+}
+
 /** One AI request in its phases. The class sets every field in one order, so that all requests have one shape. */
 export class RequestContext {
   readonly id: string
@@ -118,6 +126,8 @@ export class RequestContext {
   /** A known key that may not be used: the log of its owner shows the refusal. */
   refusedKey: EntryKey | null = null
   body: RequestBody | null = null
+  /** Made with the first record: the headers may be gone at the last. */
+  client: ClientNote | null = null
   /** The requested model, also when the body was refused. */
   model: string | null = null
   reservation: Reservation | null = null

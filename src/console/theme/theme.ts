@@ -49,7 +49,10 @@ export const theme = createTheme({
       classNames: { root: classes.button ?? '' },
     }),
     ActionIcon: ActionIcon.extend({ defaultProps: { variant: 'subtle', color: 'gray', size: 28 } }),
-    Input: Input.extend({ defaultProps: { size: 'sm' }, classNames: { input: classes.input ?? '' } }),
+    Input: Input.extend({
+      defaultProps: { size: 'sm' },
+      classNames: { wrapper: classes.field ?? '', input: classes.input ?? '' },
+    }),
     InputWrapper: Input.Wrapper.extend({
       defaultProps: { size: 'sm', inputWrapperOrder: ['label', 'input', 'error', 'description'] },
       classNames: { label: classes.label ?? '', description: classes.hint ?? '', error: classes.error ?? '' },

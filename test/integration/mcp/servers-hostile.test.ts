@@ -61,7 +61,15 @@ beforeEach(async () => {
 
 async function register(body: object = {}, url = upstream.url): Promise<void> {
   await world.admin.expect('adminCreateToolServer', 201, {
-    body: { id, url, access: [{ everyone: true }], allow_all_tools: true, timeout_ms: 60_000, price_micro: 10, ...body },
+    body: {
+      id,
+      url,
+      access: [{ everyone: true }],
+      allow_all_tools: true,
+      timeout_ms: 60_000,
+      price_micro: 10,
+      ...body,
+    },
   })
 }
 
@@ -348,13 +356,17 @@ describe('a server that asks during a call', () => {
     asking(ELICIT)
     const client = new Client({ name: 'test', version: '1' }, { capabilities: { elicitation: {} } })
     let asked = ''
+    const troubles: string[] = []
+    client.onerror = (cause) => troubles.push(String(cause))
     client.setRequestHandler(ElicitRequestSchema, ({ params }) => {
       asked = params.message
       return { action: 'accept', content: { name: 'Ada' } }
     })
     const requestInit = { headers: { authorization: `Bearer ${key}` } }
     await client.connect(new StreamableHTTPClientTransport(new URL('/mcp', world.gateway.url), { requestInit }))
-    const result = await client.callTool({ name: `${id}__run`, arguments: {} })
+    const calling = client.callTool({ name: `${id}__run`, arguments: {} }, undefined, { timeout: 40_000 })
+    const result = await calling.catch((cause: unknown) => String(cause))
+    expect(troubles, JSON.stringify({ asked, result, calls: upstream.calls })).toEqual([])
     expect(asked).toBe(`[${id}] Your name?`)
     expect(JSON.stringify(result)).toContain('Ada')
     await client.close()

@@ -79,6 +79,36 @@ describe.each(TRANSPORTS)('a client over %s', (kind) => {
   })
 })
 
+it('a list that is asked for again is not one that was on its way', async () => {
+  let arrive = (): void => undefined
+  const arrived = new Promise<void>((resolve) => (arrive = resolve))
+  let isFirst = true
+  upstream.intercept = (method, res, { id }) => {
+    if (method !== 'tools/list' || !isFirst) return false
+    isFirst = false
+    const tools = upstream.tools.map((tool) => ({ ...tool, inputSchema: { type: 'object' } }))
+    const body = JSON.stringify({ jsonrpc: '2.0', id, result: { tools } })
+    void arrived.then(() => res.writeHead(200, { 'content-type': 'application/json' }).end(body))
+    return true
+  }
+  const refresh = (): Promise<unknown> => world.admin.expect('adminRefreshToolServer', 200, { params: { id: 'pages' } })
+  const first = refresh()
+  await eventually(() => {
+    expect(isFirst).toBe(false)
+  })
+  const before = upstream.tools
+  upstream.tools = []
+  const second = refresh()
+  // It comes after the request before.
+  await world.admin.expect('adminListServerTools', 200, { params: { id: 'pages' } })
+  arrive()
+  await Promise.all([first, second])
+  const { json } = await world.admin.expect('adminListServerTools', 200, { params: { id: 'pages' } })
+  expect(json['data']).toMatchObject([{ server_tool: 'find', state: 'gone' }])
+  upstream.tools = before
+  await refresh()
+})
+
 describe('a client', () => {
   itLater('is told when the server has another list', async () => {
     const { key } = await world.key(user, { mcp_tools: ['pages__*'] })

@@ -98,10 +98,18 @@ export class ServerBook {
   }
 
   /**
-   * Lists the tools of a server, and notes them. Those who ask at the same time share the answer. A server with OAuth shows them to a
-   * user: this is for admins, because others may not be shown all.
+   * Lists the tools of a server as it has them from now on, and notes them. Those who ask at the same time share the answer. A server
+   * with OAuth shows them to a user: this is for admins, because others may not be shown all.
    */
   async refresh(server: ToolServer, userId: string | null, signal: AbortSignal): Promise<void> {
+    const { listing } = this.#entryOf(server, userId)
+    // The server may have answered it before it changed.
+    if (listing !== null) {
+      await untilAborted(
+        listing.catch(() => undefined),
+        signal,
+      )
+    }
     const tools = await this.#listed(server, userId, signal)
     if (server.oauth !== null) await this.#note(server, tools)
   }

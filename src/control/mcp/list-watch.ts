@@ -10,8 +10,8 @@ import type { Tools } from './tools.ts'
 
 export interface ListWatchOptions {
   readonly database: Queryable
-  readonly sessions: McpSessions
-  readonly tools: Tools
+  readonly sessions: Pick<McpSessions, 'all'>
+  readonly tools: Pick<Tools, 'list'>
   /** Changes with each change of an upstream server, or of what is known of its tools. */
   readonly version: () => Promise<string>
   readonly onFault: (cause: unknown) => void
@@ -78,23 +78,35 @@ export class ListWatch {
   /** Notes whose tools have changed. */
   async #lookAt(subjects: ReadonlyMap<string, readonly McpSession[]>): Promise<void> {
     if (subjects.size === 0) return
-    const { version, database } = this.#options
     const callers = [...subjects.values()].flatMap(([first]) => (first === undefined ? [] : [first.caller]))
+    const versions = await this.#versionsFor(callers)
+    const due = callers.filter(({ subject }) => this.#known.get(subject)?.from !== versions.get(subject))
+    if (due.length === 0) return
+    for (const caller of due) {
+      const { subject } = caller
+      const before = this.#known.get(subject)
+      const digest = digestOf(await this.#options.tools.list(await this.#asOfNow(caller)))
+      this.#known.set(subject, { from: null, digest })
+      if (before === undefined || before.digest === digest) continue
+      for (const session of subjects.get(subject) ?? []) session.isUntold = true
+    }
+    // The version is the same again when a change is undone: a list that was made beside another version would never be made again.
+    const after = await this.#versionsFor(due)
+    for (const [subject, from] of after) {
+      const known = this.#known.get(subject)
+      if (known !== undefined && from === versions.get(subject)) this.#known.set(subject, { ...known, from })
+    }
+  }
+
+  /** The version of all that the list of a caller follows from, by subject. */
+  async #versionsFor(callers: readonly McpCaller[]): Promise<ReadonlyMap<string, string>> {
+    const { version, database } = this.#options
     const shared = await version()
     const rights = await toolRightsVersions(database, {
       userIds: callers.flatMap((caller) => (caller.kind === 'user' ? [caller.user.userId] : [])),
       keyIds: callers.flatMap((caller) => (caller.kind === 'key' ? [caller.key.id] : [])),
     })
-    for (const caller of callers) {
-      const { subject } = caller
-      const from = `${shared} ${rights.get(subject) ?? ''}`
-      const before = this.#known.get(subject)
-      if (before?.from === from) continue
-      const digest = digestOf(await this.#options.tools.list(await this.#asOfNow(caller)))
-      this.#known.set(subject, { from, digest })
-      if (before === undefined || before.digest === digest) continue
-      for (const session of subjects.get(subject) ?? []) session.isUntold = true
-    }
+    return new Map(callers.map(({ subject }) => [subject, `${shared} ${rights.get(subject) ?? ''}`]))
   }
 
   /** The caller of a session is as it was at its newest message. */

@@ -1,26 +1,9 @@
 import { Button, Modal } from '@mantine/core'
 import type { ReactNode } from 'react'
 import { useWords } from '../words/index.ts'
-import { FormError } from './states.tsx'
+import { FormEnd, SaveActs } from './form-end.tsx'
 import type { Submission } from './submission.ts'
 import classes from './form.module.css'
-
-interface FormEndProps {
-  /** Of the last attempt. */
-  readonly cause: unknown
-  /** Buttons. */
-  readonly children: ReactNode
-}
-
-/** The failure of a form and its buttons, which stay in sight while the fields scroll. */
-export function FormEnd({ cause, children }: FormEndProps): ReactNode {
-  return (
-    <div className={classes.end}>
-      <FormError cause={cause} />
-      {children !== false && <div className={classes.acts}>{children}</div>}
-    </div>
-  )
-}
 
 interface FormDialogProps {
   readonly title: string
@@ -102,7 +85,6 @@ interface EditsProps {
 
 /** A form within a panel: its buttons appear with the first edit. */
 export function EditForm({ submission, isEdited, children, onSubmit, onDiscard }: EditsProps): ReactNode {
-  const t = useWords('common')
   return (
     <form
       className={classes.form}
@@ -113,24 +95,15 @@ export function EditForm({ submission, isEdited, children, onSubmit, onDiscard }
       }}
     >
       {children}
-      <FormEnd cause={submission.cause}>
-        {isEdited && (
-          <>
-            <Button
-              variant="default"
-              onClick={() => {
-                submission.forget()
-                onDiscard()
-              }}
-            >
-              {t('discard')}
-            </Button>
-            <Button type="submit" loading={submission.isBusy}>
-              {t('save')}
-            </Button>
-          </>
-        )}
-      </FormEnd>
+      <SaveActs
+        isEdited={isEdited}
+        isBusy={submission.isBusy}
+        cause={submission.cause}
+        onDiscard={() => {
+          submission.forget()
+          onDiscard()
+        }}
+      />
     </form>
   )
 }

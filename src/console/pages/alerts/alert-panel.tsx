@@ -31,7 +31,7 @@ import { Secrets, secretsOf } from './secrets.tsx'
 import type { ShownSecret } from './secrets.tsx'
 import { useAlertTexts } from './texts.ts'
 import classes from '../../parts/form.module.css'
-import { SaveActs } from '../../parts/save-acts.tsx'
+import { SaveActs } from '../../parts/form-end.tsx'
 
 const SHOWN_DELIVERIES = 5
 

@@ -12,7 +12,7 @@ import { mayIn } from '../../shell/scope.ts'
 import type { Scope } from '../../shell/scope.ts'
 import { useWords } from '../../words/index.ts'
 import classes from '../../parts/form.module.css'
-import { SaveActs } from '../../parts/save-acts.tsx'
+import { SaveActs } from '../../parts/form-end.tsx'
 
 const FREQUENCIES = ['off', 'daily', 'weekly'] as const
 type Frequency = (typeof FREQUENCIES)[number]

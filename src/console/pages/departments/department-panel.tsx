@@ -31,7 +31,7 @@ import type { DepartmentChange } from './department-calls.ts'
 import { MoveDepartment } from './move-department.tsx'
 import classes from '../../parts/form.module.css'
 import { HolderLinks } from '../../parts/holder-links.tsx'
-import { SaveActs } from '../../parts/save-acts.tsx'
+import { SaveActs } from '../../parts/form-end.tsx'
 
 const SHOWN_MEMBERS = 8
 

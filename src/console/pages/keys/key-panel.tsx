@@ -8,7 +8,7 @@ import { exact } from '../../format/numbers.ts'
 import { Confirm } from '../../parts/confirm.tsx'
 import { Id } from '../../parts/copy.tsx'
 import { Facts, Section } from '../../parts/facts.tsx'
-import { FormEnd } from '../../parts/form-dialog.tsx'
+import { FormEnd, SaveActs } from '../../parts/form-end.tsx'
 import { Icon } from '../../parts/icons.tsx'
 import { SpendMeter } from '../../parts/meter.tsx'
 import { Panel } from '../../parts/panel.tsx'
@@ -169,7 +169,6 @@ function forecastRow(shown: AnyKey, name: string): ReadonlyArray<readonly [strin
 /** Edits lie over the key as it is: a change by somebody else meanwhile touches only what is not edited. */
 function KeySettings({ scope, shown, etag }: Omit<KeyDetailProps, 'onClose'>): ReactNode {
   const t = useWords('keys')
-  const common = useWords('common')
   const { zone, now } = useZone()
   const [edits, setEdits] = useState<Partial<KeyDraft>>({})
   const [errors, setErrors] = useState<DraftErrors>({})
@@ -217,26 +216,17 @@ function KeySettings({ scope, shown, etag }: Omit<KeyDetailProps, 'onClose'>): R
           setErrors({})
         }}
       />
-      {isConflict && <p className={classes.warning}>{t('conflict')}</p>}
-      <FormEnd cause={isConflict || isAtField ? null : cause}>
-        {isEdited && (
-          <>
-            <Button
-              variant="default"
-              onClick={() => {
-                setEdits({})
-                setErrors({})
-                setCause(null)
-              }}
-            >
-              {t('discard')}
-            </Button>
-            <Button type="submit" loading={isBusy}>
-              {common('save')}
-            </Button>
-          </>
-        )}
-      </FormEnd>
+      <SaveActs
+        isEdited={isEdited}
+        isBusy={isBusy}
+        isConflict={isConflict}
+        cause={isAtField ? null : cause}
+        onDiscard={() => {
+          setEdits({})
+          setErrors({})
+          setCause(null)
+        }}
+      />
     </form>
   )
 }

@@ -31,7 +31,7 @@ import type { Member, MemberChange } from './member-calls.ts'
 import { MemberState } from './member-state.tsx'
 import classes from '../../parts/form.module.css'
 import { HolderLinks } from '../../parts/holder-links.tsx'
-import { SaveActs } from '../../parts/save-acts.tsx'
+import { SaveActs } from '../../parts/form-end.tsx'
 
 const SHOWN_KEYS = 8
 

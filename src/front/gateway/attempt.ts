@@ -65,7 +65,7 @@ export class Attempt implements UpstreamListener, AttemptControl {
   readonly #dialect: Dialect
   readonly #options: AttemptOptions
   #startUs: number
-  /** Made when it is first needed: an answer that is whole and closed needs none. */
+  /** Made when it is first watched: an open stream has none. */
   #deadline: Deadline | null = null
   #resolve: ((result: AttemptResult) => void) | null = null
   #call: UpstreamCall | null = null

@@ -104,7 +104,7 @@ export interface RequestTokens {
   readonly unreported: { readonly answer: Buffer | null } | null
 }
 
-/** What the records of a request say about its client. */
+/** The client of a request, as the records of the request name it. */
 export interface ClientNote {
   readonly userAgent: string
   readonly clientRequestId: string | null

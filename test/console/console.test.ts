@@ -251,12 +251,12 @@ describe.skipIf(CHROMIUM === null)(TITLE, () => {
         await page.getByRole('button', { name: 'I have saved the key' }).click()
         await page.getByRole('button', { name: 'Actions for Short-lived' }).click()
         await page.getByRole('menuitem', { name: 'Turn off' }).click()
-        await row(page, 'Short-lived').getByText('Off').waitFor()
+        await row(page, 'Short-lived').getByText('Off', { exact: true }).waitFor()
         // The row is on before the gateway has said so.
         const isOn = page.waitForResponse((answer) => answer.url().endsWith('/toggle'))
         await page.getByRole('button', { name: 'Undo' }).click()
         await isOn
-        await row(page, 'Short-lived').getByText('On').waitFor()
+        await row(page, 'Short-lived').getByText('On', { exact: true }).waitFor()
 
         await row(page, 'Short-lived').getByRole('link').click()
         const panel = page.getByRole('complementary', { name: 'Key' })

@@ -205,7 +205,7 @@ describe.skipIf(CHROMIUM === null)(TITLE, () => {
       await panel.getByRole('button', { name: 'Send a test message' }).click()
       await panel.getByText('HTTP 204').waitFor()
       await panel.getByRole('button', { name: 'Turn off' }).click()
-      await row(page, 'Budgets').getByText('Off').waitFor()
+      await row(page, 'Budgets').getByText('Off', { exact: true }).waitFor()
       await page.getByRole('button', { name: 'Undo' }).click()
       await row(page, 'Budgets')
         .getByText(/Calm|Firing/)

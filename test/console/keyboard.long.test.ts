@@ -90,9 +90,9 @@ describe.skipIf(CHROMIUM === null)(TITLE, () => {
       await page.getByRole('menuitem', { name: 'Turn off' }).waitFor()
       await reachByArrows(page, page.getByRole('menuitem', { name: 'Turn off' }))
       await page.keyboard.press('Enter')
-      await row(page, 'By hand').getByText('Off').waitFor()
+      await row(page, 'By hand').getByText('Off', { exact: true }).waitFor()
       await press(page, page.getByRole('button', { name: 'Undo' }))
-      await row(page, 'By hand').getByText('On').waitFor()
+      await row(page, 'By hand').getByText('On', { exact: true }).waitFor()
 
       await page.keyboard.press('/')
       await page.keyboard.type('by hand')

@@ -100,7 +100,7 @@ describe.skipIf(CHROMIUM === null)(TITLE, () => {
       .toBe(true)
 
     await panel('Upstream').getByRole('button', { name: 'Turn off', exact: true }).click()
-    await row('second').getByText('Off').waitFor()
+    await row('second').getByText('Off', { exact: true }).waitFor()
     await page.getByRole('button', { name: 'Undo' }).click()
     await row('second').getByText('Works').waitFor()
     await panel('Upstream').getByRole('button', { name: 'Delete', exact: true }).click()

@@ -41,6 +41,10 @@ interface Passage {
   readonly refuse: (error: GatewayError) => void
   /** Waits for the control process to come back. */
   isHeld: boolean
+  /** It has never been held and released. */
+  isFirstHold: boolean
+  /** Counts among the streams and not among the requests, until it is closed: it was held, or `isEndless`. */
+  takesStream: boolean
   /** The part of the request's body that is not sent yet. */
   rest: Buffer
   restSent: boolean
@@ -57,7 +61,6 @@ export class Tunnel {
   #lastId = 0
   #endsStreams = false
   #streams = 0
-  #held = 0
   #logins = 0
 
   constructor(send: (message: FrontToControl) => boolean, deadlines: DeadlineClock) {
@@ -71,7 +74,8 @@ export class Tunnel {
 
   /**
    * Sends a request to the control process. Calls `refuse` when that is not possible. A request for a stream of events waits for a
-   * control process that restarts: an `EventSource` comes back by itself after a lost connection, and never after an error status.
+   * control process that restarts, and loses its connection when that takes too long: an `EventSource` comes back by itself after a
+   * lost connection, and never after an error status.
    * @param lastsMs the request may take this long without a sign of life, and its answer ends by itself, also where it is a stream
    */
   async forward(
@@ -80,7 +84,7 @@ export class Tunnel {
     refuse: (error: GatewayError) => void,
     lastsMs: number | null = null,
   ): Promise<void> {
-    if (this.#passages.size - this.#streams - this.#held >= MAX_IN_FLIGHT) {
+    if (this.#passages.size - this.#streams >= MAX_IN_FLIGHT) {
       refuse(
         new GatewayError('CONCURRENCY_EXCEEDED', {
           message: 'Too many management requests at the same time.',
@@ -106,6 +110,8 @@ export class Tunnel {
       silenceMs: lastsMs ?? SILENCE_MS,
       isEndless: false,
       isHeld: false,
+      isFirstHold: true,
+      takesStream: false,
       refuse,
       deadline: new Deadline(() => {
         this.#giveUp(passage)
@@ -145,7 +151,7 @@ export class Tunnel {
     const { response } = passage.exchange
     switch (message.type) {
       case 'response':
-        if (this.#isEndless(passage, message) && !this.#takeStream(passage)) return
+        if (this.#isEndless(passage, message) && !this.#beginStream(passage)) return
         response.onDrain(() => {
           this.#grant(passage)
         })
@@ -188,13 +194,18 @@ export class Tunnel {
 
   /** There is a connection: requests that were held are sent. */
   found(): void {
-    for (const passage of [...this.#passages.values()]) if (passage.isHeld) this.#ask(passage)
+    for (const passage of [...this.#passages.values()]) {
+      if (!passage.isHeld) continue
+      // Once: a request that ends the control process must not be sent for ever.
+      if (passage.isFirstHold) passage.deadline.atMs = this.#deadlines.nowMs + passage.silenceMs
+      passage.isFirstHold = false
+      this.#ask(passage)
+    }
   }
 
   #ask(passage: Passage): void {
     const { id, requestId } = passage
     const { method, path, query, headers, address } = passage.exchange.request
-    if (passage.isHeld) this.#held -= 1
     passage.isHeld = false
     if (this.#send({ type: 'request', id, requestId, method, path, query, headers: { ...headers }, address })) {
       this.#sendBody(passage)
@@ -202,15 +213,13 @@ export class Tunnel {
   }
 
   #holdOrGiveUp(passage: Passage): void {
-    const isFull = this.#streams + this.#held >= MAX_STREAMS
-    if (!asksForEvents(passage) || hasBegun(passage) || this.#endsStreams || isFull) {
+    if (!asksForEvents(passage) || hasBegun(passage) || this.#endsStreams || !this.#takeStream(passage)) {
       this.#giveUp(passage)
       return
     }
     // Its deadline is still watched, and its client may leave.
     passage.isHeld = true
     passage.restSent = false
-    this.#held += 1
   }
 
   #sendBody(passage: Passage): void {
@@ -234,14 +243,22 @@ export class Tunnel {
   }
 
   /** @returns false: there are too many streams, and this one is refused */
-  #takeStream(passage: Passage): boolean {
-    if (this.#streams >= MAX_STREAMS) {
+  #beginStream(passage: Passage): boolean {
+    if (!this.#takeStream(passage)) {
       if (this.#close(passage)) this.#send({ type: 'cancel', id: passage.id })
       const message = 'Too many streams at the same time.'
       passage.refuse(new GatewayError('CONCURRENCY_EXCEEDED', { message, retryAfterSeconds: 5 }))
       return false
     }
     passage.isEndless = true
+    return true
+  }
+
+  /** @returns false: there are too many streams */
+  #takeStream(passage: Passage): boolean {
+    if (passage.takesStream) return true
+    if (this.#streams >= MAX_STREAMS) return false
+    passage.takesStream = true
     this.#streams += 1
     return true
   }
@@ -255,7 +272,7 @@ export class Tunnel {
   #giveUp(passage: Passage): void {
     if (!this.#close(passage)) return
     this.#send({ type: 'cancel', id: passage.id })
-    if (hasBegun(passage)) passage.exchange.response.destroy()
+    if (hasBegun(passage) || asksForEvents(passage)) passage.exchange.response.destroy()
     else passage.refuse(new GatewayError('CONTROL_UNAVAILABLE', { retryAfterSeconds: 1 }))
   }
 
@@ -264,8 +281,7 @@ export class Tunnel {
     this.#deadlines.forget(passage.deadline)
     const wasOpen = this.#passages.delete(passage.id)
     if (wasOpen && passage.isLogin) this.#logins -= 1
-    if (wasOpen && passage.isEndless) this.#streams -= 1
-    if (wasOpen && passage.isHeld) this.#held -= 1
+    if (wasOpen && passage.takesStream) this.#streams -= 1
     return wasOpen
   }
 }

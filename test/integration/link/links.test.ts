@@ -3,6 +3,8 @@ import { eventually } from '../../support/eventually.ts'
 import { FakeExchange } from '../../support/fake-exchange.ts'
 import { HEALTH, LinkPair, over } from './link-pair.ts'
 
+const EVENTS = { headers: { accept: 'text/event-stream' } }
+
 let link: LinkPair
 
 beforeEach(async () => {
@@ -37,10 +39,9 @@ describe('the channel', () => {
     })
   })
 
-  it('holds a request for events while there is none, up to its deadline and unless the client leaves', async () => {
-    const events = { headers: { accept: 'text/event-stream' } }
+  it('holds a request for events while there is none, unless the client leaves', async () => {
     link.serve = () => new Promise(() => undefined)
-    const [early, late, gone] = [new FakeExchange(events), new FakeExchange(events), new FakeExchange(events)]
+    const [early, late, gone] = [new FakeExchange(EVENTS), new FakeExchange(EVENTS), new FakeExchange(EVENTS)]
     const asked = await link.forward(early)
     await eventually(() => {
       expect(link.served).toHaveLength(1)
@@ -59,11 +60,63 @@ describe('the channel', () => {
     await Promise.all([over(early), over(late)])
     expect([early.response.body.toString(), late.response.body.toString()]).toEqual(['back', 'back'])
     expect(link.served).toHaveLength(3)
+  })
+
+  it('breaks the connection of a request for events that it held for too long: a client comes back after that, not after a status', async () => {
     link.control.close()
-    const { refusals } = await link.forward(new FakeExchange(events))
-    link.pass(61_000)
-    expect(refusals).toMatchObject([{ code: 'CONTROL_UNAVAILABLE' }])
+    await eventually(async () => {
+      expect((await link.forward(new FakeExchange())).refusals).toHaveLength(1)
+    })
+    const held = new FakeExchange(EVENTS)
+    const { refusals } = await link.forward(held)
+    link.pass(59_000)
+    expect(held.response.over).toBe(false)
+    link.pass(2_000)
+    expect(held.response.destroyed).toBe(true)
+    expect(refusals).toEqual([])
     expect(link.front.tunnel.inFlight).toBe(0)
+  })
+
+  it('gives a request for events its whole time again when it is sent at last, once', async () => {
+    link.control.close()
+    await eventually(async () => {
+      expect((await link.forward(new FakeExchange())).refusals).toHaveLength(1)
+    })
+    const held = new FakeExchange(EVENTS)
+    await link.forward(held)
+    link.pass(50_000)
+    link.serve = () => new Promise(() => undefined)
+    await link.startControl()
+    await eventually(() => {
+      expect(link.served).toHaveLength(1)
+    })
+    link.pass(50_000)
+    expect(held.response.over).toBe(false)
+    await link.restartControl()
+    await eventually(() => {
+      expect(link.served).toHaveLength(2)
+    })
+    link.pass(11_000)
+    expect(held.response.destroyed).toBe(true)
+  })
+
+  it('leaves room for requests when many that were held are sent at once', async () => {
+    link.control.close()
+    await eventually(async () => {
+      expect((await link.forward(new FakeExchange())).refusals).toHaveLength(1)
+    })
+    const held = Array.from({ length: 300 }, () => new FakeExchange(EVENTS))
+    for (const exchange of held) await link.forward(exchange)
+    link.serve = ({ path }) =>
+      path === '/quick'
+        ? Promise.resolve({ status: 200, headers: [['Content-Type', 'text/plain']], body: Buffer.from('quick') })
+        : new Promise(() => undefined)
+    await link.startControl()
+    await eventually(() => {
+      expect(link.served).toHaveLength(300)
+    })
+    await link.quick()
+    expect(held.every(({ response }) => !response.over)).toBe(true)
   })
 
   it('comes back by itself, and is greeted again', async () => {

@@ -23,6 +23,8 @@ interface Known {
   readonly digest: string
 }
 
+/** In place of a digest: no list has it. */
+const MIXED = ''
 const EVERY_MS = 1_000
 const MAX_KNOWN = 10_000
 
@@ -47,8 +49,12 @@ export class ListWatch {
 
   /** A client has got this list. */
   listed(subject: string, tools: readonly Tool[]): void {
-    if (this.#known.size >= MAX_KNOWN || this.#known.has(subject)) return
-    this.#known.set(subject, { from: null, digest: digestOf(tools) })
+    const known = this.#known.get(subject)
+    if (known === undefined && this.#known.size >= MAX_KNOWN) return
+    const digest = digestOf(tools)
+    if (known?.digest === digest) return
+    // The clients of this subject have different lists, and the version may be that of the older one: all of them are told.
+    this.#known.set(subject, { from: null, digest: known === undefined ? digest : MIXED })
   }
 
   close(): void {
@@ -82,19 +88,24 @@ export class ListWatch {
     const versions = await this.#versionsFor(callers)
     const due = callers.filter(({ subject }) => this.#known.get(subject)?.from !== versions.get(subject))
     if (due.length === 0) return
+    const made = new Map<string, Known>()
     for (const caller of due) {
       const { subject } = caller
-      const before = this.#known.get(subject)
       const digest = digestOf(await this.#options.tools.list(await this.#asOfNow(caller)))
-      this.#known.set(subject, { from: null, digest })
+      // A client may have got a list meanwhile.
+      const before = this.#known.get(subject)
+      const known = { from: null, digest }
+      made.set(subject, known)
+      this.#known.set(subject, known)
       if (before === undefined || before.digest === digest) continue
       for (const session of subjects.get(subject) ?? []) session.isUntold = true
     }
     // The version is the same again when a change is undone: a list that was made beside another version would never be made again.
     const after = await this.#versionsFor(due)
     for (const [subject, from] of after) {
-      const known = this.#known.get(subject)
-      if (known !== undefined && from === versions.get(subject)) this.#known.set(subject, { ...known, from })
+      const known = made.get(subject)
+      const isCurrent = known !== undefined && this.#known.get(subject) === known
+      if (isCurrent && from === versions.get(subject)) this.#known.set(subject, { ...known, from })
     }
   }
 

@@ -78,3 +78,21 @@ it('tells of a change that is undone, though it came between the version and the
   await vi.advanceTimersByTimeAsync(LOOK_MS)
   expect(told).toBe(2)
 })
+
+it('tells of a change that is undone, when a client got its list between the two', async () => {
+  await vi.advanceTimersByTimeAsync(LOOK_MS)
+  watch.listed(caller.subject, [{ name: 'find' }, { name: 'read' }] as Tool[])
+  await vi.advanceTimersByTimeAsync(LOOK_MS)
+  expect(told).toBe(1)
+  watch.listed(caller.subject, [{ name: 'find' } as Tool])
+  await vi.advanceTimersByTimeAsync(3 * LOOK_MS)
+  expect(told).toBe(1)
+})
+
+it('tells of a list that a client got while the watch made another', async () => {
+  onList = () => {
+    watch.listed(caller.subject, [{ name: 'find' }, { name: 'read' }] as Tool[])
+  }
+  await vi.advanceTimersByTimeAsync(LOOK_MS)
+  expect(told).toBe(1)
+})

@@ -17,9 +17,12 @@ import { startWords } from './words/index.ts'
 const nonce = document.querySelector<HTMLMetaElement>('meta[property="csp-nonce"]')?.nonce ?? ''
 setNonce(nonce)
 
-// The next person at this browser sees nothing of the one before.
-startSession(() => {
-  queryClient.clear()
+startSession({
+  // The next person at this browser sees nothing of the one before.
+  onEnd: () => {
+    queryClient.clear()
+  },
+  onConflict: () => queryClient.invalidateQueries(),
 })
 await startWords()
 const root = document.getElementById('root')

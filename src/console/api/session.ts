@@ -1,5 +1,5 @@
 import { useSyncExternalStore } from 'react'
-import { AuthenticationError, SluiceClient } from '../../client/index.ts'
+import { ApiError, AuthenticationError, SluiceClient } from '../../client/index.ts'
 import type {
   CallArguments,
   CallOptions,
@@ -20,6 +20,8 @@ const TOOL_TIMEOUT_MS = 300_000
 /** The page to which an OpenID provider sends the browser. */
 const SIGNED_IN = '/console/signed-in'
 const MAX_RETRIES = 2
+/** The status of a change that meets another ETag. */
+export const CONFLICT = 412
 /** Codes of 401 that refuse what was typed: the session goes on. */
 const OF_INPUT: ReadonlySet<string | null> = new Set([
   'LOGIN_FAILED',
@@ -74,10 +76,19 @@ function store(token: string | null): void {
 }
 
 let forget = (): void => undefined
+let readAgain = (): Promise<unknown> => Promise.resolve()
 
-/** Takes up the session of the browser, and follows log-ins and log-outs in other tabs. `onEnd` runs before anybody else can log in. */
-export function startSession(onEnd: () => void): void {
+interface SessionUser {
+  /** Runs before anybody else can log in. */
+  readonly onEnd: () => void
+  /** A change was refused because somebody else had changed the same: what is shown is old. The refusal waits for this. */
+  readonly onConflict: () => Promise<unknown>
+}
+
+/** Takes up the session of the browser, and follows log-ins and log-outs in other tabs. */
+export function startSession({ onEnd, onConflict }: SessionUser): void {
   forget = onEnd
+  readAgain = onConflict
   // The browser comes back from a provider: whatever session was before, another one begins.
   client.token = location.pathname === SIGNED_IN ? null : stored()
   if (client.token !== null) state = 'open'
@@ -189,6 +200,7 @@ export async function callWithHeaders<Name extends ClientOperation>(
     try {
       return await client.callWithHeaders(name, ...args)
     } catch (cause) {
+      if (cause instanceof ApiError && cause.statusCode === CONFLICT) await readAgain()
       if (!(cause instanceof AuthenticationError) || OF_INPUT.has(cause.code)) throw cause
       // Somebody may have logged in again meanwhile.
       if (client.token === used) await loggedInAgain(options.signal)

@@ -1,5 +1,7 @@
 import { Button } from '@mantine/core'
 import type { ReactNode } from 'react'
+import { ApiError } from '../../client/index.ts'
+import { CONFLICT } from '../api/session.ts'
 import { useWords } from '../words/index.ts'
 import { FormError } from './states.tsx'
 import classes from './form.module.css'
@@ -33,16 +35,15 @@ export interface SaveActsProps {
   /** There is something to save. */
   readonly isEdited: boolean
   readonly isBusy: boolean
-  /** Somebody else has changed the same meanwhile. */
-  readonly isConflict?: boolean
   /** Of the last attempt, unless it is told at a field. */
   readonly cause: unknown
   readonly onDiscard: () => void
 }
 
 /** The end of a form that changes what there is: its buttons appear with the first edit. */
-export function SaveActs({ isEdited, isBusy, isConflict = false, cause, onDiscard }: SaveActsProps): ReactNode {
+export function SaveActs({ isEdited, isBusy, cause, onDiscard }: SaveActsProps): ReactNode {
   const t = useWords('common')
+  const isConflict = cause instanceof ApiError && cause.statusCode === CONFLICT
   return (
     <FormEnd cause={cause} warning={isConflict ? t('conflict') : null}>
       {isEdited && (

@@ -2,7 +2,6 @@ import { Button } from '@mantine/core'
 import { useState } from 'react'
 import type { FormEvent, ReactNode } from 'react'
 import { Link } from 'wouter'
-import { ApiError } from '../../../client/index.ts'
 import { refresh, useRead } from '../../api/queries.ts'
 import { call } from '../../api/session.ts'
 import { Badge } from '../../parts/badge.tsx'
@@ -348,7 +347,6 @@ function AlertSettings({ scope, alert, etag, onSecrets }: AlertSettingsProps): R
       onSecrets(secretsOf(changed))
     })
   }
-  const isConflict = act.cause instanceof ApiError && act.cause.statusCode === 412
   return (
     <form
       className={classes.form}
@@ -370,7 +368,6 @@ function AlertSettings({ scope, alert, etag, onSecrets }: AlertSettingsProps): R
       <SaveActs
         isEdited={Object.keys(edits).length > 0}
         isBusy={act.isBusy}
-        isConflict={isConflict}
         cause={act.cause}
         onDiscard={() => {
           setEdits({})

@@ -2,7 +2,6 @@ import { Button, TextInput } from '@mantine/core'
 import { useState } from 'react'
 import type { FormEvent, ReactNode } from 'react'
 import { Link } from 'wouter'
-import { ApiError } from '../../../client/index.ts'
 import { useRead } from '../../api/queries.ts'
 import { exact } from '../../format/numbers.ts'
 import { Id } from '../../parts/copy.tsx'
@@ -213,7 +212,6 @@ function DepartmentSettings({ scope, department, etag }: Omit<DepartmentDetailPr
       told(updateDepartment(id, department.id, back))
     })
   }
-  const isConflict = act.cause instanceof ApiError && act.cause.statusCode === 412
   return (
     <form
       className={classes.form}
@@ -236,7 +234,6 @@ function DepartmentSettings({ scope, department, etag }: Omit<DepartmentDetailPr
       <SaveActs
         isEdited={Object.keys(edits).length > 0}
         isBusy={act.isBusy}
-        isConflict={isConflict}
         cause={act.cause}
         onDiscard={() => {
           setEdits({})

@@ -2,7 +2,6 @@ import { Button, Modal, Select } from '@mantine/core'
 import { useState } from 'react'
 import type { FormEvent, ReactNode } from 'react'
 import { Link } from 'wouter'
-import { ApiError } from '../../../client/index.ts'
 import { failureOf } from '../../api/failures.ts'
 import { exact } from '../../format/numbers.ts'
 import { Confirm } from '../../parts/confirm.tsx'
@@ -196,7 +195,6 @@ function KeySettings({ scope, shown, etag }: Omit<KeyDetailProps, 'onClose'>): R
   const failure = cause === null ? null : failureOf(cause)
   const field = failure?.field ?? null
   const isAtField = field !== null && Object.hasOwn(EMPTY_DRAFT, field)
-  const isConflict = cause instanceof ApiError && cause.statusCode === 412
   return (
     <form
       className={classes.form}
@@ -219,7 +217,6 @@ function KeySettings({ scope, shown, etag }: Omit<KeyDetailProps, 'onClose'>): R
       <SaveActs
         isEdited={isEdited}
         isBusy={isBusy}
-        isConflict={isConflict}
         cause={isAtField ? null : cause}
         onDiscard={() => {
           setEdits({})

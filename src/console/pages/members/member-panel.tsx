@@ -2,7 +2,6 @@ import { Button } from '@mantine/core'
 import { useState } from 'react'
 import type { FormEvent, ReactNode } from 'react'
 import { Link } from 'wouter'
-import { ApiError } from '../../../client/index.ts'
 import { useRead } from '../../api/queries.ts'
 import type { Role } from '../../api/rights.ts'
 import { exact } from '../../format/numbers.ts'
@@ -216,7 +215,6 @@ function MemberSettings({ scope, member, etag }: Omit<MemberDetailProps, 'onClos
       told(updateMember(enterpriseIdOf(scope), member.id, back))
     })
   }
-  const isConflict = act.cause instanceof ApiError && act.cause.statusCode === 412
   return (
     <form
       className={classes.form}
@@ -247,7 +245,6 @@ function MemberSettings({ scope, member, etag }: Omit<MemberDetailProps, 'onClos
       <SaveActs
         isEdited={Object.keys(edits).length > 0}
         isBusy={act.isBusy}
-        isConflict={isConflict}
         cause={act.cause}
         onDiscard={() => {
           setEdits({})

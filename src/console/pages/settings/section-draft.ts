@@ -1,5 +1,4 @@
 import type { FormEvent } from 'react'
-import { ApiError } from '../../../client/index.ts'
 import type { RequestOf } from '../../../client/index.ts'
 import { refresh } from '../../api/queries.ts'
 import { call } from '../../api/session.ts'
@@ -57,7 +56,6 @@ export function useDraft<Values extends object>(
     acts: {
       isEdited: Object.keys(edits).length > 0,
       isBusy: act.isBusy,
-      isConflict: act.cause instanceof ApiError && act.cause.statusCode === 412,
       cause: act.cause,
       onDiscard: () => {
         clear()

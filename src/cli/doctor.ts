@@ -56,7 +56,7 @@ async function examine(options: CommonOptions, spend: boolean, output: Output): 
     config = configOf(options)
   } catch (cause) {
     if (cause instanceof UsageError) throw cause
-    const fix = 'correct the line or variable that it names; config/sluice.example.yaml lists every key'
+    const fix = 'correct the line or variable that it names; config/sluice.schema.json has every setting'
     const problems = cause instanceof ConfigError ? cause.problems : [cause]
     return problems.map((problem) => failed('configuration', reasonOf(problem), fix))
   }

@@ -48,8 +48,8 @@ const Check = Type.Object({
 export type ReadinessCheck = Static<typeof Check>
 
 /**
- * GET /health/ready; 503 when a part that is needed is down, and while draining. `journal`: requests can be recorded.
- * `capacity`: the process has room for requests.
+ * GET /health/ready; 503 while draining, and while `key_pool`, `journal` (requests can be recorded) or `capacity` (the process has room for
+ * requests) is down. `database` and `cache` only report: AI requests are served without them.
  */
 export const Readiness = Type.Object({
   status: Type.Enum(['ready', 'not_ready', 'draining']),

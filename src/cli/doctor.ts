@@ -1,5 +1,6 @@
 import { setTimeout as elapsed } from 'node:timers/promises'
 import type { Command } from 'commander'
+import { credentialsWithoutAddress } from '../shared/config/environment-upstreams.ts'
 import type { Config, UpstreamConfig } from '../shared/config/shape.ts'
 import { ConfigError, UsageError } from '../shared/config/config-error.ts'
 import { EXIT } from '../shared/core/exit-codes.ts'
@@ -8,7 +9,7 @@ import { command, configOf } from './command.ts'
 import type { CommandContext, CommonOptions } from './command.ts'
 import { checkClock } from './doctor/clock.ts'
 import type { ClockReading } from './doctor/clock.ts'
-import { failed, ok, reasonOf, skipped } from './doctor/finding.ts'
+import { failed, ok, reasonOf, skipped, warning } from './doctor/finding.ts'
 import type { Finding } from './doctor/finding.ts'
 import { checkGateway } from './doctor/gateway.ts'
 import {
@@ -65,7 +66,16 @@ async function examine(options: CommonOptions, spend: boolean, output: Output): 
     import('./doctor/upstreams.ts'),
     import('./doctor/stored-upstreams.ts'),
   ])
-  const findings = [ok('configuration', config.file ?? 'no file: defaults and environment variables')]
+  const findings = [
+    ok('configuration', config.file ?? 'no file: defaults and environment variables'),
+    ...credentialsWithoutAddress(process.env, config.upstreams).map(({ providerId, variable, addressVariable }) =>
+      warning(
+        `upstream ${providerId}`,
+        `${variable} is set and not used: the provider has another address for each customer`,
+        `set ${addressVariable} too, or write an upstream with its base_url into the configuration file`,
+      ),
+    ),
+  ]
   const clocks: ClockReading[] = []
   const holder = await lockHolder(config.dataDir)
   const checks: Array<readonly [what: string, run: () => Promise<Report>]> = [

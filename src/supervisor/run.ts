@@ -6,6 +6,7 @@ import { setTimeout as elapsed } from 'node:timers/promises'
 import { readConfig } from '../shared/config/config.ts'
 import { ownVersion } from '../shared/config/own-version.ts'
 import { ConfigError } from '../shared/config/config-error.ts'
+import { credentialsWithoutAddress } from '../shared/config/environment-upstreams.ts'
 import { EXIT } from '../shared/core/exit-codes.ts'
 import { readFailure } from '../shared/config/read-failure.ts'
 import { loadSecrets } from '../shared/config/secrets.ts'
@@ -38,6 +39,9 @@ export async function runSupervisor(argv: readonly string[]): Promise<void> {
   const config = read((file) => files.set(file, fileState(file)))
   const hasSecrets = loadSecrets(config.dataDir, process.env) !== null
   const logger = openLog(config)
+  for (const { variable, addressVariable } of credentialsWithoutAddress(process.env, config.upstreams)) {
+    logger.warn(`${variable} is set and not used: its provider also needs ${addressVariable}`)
+  }
   process.on('SIGHUP', endWithTerminal)
   const version = ownVersion()
   const { dataDir } = config

@@ -62,6 +62,28 @@ export function environmentUpstreams(
   }
 }
 
+export interface UnusedCredential {
+  readonly providerId: string
+  /** The variable that holds it, and the one that is missing. */
+  readonly variable: string
+  readonly addressVariable: string
+}
+
+/** Credentials of the environment that make no upstream: their provider has another address for each customer, and none is given. */
+export function credentialsWithoutAddress(env: Env, upstreams: readonly UpstreamConfig[]): UnusedCredential[] {
+  const used = new Set(upstreams.flatMap(({ keys }) => keys.map((key) => key.credential)))
+  return KNOWN_PROVIDERS.filter(
+    (provider) =>
+      provider.baseUrl === null &&
+      nonEmpty(env, `${provider.prefix}_BASE_URL`) === null &&
+      environmentCredentials(provider, env, used).length > 0,
+  ).map(({ id, prefix }) => ({
+    providerId: id,
+    variable: `${prefix}_API_KEY`,
+    addressVariable: `${prefix}_BASE_URL`,
+  }))
+}
+
 /** Credentials of the environment that are not in `used`, each once. */
 function environmentCredentials({ prefix, auth }: KnownProvider, env: Env, used: ReadonlySet<string>): string[] {
   const variable = `${prefix}_API_KEY`

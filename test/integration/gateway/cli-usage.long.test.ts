@@ -80,6 +80,15 @@ describe('doctor', () => {
     expect(() => cpSync(join(cwd, 'data'), join(cwd, 'copy'), { recursive: true })).toThrow()
   })
 
+  it('warns of a credential that is not used because its provider needs an address', async () => {
+    const said = await sluice(['doctor'], { cwd: newDirectory(), env: { PORT: '0', AZURE_OPENAI_API_KEY: 'a-secret' } })
+    expect(said).toMatchObject({ code: 0, stderr: '' })
+    expect(said.stdout).toMatch(
+      /WARNING {2}upstream azure-openai: AZURE_OPENAI_API_KEY is set and not used.*\n.*set AZURE_OPENAI_BASE_URL too/,
+    )
+    expect(said.stdout).not.toContain('a-secret')
+  })
+
   it('says what to do about a wrong configuration', async () => {
     const cwd = newDirectory()
     writeFileSync(join(cwd, 'sluice.yaml'), 'server:\n  prot: 1\n')

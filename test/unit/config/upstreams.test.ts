@@ -1,6 +1,7 @@
 import { inspect } from 'node:util'
 import { expect, it } from 'vitest'
 import { generateApiKey } from '../../../src/shared/core/api-key.ts'
+import { credentialsWithoutAddress } from '../../../src/shared/config/environment-upstreams.ts'
 import { KNOWN_PROVIDERS } from '../../../src/shared/config/providers/known.ts'
 import { toSnapshotParts } from '../../../src/shared/config/snapshot-parts.ts'
 import { simulatorUpstreams } from '../../../src/shared/config/upstreams.ts'
@@ -269,4 +270,22 @@ it('takes an account for what it is: by default where Gemini is on Vertex AI, an
   ]) {
     expect(() => read({ yaml: upstream(members), env })).toThrow('the JSON of a service account needs auth: google')
   }
+})
+
+it('names credentials of the environment that lack the address of their provider, and no others', () => {
+  const given = {
+    AZURE_OPENAI_API_KEY: 'azure',
+    BEDROCK_API_KEY: 'bedrock',
+    OPENAI_API_KEY: 'openai',
+    VLLM_API_KEY: 'vllm',
+  }
+  const lacking = (env: Readonly<Record<string, string>>, yaml = ''): string[] =>
+    credentialsWithoutAddress(env, read({ env, yaml }).upstreams).map(({ addressVariable }) => addressVariable)
+
+  expect(lacking(given)).toEqual(['AZURE_OPENAI_BASE_URL', 'BEDROCK_BASE_URL'])
+  expect(lacking({ ...given, AZURE_OPENAI_BASE_URL: 'https://mine.openai.azure.com/openai/v1' })).toEqual([
+    'BEDROCK_BASE_URL',
+  ])
+  const file = `upstreams: [{id: mine, provider: bedrock, base_url: "https://bedrock-runtime.eu-central-1.amazonaws.com", models: [m], keys: [{credential: bedrock}]}]`
+  expect(lacking(given, file)).toEqual(['AZURE_OPENAI_BASE_URL'])
 })

@@ -1,4 +1,4 @@
-import { accessSync, constants, writeFileSync } from 'node:fs'
+import { accessSync, constants, statSync, writeFileSync } from 'node:fs'
 import { dirname } from 'node:path'
 import type { Command } from 'commander'
 import { UsageError } from '../shared/config/config-error.ts'
@@ -6,7 +6,7 @@ import { EXIT } from '../shared/core/exit-codes.ts'
 import { KEY_VARIABLE, settingsOf } from './bench/options.ts'
 import type { BenchOptions } from './bench/options.ts'
 import { SCENARIOS } from './bench/result.ts'
-import type { BenchResult } from './bench/result.ts'
+import type { BenchResult, Status } from './bench/result.ts'
 import type { CommandContext } from './command.ts'
 import { Output } from './output.ts'
 
@@ -24,7 +24,9 @@ With a token of SLUICE_TOKEN or sluice login, the accounting also compares the r
 export function addBench(program: Command, { ended }: CommandContext): void {
   program
     .command('bench')
-    .description('measure a gateway: latency, throughput, lost events, accounting; exit code 1 when a scenario fails')
+    .description(
+      'measure a gateway: latency, throughput, lost events, accounting; exit code 1 when a scenario fails, or one of --only cannot run',
+    )
     .option('--url <url>', 'the gateway (default: a laboratory on this machine)')
     .option('--key <key>', `the API key of the requests (default: ${KEY_VARIABLE})`)
     .option('--model <model>', 'the model of the requests')
@@ -55,7 +57,7 @@ export function addBench(program: Command, { ended }: CommandContext): void {
       if (options.compare !== undefined) {
         // The default file is that of a measurement.
         const html = own.getOptionValueSource('html') === 'cli' ? options.html : false
-        ended((await compare(options.compare, html, output)) ? EXIT.ok : EXIT.failure)
+        ended((await compare({ ...options, html }, output)) ? EXIT.ok : EXIT.failure)
         return
       }
       const settings = settingsOf(options, process.env)
@@ -67,27 +69,39 @@ export function addBench(program: Command, { ended }: CommandContext): void {
       const result = await untilInterrupted((signal) => runBench(settings, output, signal))
       printResult(result, output)
       await writeFiles(result, options, output)
-      ended(result.scenarios.some(({ status }) => status === 'failed') ? EXIT.failure : EXIT.ok)
+      ended(isGood(result, options.only !== undefined) ? EXIT.ok : EXIT.failure)
     })
 }
 
-async function compare(files: readonly string[], html: string | false, output: Output): Promise<boolean> {
-  const { compareFiles, printComparison } = await import('./bench/compare.ts')
+/** @param areNamed the scenarios were chosen: one of them that cannot run is not what was asked for */
+function isGood({ scenarios }: BenchResult, areNamed: boolean): boolean {
+  const has = (wanted: Status): boolean => scenarios.some(({ status }) => status === wanted)
+  return !has('failed') && has('passed') && !(areNamed && has('skipped'))
+}
+
+async function compare({ compare: files = [], html, json }: BenchOptions, output: Output): Promise<boolean> {
+  const { compareFiles, printComparison, valueOf } = await import('./bench/compare.ts')
   const comparison = compareFiles(files)
   printComparison(comparison, output)
+  if (typeof json === 'string') write('--json', json, inJson(valueOf(comparison)), output)
   if (html !== false) {
     const { htmlComparison } = await import('./bench/html/comparison.ts')
     write('--html', html, htmlComparison(comparison), output)
   }
-  return comparison.newlyFailed.length === 0
+  return comparison.newlyFailed.length === 0 && comparison.notRun.length === 0
 }
 
 async function writeFiles(result: BenchResult, { html, json }: BenchOptions, output: Output): Promise<void> {
   output.value(result)
-  if (typeof json === 'string') write('--json', json, `${JSON.stringify(result, null, 2)}\n`, output)
-  if (html === false) return
-  const { htmlReport } = await import('./bench/html/report.ts')
-  write('--html', html, htmlReport(result), output)
+  if (html !== false) {
+    const { htmlReport } = await import('./bench/html/report.ts')
+    write('--html', html, htmlReport(result), output)
+  }
+  if (typeof json === 'string') write('--json', json, inJson(result), output)
+}
+
+function inJson(value: object): string {
+  return `${JSON.stringify(value, null, 2)}\n`
 }
 
 function write(option: string, file: string, content: string, output: Output): void {
@@ -102,6 +116,7 @@ function write(option: string, file: string, content: string, output: Output): v
 function checkWritable(option: string, file: string): void {
   try {
     accessSync(dirname(file), constants.W_OK)
+    if (statSync(file, { throwIfNoEntry: false })?.isDirectory() === true) throw new Error('it is a folder')
   } catch (cause) {
     throw new UsageError(`${option} ${file} cannot be written: ${(cause as Error).message}`)
   }

@@ -7,8 +7,12 @@ import { Rows } from './rows.ts'
 import type { Target } from './target.ts'
 
 const TOKEN = 'SLUICE_TOKEN'
-/** The owner of the models of the built-in simulator. */
+/**
+ * The beginnings of the owners and of the names of the built-in simulator's models. A model of another name may have a provider's model behind
+ * it that costs money: the owner is that of the first one alone.
+ */
 const SIMULATOR = 'simulator'
+const SIMULATED_MODEL = 'sim-'
 const TIMEOUT_MS = 10_000
 
 /** A gateway that runs already. Rejects with UsageError when key or model are of no use. */
@@ -28,7 +32,7 @@ export async function openDeployment(settings: BenchSettings): Promise<Target> {
     url,
     key,
     model,
-    isSimulated: entry.owned_by.startsWith(SIMULATOR),
+    isSimulated: entry.owned_by.startsWith(SIMULATOR) && model.startsWith(SIMULATED_MODEL),
     pid,
     rows: await rowsOf(url),
     keys,

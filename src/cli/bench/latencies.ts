@@ -52,10 +52,7 @@ export class Latencies {
       p999: this.at(0.999),
       max,
       curve: [
-        // A share that less than one value is above would be drawn from no measurement.
-        ...SHARES.filter((share) => (1 - share) * this.count >= 1).map(
-          (share) => [share, this.#atLeast(share)] as const,
-        ),
+        ...SHARES.filter((share) => isMeasured(this, share)).map((share) => [share, this.#atLeast(share)] as const),
         [1, max] as const,
       ],
     }
@@ -64,6 +61,12 @@ export class Latencies {
   #atLeast(share: number): number {
     return share === 0 ? millisecondsOf(this.#histogram.min) : this.at(share)
   }
+}
+
+/** Whether at least one value is above this share of them: a percentile beyond is the longest value, and no measurement. */
+export function isMeasured({ count }: { readonly count: number }, share: number): boolean {
+  // Of 100 values, floating-point numbers have a little less than one above 0.99.
+  return Math.round((1 - share) * count * 1000) >= 1000
 }
 
 function millisecondsOf(us: number): number {

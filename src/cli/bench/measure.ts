@@ -6,7 +6,7 @@ import { Problems } from './problems.ts'
 import { cpuUsOfTree, cpuUsSince } from './process-use.ts'
 import { bodyOf, pathOf } from './prompts.ts'
 import type { Prompt } from './prompts.ts'
-import type { Cpu } from './result.ts'
+import type { Cpu, Figure } from './result.ts'
 import type { Bench, Outcome } from './scenario.ts'
 import { TAG } from './rows.ts'
 import type { Target } from './target.ts'
@@ -52,14 +52,14 @@ export async function loadOpen(
     requests: plan.length,
     failures,
     problems: problems.lines,
-    perSecond: offeredRate(plan),
+    perSecond: null,
     events,
     total: total.summary(),
     first: first.summary(),
     lateness: lateness.summary(),
     sentLate: sentLate.summary(),
     cpu: cpuOf(cpuUs, plan.length, events),
-    figures: [],
+    figures: offered(plan),
   }
 }
 
@@ -69,10 +69,10 @@ export function withoutEvents(outcome: Outcome): Outcome {
   return { ...outcome, events: null, first: null, cpu: cpu === null ? null : { ...cpu, perEventUs: null } }
 }
 
-/** Requests per second of a plan, without the time in which its last answers end. */
-function offeredRate(plan: readonly PlannedRequest[]): number | null {
+/** The rate at which a plan sends: that of the answers is another one where the gateway is too slow. */
+function offered(plan: readonly PlannedRequest[]): Figure[] {
   const spanMs = (plan.at(-1)?.atMs ?? 0) - (plan[0]?.atMs ?? 0)
-  return spanMs > 0 ? ((plan.length - 1) * 1000) / spanMs : null
+  return spanMs > 0 ? [{ label: 'sent', value: ((plan.length - 1) * 1000) / spanMs, unit: '/s' }] : []
 }
 
 export function cpuOf(cpuUs: number | null, requests: number, events: number | null): Cpu | null {

@@ -62,7 +62,7 @@ const MAX_WHOLE_BYTES = 64 * 1024 * 1024
  * `MAX_OPEN` unanswered ones is not sent and counts as failed. Rejects when the signal aborts.
  */
 export async function openLoop(plan: readonly PlannedRequest[], options: OpenLoopOptions): Promise<void> {
-  const agents = { 'http:': new http.Agent(AGENT), 'https:': new https.Agent(AGENT) }
+  const agents = newAgents(MAX_OPEN)
   const startMs = performance.now()
   let next = 0
   let open = 0
@@ -111,7 +111,11 @@ export async function openLoop(plan: readonly PlannedRequest[], options: OpenLoo
   }
 }
 
-const AGENT = { keepAlive: true, maxSockets: MAX_OPEN, scheduling: 'lifo', noDelay: true } as const
+/** Connections to the gateway, which are kept for further requests. */
+export function newAgents(most: number): Agents {
+  const options = { keepAlive: true, maxSockets: most, scheduling: 'lifo', noDelay: true } as const
+  return { 'http:': new http.Agent(options), 'https:': new https.Agent(options) }
+}
 
 interface DueRequest {
   readonly planned: PlannedRequest
@@ -142,10 +146,11 @@ const NOTHING = {
   errorCode: null,
 } as const
 
-function send(
+/** Sends one request now. */
+export function send(
   { planned, index, dueMs }: DueRequest,
   agents: Agents,
-  { onLateness }: OpenLoopOptions,
+  { onLateness }: Pick<OpenLoopOptions, 'onLateness'>,
   then: (answer: OpenAnswer) => void,
 ): void {
   const url = new URL(planned.url)

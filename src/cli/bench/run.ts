@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { ownVersion } from '../../shared/config/own-version.ts'
 import type { Output } from '../output.ts'
+import { loadBuffered } from './buffered-load.ts'
 import { guardCost, needOf, priceFor } from './cost-guard.ts'
 import { openDeployment } from './deployment.ts'
 import { dosesFor } from './doses.ts'
@@ -14,11 +15,13 @@ import { besideOthers } from './process-use.ts'
 import type { BenchResult, ScenarioResult } from './result.ts'
 import { NO_FIGURES } from './scenario.ts'
 import type { Bench, Scenario } from './scenario.ts'
+import { bufferedRequest } from './scenarios/buffered.ts'
 import { TABLE } from './scenarios/table.ts'
 import { Spend } from './spend.ts'
-import { shownMs, shownNumber } from './shown.ts'
+import { shownNumber, shownTail } from './shown.ts'
 import { readTrace, SHIPPED } from './traces.ts'
 
+const WARM_UP_CONNECTIONS = 32
 const ROOT = fileURLToPath(new URL('../../../', import.meta.url))
 
 /** Runs the chosen scenarios one after the other. Rejects when the target cannot be loaded, and with the reason of an abort. */
@@ -36,6 +39,11 @@ export async function runBench(settings: BenchSettings, output: Output, signal: 
     const bench: Bench = { target, doses, trace, spend, signal }
     const runnable = scenarios.filter(({ lacks }) => lacks(target) === null)
     if (!target.isSimulated) await guardCost(needOf(runnable, bench), price, settings, output)
+    if (doses.warmUpSeconds > 0) {
+      output.note('warming up')
+      const dose = { seconds: doses.warmUpSeconds }
+      await loadBuffered({ ...bufferedRequest(bench), connections: WARM_UP_CONNECTIONS, dose, signal })
+    }
     const startMs = performance.now()
     const at = new Date().toISOString()
     const memory = new MemorySampler(target.pid, startMs)
@@ -86,32 +94,45 @@ async function runOne(
   const { name } = scenario
   const beganMs = performance.now()
   const from = (beganMs - startMs) / 1000
-  const skipped = (why: string): ScenarioResult => ({
+  const without = (status: 'skipped' | 'failed', why: string): ScenarioResult => ({
     ...NO_FIGURES,
     name,
-    status: 'skipped',
+    status,
     problems: [why],
     from,
-    seconds: 0,
+    seconds: (performance.now() - beganMs) / 1000,
   })
   const lacks = scenario.lacks(bench.target)
-  if (lacks !== null) return skipped(lacks)
+  if (lacks !== null) return without('skipped', lacks)
   // The estimate trusts the maximum of each request; what providers report counts.
-  if (maxCost !== null && (bench.spend.dollars ?? 0) > maxCost) return skipped('--max-cost is used up')
-  const outcome = await scenario.run(bench)
-  return {
-    ...outcome,
-    name,
-    status: outcome.failures === 0 ? 'passed' : 'failed',
-    from,
-    seconds: (performance.now() - beganMs) / 1000,
+  if (maxCost !== null && (bench.spend.dollars ?? 0) > maxCost)
+    return without('failed', 'not run: --max-cost is used up')
+  try {
+    const outcome = await scenario.run(bench)
+    return {
+      ...outcome,
+      name,
+      status: outcome.failures === 0 ? 'passed' : 'failed',
+      from,
+      seconds: (performance.now() - beganMs) / 1000,
+    }
+  } catch (cause) {
+    bench.signal.throwIfAborted()
+    // The other scenarios have results, which may have cost money.
+    return without('failed', `broke off: ${reasonOf(cause)}`)
   }
+}
+
+/** `fetch` says no more than that it failed. */
+function reasonOf(cause: unknown): string {
+  if (!(cause instanceof Error)) return String(cause)
+  return cause.cause instanceof Error ? `${cause.message}: ${cause.cause.message}` : cause.message
 }
 
 function inShort({ status, problems, requests, failures, total, seconds }: ScenarioResult): string {
   if (status === 'skipped') return `skipped, ${problems[0] ?? ''}`
   const counted = `${shownNumber(requests)} requests in ${shownNumber(seconds)} s`
-  return failures === 0
-    ? `${counted}, p99 ${total === null ? '–' : shownMs(total.p99)}`
+  return status === 'passed'
+    ? `${counted}, p99 ${shownTail(total) || '–'}`
     : `FAILED, ${failures} of ${counted}: ${problems[0] ?? ''}`
 }

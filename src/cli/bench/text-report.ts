@@ -1,7 +1,7 @@
 import type { Output } from '../output.ts'
 import { P99_BOUNDS_MS } from './result.ts'
 import type { BenchResult, Figure, ScenarioResult, Step } from './result.ts'
-import { shownMs, shownNumber, shownPercent } from './shown.ts'
+import { shownMs, shownNumber, shownPercent, shownTail } from './shown.ts'
 
 const HEAD = ['scenario', 'result', 'requests', 'per s', 'p50', 'p99', 'first p99', 'late p99', 'events', 'CPU/request']
 
@@ -59,16 +59,15 @@ function shownBest(best: number | null): string {
 
 function rowOf(result: ScenarioResult): string[] {
   const { name, status, requests, perSecond, total, first, lateness, events, cpu } = result
-  const ms = (value: number | undefined): string => (value === undefined ? '' : shownMs(value))
   return [
     name,
     status,
     status === 'skipped' ? '' : shownNumber(requests),
     perSecond === null ? '' : shownNumber(perSecond),
-    ms(total?.p50),
-    ms(total?.p99),
-    ms(first?.p99),
-    ms(lateness?.p99),
+    total === null ? '' : shownMs(total.p50),
+    shownTail(total),
+    shownTail(first),
+    shownTail(lateness),
     events === null ? '' : shownNumber(events),
     cpu === null ? '' : `${shownNumber(cpu.perRequestUs)} µs`,
   ]

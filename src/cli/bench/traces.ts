@@ -77,8 +77,16 @@ function checked(
   return Number.isFinite(atMs) && isWhole ? { atMs, promptTokens, completionTokens, blocks } : null
 }
 
-/** The requests of the first seconds of a trace that is played `speed` times as fast, with the times of that play. */
+/** Fewer requests say nothing, however long they take to arrive. */
+const LEAST_REQUESTS = 10
+
+/**
+ * The requests of the first seconds of a trace that is played `speed` times as fast, with the times of that play; at least the first
+ * `LEAST_REQUESTS`.
+ */
 export function excerpt(trace: readonly TraceRequest[], seconds: number, speed: number): TraceRequest[] {
   const endMs = seconds * 1000
-  return trace.map((request) => ({ ...request, atMs: request.atMs / speed })).filter(({ atMs }) => atMs < endMs)
+  return trace
+    .map((request) => ({ ...request, atMs: request.atMs / speed }))
+    .filter(({ atMs }, index) => atMs < endMs || index < LEAST_REQUESTS)
 }

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { AnswerReader } from '../../../src/cli/bench/answer-reader.ts'
 import { Latencies } from '../../../src/cli/bench/latencies.ts'
+import { shownTail } from '../../../src/cli/bench/shown.ts'
 import { bestUnder } from '../../../src/cli/bench/text-report.ts'
 
 function read(body: string, isStream: boolean, size = body.length): { reader: AnswerReader; events: number } {
@@ -67,6 +68,11 @@ it('sums up latencies with three digits, and draws no share that was not measure
   expect(summary?.max).toBeCloseTo(200, 0)
   expect(summary?.curve.map(([share]) => share)).toEqual([0, 0.1, 0.25, 0.5, 0.75, 0.9, 0.95, 0.99, 0.995, 1])
   expect(new Latencies().summary()).toBeNull()
+})
+
+it('shows the longest of too few values in place of a 99th percentile', () => {
+  const shown = (count: number): string => shownTail(Latencies.of(Array.from({ length: count }, () => 7)).summary())
+  expect([shown(100), shown(99), shown(1), shown(0)]).toEqual(['7.00 ms', '≤ 7.00 ms (99)', '≤ 7.00 ms (1)', ''])
 })
 
 it('takes the best throughput among the steps within a bound', () => {

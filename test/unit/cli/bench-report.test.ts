@@ -1,8 +1,9 @@
-import { expect, it } from 'vitest'
-import { directionOf } from '../../../src/cli/bench/compare.ts'
+import { describe, expect, it } from 'vitest'
+import { compareResults, directionOf } from '../../../src/cli/bench/compare.ts'
 import { htmlComparison } from '../../../src/cli/bench/html/comparison.ts'
 import { htmlReport } from '../../../src/cli/bench/html/report.ts'
 import { linearScale, logScale, TAIL_SCALE, timeScale } from '../../../src/cli/bench/html/scale.ts'
+import { Latencies } from '../../../src/cli/bench/latencies.ts'
 import type { BenchResult, ScenarioResult } from '../../../src/cli/bench/result.ts'
 import { NO_FIGURES } from '../../../src/cli/bench/scenario.ts'
 
@@ -44,8 +45,59 @@ it('writes texts of a deployment as texts', () => {
     change: resultWith([FAILED]),
     rows: [{ scenario: 'accounting', figure: HOSTILE, base: 1, change: 2, ratio: 2 }],
     newlyFailed: [FAILED],
+    notRun: ['buffered'],
+    differences: [HOSTILE],
   })
   for (const page of [report, comparison]) expect(page).not.toContain('<script')
+})
+
+it('says that nothing ran, and how much did not run', () => {
+  const [passed, skipped] = [
+    { ...FAILED, status: 'passed', failures: 0 },
+    { ...FAILED, name: 'keys', status: 'skipped', failures: 0 },
+  ] as const satisfies ScenarioResult[]
+  expect(htmlReport(resultWith([skipped]))).toContain('✗ nothing ran')
+  expect(htmlReport(resultWith([passed, skipped]))).toContain('✓ 1 passed, 1 not run')
+  expect(htmlReport(resultWith([passed]))).toContain('✓ passed')
+})
+
+describe('a comparison', () => {
+  const passed: ScenarioResult = { ...FAILED, name: 'accounting', status: 'passed', failures: 0, problems: [] }
+
+  it('names the conditions in which the two differ', () => {
+    const base = resultWith([passed])
+    const change = {
+      ...base,
+      target: { ...base.target, url: 'https://other.example.com' },
+      options: { ...base.options, rate: 40 },
+    }
+    expect(compareResults(base, base).differences).toEqual([])
+    expect(compareResults(base, change).differences).toEqual([
+      expect.stringMatching(/^url: https:.* in the first result, https:\/\/other\.example\.com in the second$/),
+      'rate: not given in the first result, 40 in the second',
+    ])
+  })
+
+  it('misses a scenario that passed and did not run again', () => {
+    const skipped: ScenarioResult = { ...passed, status: 'skipped' }
+    expect(compareResults(resultWith([passed]), resultWith([skipped])).notRun).toEqual(['accounting'])
+    expect(compareResults(resultWith([passed]), resultWith([])).notRun).toEqual(['accounting'])
+    expect(compareResults(resultWith([passed]), resultWith([passed])).notRun).toEqual([])
+    expect(compareResults(resultWith([skipped]), resultWith([])).notRun).toEqual([])
+  })
+
+  it('compares no percentile of too few values, and marks nothing by the longest of them', () => {
+    const timed = (count: number): ScenarioResult => ({
+      ...passed,
+      total: Latencies.of(Array.from({ length: count }, (_, index) => index + 1)).summary(),
+    })
+    const figures = (before: number, after: number): string[] =>
+      compareResults(resultWith([timed(before)]), resultWith([timed(after)])).rows.map(({ figure }) => figure)
+    expect(figures(100, 200)).toContain('p99 ms')
+    expect(figures(20, 20)).toContain('longest ms')
+    expect(figures(20, 20)).not.toContain('p99 ms')
+    expect(figures(20, 200).filter((figure) => /p99|longest/.test(figure))).toEqual([])
+  })
 })
 
 it('leaves out the plots of scenarios that have not run', () => {
@@ -74,6 +126,7 @@ it.each([
   ['sluice, hit rate %', 30, 20, 'worse'],
   ['failed', 0, 1, 'worse'],
   ['failed', 0, 0, null],
+  ['longest ms', 10, 30, null],
 ])('marks %s from %d to %d as %s', (figure, base, change, direction) => {
   const ratio = base === 0 ? null : change / base
   expect(directionOf({ scenario: 'buffered', figure, base, change, ratio })).toBe(direction)

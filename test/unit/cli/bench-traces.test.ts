@@ -30,10 +30,11 @@ it.each([
   expect(() => readTrace(file)).toThrow(says)
 })
 
-it('plays the beginning of a trace faster', () => {
+it('plays the beginning of a trace faster, and never fewer than ten requests', () => {
   const request = { promptTokens: 1, completionTokens: 1, blocks: null }
-  const trace = [0, 1_000, 7_000, 9_000].map((atMs) => ({ ...request, atMs }))
-  expect(excerpt(trace, 2, 4).map(({ atMs }) => atMs)).toEqual([0, 250, 1_750])
+  const trace = Array.from({ length: 20 }, (_, second) => ({ ...request, atMs: second * 1_000 }))
+  expect(excerpt(trace, 4, 4).map(({ atMs }) => atMs)).toEqual(trace.slice(0, 16).map(({ atMs }) => atMs / 4))
+  expect(excerpt(trace, 1, 1).map(({ atMs }) => atMs)).toEqual(trace.slice(0, 10).map(({ atMs }) => atMs))
 })
 
 it('finds the conversations of a trace by the prompts that go on', () => {

@@ -1,4 +1,4 @@
-import { directionOf, isOneMachine, OTHER_MACHINE, shownPair, shownRatio } from '../compare.ts'
+import { directionOf, shownPair, shownRatio } from '../compare.ts'
 import type { Compared, Comparison } from '../compare.ts'
 import { escaped } from './markup.ts'
 import { page, titleOf, whereOf } from './report.ts'
@@ -6,10 +6,18 @@ import { page, titleOf, whereOf } from './report.ts'
 const MARKS = { better: ['good', '▲ better'], worse: ['bad', '▼ worse'] } as const
 
 /** Two results as one HTML file. */
-export function htmlComparison({ base, change, rows, newlyFailed }: Comparison): string {
-  const verdict =
-    newlyFailed.length === 0 ? ['good', '✓ nothing new fails'] : ['bad', `✗ ${newlyFailed.length} newly failed`]
-  const warning = isOneMachine(base, change) ? '' : `<p class="bad">${escaped(OTHER_MACHINE)}</p>`
+export function htmlComparison({ base, change, rows, newlyFailed, notRun, differences }: Comparison): string {
+  const [colour, verdict] =
+    newlyFailed.length > 0
+      ? ['bad', `✗ ${newlyFailed.length} newly failed`]
+      : notRun.length > 0
+        ? ['bad', `✗ ${notRun.length} not run`]
+        : ['good', '✓ nothing new fails']
+  const problems = [
+    ...differences.map((difference) => `Differs: ${difference}`),
+    ...notRun.map((name) => `Not run: ${titleOf(name)}, which passed in the first result`),
+  ]
+  const warning = problems.map((problem) => `<p class="bad">${escaped(problem)}</p>`).join('')
   const scenarios = [...new Set(rows.map(({ scenario }) => scenario))]
   const sections = scenarios.map((name) => {
     const lines = rows.filter(({ scenario }) => scenario === name).map(rowOf)
@@ -17,7 +25,7 @@ export function htmlComparison({ base, change, rows, newlyFailed }: Comparison):
   })
   return page(
     'Sluice bench: comparison',
-    `<header><h1>Sluice bench: comparison<span class="verdict ${verdict[0] ?? ''}">${verdict[1] ?? ''}</span></h1>
+    `<header><h1>Sluice bench: comparison<span class="verdict ${colour}">${verdict}</span></h1>
 <dl><dt>base</dt><dd>${escaped(whereOf(base))}</dd><dt>change</dt><dd>${escaped(whereOf(change))}</dd></dl>${warning}
 <p class="about">Marked are figures that differ by more than 10 %. Single runs differ, too: repeat them before you rely on a mark.</p></header>
 <div class="grid">${sections.join('')}</div>`,

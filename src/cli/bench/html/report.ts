@@ -1,7 +1,8 @@
 import { P99_BOUNDS_MS } from '../result.ts'
-import type { BenchResult, ScenarioName, ScenarioResult } from '../result.ts'
+import type { BenchResult, ScenarioName, ScenarioResult, Status } from '../result.ts'
 import { TABLE } from '../scenarios/table.ts'
-import { shownMs, shownNumber, shownPercent } from '../shown.ts'
+import type { LatencySummary } from '../latencies.ts'
+import { shownMs, shownNumber, shownPercent, shownTail } from '../shown.ts'
 import { bestUnder, shownFigure } from '../text-report.ts'
 import { escaped } from './markup.ts'
 import { barPlot, linePlot, rangePlot } from './plots.ts'
@@ -11,16 +12,23 @@ import { STYLE } from './style.ts'
 
 /** The whole report as one file: no script, nothing that is loaded. */
 export function htmlReport(result: BenchResult): string {
-  const failed = result.scenarios.filter(({ status }) => status === 'failed')
-  const verdict = failed.length === 0 ? ['good', '✓ passed'] : ['bad', `✗ ${failed.length} failed`]
+  const [colour, verdict] = verdictOf(result)
   const panels = [latencies, throughput, bounds, tails, cpu, affinity, memory, problems, figures, conditions]
   return page(
     'Sluice bench',
-    `<header><h1>Sluice bench<span class="verdict ${verdict[0] ?? ''}">${verdict[1] ?? ''}</span></h1>
+    `<header><h1>Sluice bench<span class="verdict ${colour}">${verdict}</span></h1>
 <p class="where">${escaped(whereOf(result))}</p></header>
 <ul class="cards">${cards(result).join('')}</ul>
 <div class="grid">${panels.map((panel) => panel(result)).join('\n')}</div>`,
   )
+}
+
+function verdictOf({ scenarios }: BenchResult): readonly [colour: string, words: string] {
+  const count = (wanted: Status): number => scenarios.filter(({ status }) => status === wanted).length
+  if (count('failed') > 0) return ['bad', `✗ ${count('failed')} failed`]
+  if (count('passed') === 0) return ['bad', '✗ nothing ran']
+  const skipped = count('skipped')
+  return ['good', skipped === 0 ? '✓ passed' : `✓ ${count('passed')} passed, ${skipped} not run`]
 }
 
 /** A page with the style of the report. */
@@ -64,18 +72,24 @@ function cards(result: BenchResult): string[] {
   const { memory: samples, target } = result
   const all: Array<readonly [string, string] | null> = [
     most === null ? null : [`${shownNumber(most)}/s`, 'buffered requests, most'],
-    first === null ? null : [shownMs(first.p99), 'first event of a stream, p99'],
-    late === null ? null : [shownMs(late.p99), 'lateness of an event, p99'],
+    first === null ? null : [shownTail(first), 'first event of a stream, p99'],
+    late === null ? null : [shownTail(late), 'lateness of an event, p99'],
     used === null ? null : [`${shownNumber(used.perRequestUs)} µs`, 'CPU of a buffered request'],
     samples.length === 0
       ? null
       : [`${shownNumber(Math.round(Math.max(...samples.map(({ mb }) => mb))))} MiB`, 'memory, most'],
-    accounting === undefined ? null : [shownNumber(accounting.failures), 'differences in the accounting'],
+    accounting === undefined ? null : [shownNumber(accounting.failures), accountingOf(accounting)],
     target.spent === null || !target.paid ? null : [`$${target.spent.toFixed(4)}`, 'spent, about'],
   ]
   return all.flatMap((card) =>
     card === null ? [] : [`<li><b>${escaped(card[0])}</b><span>${escaped(card[1])}</span></li>`],
   )
+}
+
+/** Without rows of the log, only answers were compared. */
+function accountingOf({ figures }: ScenarioResult): string {
+  const hasRows = figures.some(({ label }) => label === 'rows compared')
+  return hasRows ? 'differences in the accounting' : 'differences in the answers of the accounting'
 }
 
 const TO_MS = (scale: Axis['scale'], title = 'ms'): Axis => ({ scale, shown: shownTick, title })
@@ -277,6 +291,7 @@ function figures(result: BenchResult): string {
     'Events',
   ]
   const ms = (value: number | undefined): string => (value === undefined ? '–' : shownMs(value))
+  const tail = (summary: LatencySummary | null): string => shownTail(summary) || '–'
   const rows = result.scenarios.map((one) => {
     const cells = [
       titleOf(one.name),
@@ -286,10 +301,10 @@ function figures(result: BenchResult): string {
       one.perSecond === null ? '–' : shownNumber(one.perSecond),
       ms(one.total?.p50),
       ms(one.total?.p90),
-      ms(one.total?.p99),
-      ms(one.first?.p99),
-      ms(one.lateness?.p99),
-      ms(one.sentLate?.p99),
+      tail(one.total),
+      tail(one.first),
+      tail(one.lateness),
+      tail(one.sentLate),
       one.events === null ? '–' : shownNumber(one.events),
     ]
     const mark = one.status === 'failed' ? ' class="bad"' : one.status === 'passed' ? ' class="good"' : ' class="muted"'

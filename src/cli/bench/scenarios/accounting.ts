@@ -64,13 +64,16 @@ async function run(bench: Bench): Promise<Outcome> {
   }
   const after = await ledgerOf(bench)
   if (before !== null && after !== null) for (const fault of ledgerFaults(before, after, served)) problems.add(fault)
+  const tokens = sumOf(served, 'prompt') + sumOf(served, 'completion')
   const figures: Figure[] = [
-    { label: 'rows compared', value: rows?.length ?? 0, unit: '' },
-    {
-      label: 'tokens compared',
-      value: served.reduce((sum, { usage }) => sum + (usage?.prompt ?? 0) + (usage?.completion ?? 0), 0),
-      unit: '',
-    },
+    ...load.figures,
+    // Without rows, a real provider's tokens have no counterpart.
+    ...(rows === undefined
+      ? []
+      : ([
+          { label: 'rows compared', value: rows.length, unit: '' },
+          { label: 'tokens compared', value: tokens, unit: '' },
+        ] as const)),
   ]
   return {
     ...load,
@@ -153,7 +156,14 @@ function* ledgerFaults(
   after: SimulatorTotals,
   served: readonly OpenAnswer[],
 ): Generator<string> {
-  const completion = served.reduce((sum, { usage }) => sum + (usage?.completion ?? 0), 0)
-  const produced = after.completionTokens - before.completionTokens
-  if (produced !== completion) yield `the upstream produced ${produced} tokens, the answers report ${completion}`
+  for (const [what, count, reported] of [
+    ['tokens of prompts', after.promptTokens - before.promptTokens, sumOf(served, 'prompt')],
+    ['tokens of answers', after.completionTokens - before.completionTokens, sumOf(served, 'completion')],
+  ] as const) {
+    if (count !== reported) yield `the upstream counts ${count} ${what}, the answers report ${reported}`
+  }
+}
+
+function sumOf(answers: readonly OpenAnswer[], kind: 'prompt' | 'completion'): number {
+  return answers.reduce((sum, { usage }) => sum + (usage?.[kind] ?? 0), 0)
 }

@@ -104,10 +104,10 @@ async function run(bench: Bench): Promise<Outcome> {
     requests: turns.length * policies.length,
     failures,
     problems: problems.lines,
-    perSecond: turns.length / doses.seconds,
     total: total.summary(),
     sentLate: sentLate.summary(),
     figures: [
+      { label: 'sent', value: turns.length / doses.seconds, unit: '/s' },
       { label: 'conversations', value: new Set(turns.map(({ conversation }) => conversation)).size, unit: '' },
       { label: 'hit rate of one cache without a bound', value: 100 * mostHits(turns), unit: '%' },
     ],

@@ -34,7 +34,7 @@ async function run(bench: Bench): Promise<Outcome> {
     const load = await loadOpen(bench, plan, servedWith(1, true))
     const after = await totalsOf(simulatorUrl, flaky)
     const failed = after.started - after.ok - (before.started - before.ok)
-    return { ...withoutEvents(load), figures: [{ label: 'failed attempts', value: failed, unit: '' }] }
+    return { ...withoutEvents(load), figures: [...load.figures, { label: 'failed attempts', value: failed, unit: '' }] }
   } finally {
     await behave(simulatorUrl, flaky, {})
   }

@@ -49,6 +49,7 @@ async function run(bench: Bench): Promise<Outcome> {
   return {
     ...load,
     figures: [
+      ...load.figures,
       { label: 'speed', value: doses.speed, unit: '×' },
       { label: 'tokens of a prompt, mean', value: mean(requests, ({ promptTokens }) => promptTokens), unit: '' },
       {

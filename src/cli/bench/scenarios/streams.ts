@@ -46,6 +46,7 @@ export const TRANSLATED: Scenario = {
       problems: [...translated.problems, ...plain.problems],
       events: (translated.events ?? 0) + (plain.events ?? 0),
       figures: [
+        ...translated.figures,
         ...figure('first event p50, as they are', plain.first?.p50, 'ms'),
         ...figure('first event p99, as they are', plain.first?.p99, 'ms'),
         ...ratio('CPU of an event, against as they are', translated.cpu?.perEventUs, plain.cpu?.perEventUs),
@@ -81,7 +82,7 @@ export const LARGE: Scenario = {
     const load = await loadOpen(bench, plan, servedWith(1, target.isSimulated))
     return {
       ...withoutEvents(load),
-      figures: [{ label: 'body', value: doses.largeBytes / 1_048_576, unit: 'MiB' }],
+      figures: [...load.figures, { label: 'body', value: doses.largeBytes / 1_048_576, unit: 'MiB' }],
     }
   },
 }
@@ -101,7 +102,10 @@ export const KEYS: Scenario = {
       return request === undefined ? [] : [{ ...request, atMs }]
     })
     const load = await loadOpen(bench, plan, servedWith(1, target.isSimulated))
-    return { ...withoutEvents(load), figures: [{ label: 'keys', value: target.keys.length, unit: '' }] }
+    return {
+      ...withoutEvents(load),
+      figures: [...load.figures, { label: 'keys', value: target.keys.length, unit: '' }],
+    }
   },
 }
 

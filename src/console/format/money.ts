@@ -1,3 +1,5 @@
+import { withoutGroups } from './typed.ts'
+
 const MICRO = 1_000_000
 const MAX_CACHED = 32
 
@@ -70,15 +72,26 @@ function decimalsOf(micro: number): number {
   return Math.min(6, Math.max(2, 6 - first + 1))
 }
 
-/** Reads an amount that a person typed. Null: it is no amount. Both "1,234.5" and "1234.5" are read, never as a rounded number. */
+/**
+ * Reads an amount that a person typed, also with the sign or name of its currency before it. Null: it is no amount. Both "1,234.5" and
+ * "1234.5" are read, never as a rounded number.
+ */
 export function microOf(text: string): number | null {
-  const plain = text
-    .trim()
-    .replace(/^[^\d.-]+/, '')
-    .replaceAll(/[,\s]/g, '')
-  if (!/^\d{1,10}(\.\d{0,6})?$/.test(plain)) return null
+  const plain = withoutGroups(text.replace(/^[\p{Sc}\p{L}\s]+/u, ''))
+  if (plain === null || !/^\d{1,10}(\.\d{0,6})?$/.test(plain)) return null
   const [whole = '0', decimals = ''] = plain.split('.')
   return Number(whole) * MICRO + Number(decimals.padEnd(6, '0'))
+}
+
+export type MoveKind = 'topup' | 'refund' | 'adjustment'
+
+/** Reads an amount that is moved into a wallet, or below zero out of it. Only a correction may be typed with a minus. */
+export function movedMicroOf(kind: MoveKind, text: string): number | null {
+  const typed = text.trim()
+  const isOut = typed.startsWith('-')
+  const size = microOf(isOut ? typed.slice(1) : typed)
+  if (size === null || size === 0 || (isOut && kind !== 'adjustment')) return null
+  return isOut || kind === 'refund' ? -size : size
 }
 
 /** The amount as a person would type it. */

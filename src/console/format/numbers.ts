@@ -1,4 +1,5 @@
 import { numberFormat } from './money.ts'
+import { withoutGroups } from './typed.ts'
 
 export function exact(value: number, locale: string): string {
   return numberFormat(locale, { maximumFractionDigits: 0 }).format(value)
@@ -61,6 +62,6 @@ export function bytes(value: number, locale: string): string {
 
 /** Reads a whole number that a person typed; null: it is none. */
 export function countOf(text: string): number | null {
-  const plain = text.replaceAll(/[,\s]/g, '')
-  return /^\d{1,15}$/.test(plain) ? Number(plain) : null
+  const plain = withoutGroups(text)
+  return plain !== null && /^\d{1,15}$/.test(plain) ? Number(plain) : null
 }

@@ -1,4 +1,5 @@
 import { amountOf, microOf } from '../format/money.ts'
+import { countOf } from '../format/numbers.ts'
 
 /** Limits and budgets of a member, department or enterprise as they are typed, with the names of the API. */
 export interface LimitDraft {
@@ -113,11 +114,6 @@ export function limitBodyOf(draft: Partial<LimitDraft>): LimitBody {
 
 function isWrong(text: string | undefined, read: (text: string) => number | null): boolean {
   return text !== undefined && text.trim() !== '' && read(text) === null
-}
-
-export function countOf(text: string): number | null {
-  const plain = text.replaceAll(/[,\s]/g, '')
-  return /^\d{1,15}$/.test(plain) ? Number(plain) : null
 }
 
 function amountText(micro: number | null): string {

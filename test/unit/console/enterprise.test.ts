@@ -31,11 +31,13 @@ describe('limits that are typed', () => {
       ...NO_LIMITS,
       monthly_budget: 'much',
       rpm: '1.5',
+      tpm: '1,5',
       model_budgets: [budget, { ...budget, models: ['m'] }, { ...budget, models: ['m'], monthly_budget: 'x' }],
     }
     expect(limitErrorsOf(draft)).toEqual({
       monthly_budget: 'amount',
       rpm: 'count',
+      tpm: 'count',
       'model_budgets/0': 'models',
       'model_budgets/1': 'empty',
       'model_budgets/2': 'amount',
@@ -108,6 +110,8 @@ describe('an alert that is typed', () => {
   it('names what cannot be sent', () => {
     const draft = { ...EMPTY_ALERT, threshold: 'half', isQuiet: true, quietTo: EMPTY_ALERT.quietFrom }
     expect(errorsOf(draft)).toEqual({ threshold: 'number', receivers: 'none', quiet: 'same' })
+    expect(errorsOf({ ...draft, threshold: '2,5', min_requests: '1,000' })).toMatchObject({ threshold: 'number' })
+    expect(errorsOf({ ...draft, threshold: '2,5', min_requests: '1,000' })).not.toHaveProperty('min_requests')
   })
 })
 

@@ -6,9 +6,10 @@ import {
   exactMoney,
   microOf,
   money,
+  movedMicroOf,
   shortMoney,
 } from '../../../src/console/format/money.ts'
-import { bytes, duration, percent, short } from '../../../src/console/format/numbers.ts'
+import { bytes, countOf, duration, percent, short } from '../../../src/console/format/numbers.ts'
 import { date, endOfDay, instant, moment, offsetName, relative, zoneName } from '../../../src/console/format/time.ts'
 
 const EN = { locale: 'en-GB' } as const
@@ -59,13 +60,48 @@ describe('money', () => {
     ['-1', null],
     ['1.0000001', null],
     ['12,50x', null],
+    ['12,50', null],
+    ['1,5', null],
+    ['0,500', null],
+    ['1,2345', null],
+    ['1,234 567', null],
+    ['1 234 567', 1_234_567_000_000],
+    ['USD 1,234,567.50', 1_234_567_500_000],
+    ['−12.50', null],
   ])('reads %j as %j', (text, micro) => {
     expect(microOf(text)).toBe(micro)
     if (micro !== null) expect(microOf(amountOf(micro))).toBe(micro)
   })
 })
 
+describe('an amount that moves money', () => {
+  it.each([
+    ['topup', '12.50', 12_500_000],
+    ['topup', '-12.50', null],
+    ['refund', '5', -5_000_000],
+    ['refund', '-5', null],
+    ['adjustment', '5', 5_000_000],
+    ['adjustment', '-5', -5_000_000],
+    ['adjustment', '-12,50', null],
+    ['adjustment', '−5', null],
+    ['topup', '0', null],
+  ] as const)('of a %s, %j is read as %j', (kind, text, micro) => {
+    expect(movedMicroOf(kind, text)).toBe(micro)
+  })
+})
+
 describe('numbers', () => {
+  it.each([
+    ['1,000', 1_000],
+    ['1 000 000', 1_000_000],
+    ['1,5', null],
+    ['10,00', null],
+    ['1,000.0', null],
+    [' 7 ', 7],
+  ])('are read from %j as %j', (text, count) => {
+    expect(countOf(text)).toBe(count)
+  })
+
   it('are exact below ten thousand, and short above', () => {
     expect(short(9_999, 'en-GB')).toBe('9,999')
     expect(short(1_234_567, 'en-GB').toLowerCase()).toBe('1.2m')

@@ -29,6 +29,7 @@ it('its input has the types of the schema, without what is empty', () => {
   expect(inputOf(fields, { query: 'a' })).toEqual({ query: 'a' })
   const draft = { query: 'a', most: '-7', order: 'new', isExact: 'true', filter: '{"a": [1]}' }
   expect(inputOf(fields, draft)).toEqual({ query: 'a', most: -7, order: 'new', isExact: true, filter: { a: [1] } })
+  expect(inputOf(fields, { query: 'a', most: '-1 000' })).toEqual({ query: 'a', most: -1_000 })
 })
 
 it('tells what is no value of a field', () => {

@@ -1,3 +1,4 @@
+import { withoutGroups } from '../../format/typed.ts'
 import type { Alert, AlertBody, AlertChange, AlertKind } from './alert-calls.ts'
 
 export const KINDS = ['budget', 'wallet', 'error_rate', 'latency', 'key_disabled'] as const
@@ -106,6 +107,7 @@ export function hasMinimum(kind: AlertKind): boolean {
 }
 
 function numberOf(text: string): number | null {
-  const value = Number(text.trim().replaceAll(',', ''))
-  return text.trim() === '' || !Number.isFinite(value) || value < 0 ? null : value
+  const plain = withoutGroups(text)
+  const value = Number(plain)
+  return plain === null || plain === '' || !Number.isFinite(value) || value < 0 ? null : value
 }

@@ -2,7 +2,7 @@ import { Button, SegmentedControl, TextInput } from '@mantine/core'
 import { useState } from 'react'
 import type { ReactNode } from 'react'
 import { useRead } from '../../api/queries.ts'
-import { microOf } from '../../format/money.ts'
+import { movedMicroOf } from '../../format/money.ts'
 import { Facts } from '../../parts/facts.tsx'
 import { FormDialog } from '../../parts/form-dialog.tsx'
 import { Grid } from '../../parts/grid.tsx'
@@ -116,13 +116,11 @@ function MoveMoney({ id, name, currency, onClose }: MoveMoneyProps): ReactNode {
   const [reference, setReference] = useState('')
   const [isChecked, setIsChecked] = useState(false)
   const submission = useSubmission(['amount', 'reference'])
-  const isOut = amount.trim().startsWith('-')
-  const size = microOf(isOut ? amount.trim().slice(1) : amount)
-  const isAmount = size !== null && size > 0 && (kind === 'adjustment' || !isOut)
+  const micro = movedMicroOf(kind, amount)
   const submit = async (): Promise<void> => {
     setIsChecked(true)
-    if (!isAmount || reference.trim() === '') return
-    const moved = { amount: kind === 'refund' || isOut ? -size : size, reference: reference.trim() }
+    if (micro === null || reference.trim() === '') return
+    const moved = { amount: micro, reference: reference.trim() }
     const isDone = await submission.run(() =>
       kind === 'topup' ? creditWallet(id, { ...moved, currency }) : adjustWallet(id, kind, moved),
     )
@@ -152,7 +150,7 @@ function MoveMoney({ id, name, currency, onClose }: MoveMoneyProps): ReactNode {
       <TextInput
         label={t('wallet.amount')}
         value={amount}
-        error={isChecked && !isAmount ? t('errors.amount') : submission.toldOf('amount')}
+        error={isChecked && micro === null ? t('errors.amount') : submission.toldOf('amount')}
         inputMode="decimal"
         rightSection={currency}
         rightSectionWidth={48}

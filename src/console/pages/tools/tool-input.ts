@@ -45,7 +45,7 @@ export type ToolDraft = Readonly<Record<string, string>>
 /** Whether the text is a value of the field, or empty where it may be. */
 export function isValid({ kind, isRequired }: ToolField, text: string): boolean {
   if (text.trim() === '') return !isRequired || kind === 'switch' || kind === 'text'
-  if (kind === 'integer') return countOf(text.replace(/^-/, '')) !== null
+  if (kind === 'integer') return integerOf(text) !== null
   if (kind === 'number') return Number.isFinite(Number(text))
   return kind !== 'json' || parsed(text) !== undefined
 }
@@ -56,10 +56,17 @@ export function inputOf(fields: readonly ToolField[], draft: ToolDraft): Record<
     const text = draft[field.name] ?? ''
     if (field.kind === 'switch') return text === '' && !field.isRequired ? [] : [[field.name, text === 'true']]
     if (text.trim() === '') return field.isRequired ? [[field.name, text]] : []
-    if (field.kind === 'integer' || field.kind === 'number') return [[field.name, Number(text.replaceAll(',', ''))]]
+    if (field.kind === 'integer') return [[field.name, integerOf(text)]]
+    if (field.kind === 'number') return [[field.name, Number(text)]]
     return [[field.name, field.kind === 'json' ? parsed(text) : text]]
   })
   return Object.fromEntries(entries)
+}
+
+function integerOf(text: string): number | null {
+  const typed = text.trim()
+  const size = countOf(typed.replace(/^-/, ''))
+  return size !== null && typed.startsWith('-') ? -size : size
 }
 
 function parsed(text: string): unknown {

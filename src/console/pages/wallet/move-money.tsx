@@ -3,7 +3,7 @@ import { useState } from 'react'
 import type { ReactNode } from 'react'
 import { refresh } from '../../api/queries.ts'
 import { call } from '../../api/session.ts'
-import { microOf, money } from '../../format/money.ts'
+import { money, movedMicroOf } from '../../format/money.ts'
 import { FormDialog } from '../../parts/form-dialog.tsx'
 import { useSubmission } from '../../parts/submission.ts'
 import { toast } from '../../parts/toasts.tsx'
@@ -28,11 +28,9 @@ export function MoveMoney({ enterpriseId, kind, currency, onClose }: MoveMoneyPr
   const [reference, setReference] = useState('')
   const [wrong, setWrong] = useState<'amount' | 'reference' | null>(null)
   const submission = useSubmission(FIELDS)
-  const typed = amount.trim()
-  const isNegative = kind === 'adjust' && (correction === 'refund' || typed.startsWith('-'))
-  const size = microOf(typed.replace(/^-/, ''))
+  const moved = movedMicroOf(kind === 'topup' ? 'topup' : correction, amount)
   const submit = async (): Promise<void> => {
-    if (size === null || size === 0) {
+    if (moved === null) {
       setWrong('amount')
       return
     }
@@ -42,7 +40,7 @@ export function MoveMoney({ enterpriseId, kind, currency, onClose }: MoveMoneyPr
     }
     setWrong(null)
     const params = { id: enterpriseId }
-    const shared = { amount: isNegative ? -size : size, reference: reference.trim() }
+    const shared = { amount: moved, reference: reference.trim() }
     await submission.run(async () => {
       const wallet =
         kind === 'topup'

@@ -29,12 +29,13 @@ export function priceDraftOf(prices: Prices | null): PriceDraft {
   }
 }
 
-function tierOf(prices: Pick<Prices, Kind>): TierDraft {
+/** The gateway shows the price of the input where none is set for the cache: such a field is empty, so that it follows the input. */
+function tierOf({ input, output, cached_input: cached, cache_write: written }: Pick<Prices, Kind>): TierDraft {
   return {
-    input: amountOf(prices.input),
-    output: amountOf(prices.output),
-    cached_input: amountOf(prices.cached_input),
-    cache_write: amountOf(prices.cache_write),
+    input: amountOf(input),
+    output: amountOf(output),
+    cached_input: cached === input ? '' : amountOf(cached),
+    cache_write: written === input ? '' : amountOf(written),
   }
 }
 

@@ -3,6 +3,7 @@ import { bodyOf, EMPTY_ALERT, errorsOf } from '../../../src/console/pages/alerts
 import type { AuditEntry } from '../../../src/console/pages/audit/audit-calls.ts'
 import { csvOf, ndjsonOf } from '../../../src/console/pages/audit/csv.ts'
 import { bindingOf, chainAbove, inheritedOf, own } from '../../../src/console/pages/departments/budget-chain.ts'
+import { captureBodyOf, captureDraftOf } from '../../../src/console/pages/settings/capture-draft.ts'
 import { ancestryOf, inTreeOrder } from '../../../src/console/parts/department-tree.ts'
 import type { Department, Enterprise } from '../../../src/console/parts/enterprise.ts'
 import { limitBodyOf, limitDraftOf, limitErrorsOf, NO_LIMITS } from '../../../src/console/parts/limits.ts'
@@ -86,6 +87,17 @@ describe('the budgets of a department', () => {
     expect(bindingOf(vision === undefined ? [] : [own(vision), ...above])).toMatchObject({ id: 'research' })
     expect(inheritedOf(chainAbove(tree, null, enterprise(30, 80, 10)))).toMatchObject({ name: 'Engines', limit: 30 })
     expect(bindingOf(chainAbove([], null, enterprise(null, null, 10)))).toBeNull()
+  })
+})
+
+describe('the capture of an enterprise', () => {
+  it('keeps its patterns when it is turned off: they hold for keys with their own setting', () => {
+    const capture = { requests: true, answers: false, sample: 0.125, redact: ['[A-Z]{2}[0-9]{20}'], retain_days: 7 }
+    const draft = captureDraftOf(capture)
+    expect(captureBodyOf(draft)).toEqual(capture)
+    expect(captureBodyOf({ ...draft, requests: false })).toEqual({ ...capture, requests: false })
+    expect(captureBodyOf({ ...draft, requests: false, redact: [] })).toBeNull()
+    expect(captureBodyOf(captureDraftOf(null))).toBeNull()
   })
 })
 

@@ -8,6 +8,7 @@ import { createRoot } from 'react-dom/client'
 import { Router } from 'wouter'
 import { queryClient } from './api/queries.ts'
 import { startSession } from './api/session.ts'
+import { dismissAll } from './parts/toasts.tsx'
 import { App } from './shell/app.tsx'
 import { themeManager } from './theme/theme-manager.ts'
 import { cssVariables, theme } from './theme/theme.ts'
@@ -21,6 +22,7 @@ startSession({
   // The next person at this browser sees nothing of the one before.
   onEnd: () => {
     queryClient.clear()
+    dismissAll()
   },
   onConflict: () => queryClient.invalidateQueries(),
 })

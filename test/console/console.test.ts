@@ -128,6 +128,26 @@ describe.skipIf(CHROMIUM === null)(TITLE, () => {
       })
     })
 
+    it('of another person over the page gives up what the first one asked for, also in other tabs', async () => {
+      const second = await newPerson(gateway, 'Second Person', '+12025550142')
+      await opened('/console/keys/new', async ({ page, context }) => {
+        await page.getByLabel('Name', { exact: true }).fill('of the first')
+        const other = await context.newPage()
+        await other.goto(`/console/e/${enterpriseId}/keys`)
+        await row(other, 'CI').waitFor()
+        const token = await page.evaluate(() => localStorage.getItem('sluice.token'))
+        await fetch(`${gateway.url}/api/auth/logout`, { method: 'POST', headers: { authorization: `Bearer ${token}` } })
+        await page.getByRole('dialog').getByRole('button', { name: 'Create key' }).click()
+        await page.getByText('Your session has ended').waitFor()
+        await logIn(page, second)
+        for (const one of [page, other]) await one.getByRole('button', { name: /^Second Person/ }).waitFor()
+        expect(await row(other, 'CI').count()).toBe(0)
+        expect(await page.getByLabel('Name', { exact: true }).inputValue()).toBe('')
+        const { data } = await (await clientOf(gateway, second)).call('listKeys', {})
+        expect(data).toEqual([])
+      })
+    })
+
     itLater('is forgotten at the log-out, also in other tabs', async () => {
       await opened('/console/keys', async ({ page, context }) => {
         await page.getByRole('button', { name: /^Administrator/ }).waitFor()

@@ -14,6 +14,8 @@ export type Membership = Account['enterprises'][number]
 
 /** `DESIGN.md` says why it is not `sessionStorage`, and not a cookie. */
 const TOKEN = 'sluice.token'
+/** The id of its person, for other tabs: a page goes on with a new token only when it is of the same person. */
+const USER = 'sluice.user'
 const TIMEOUT_MS = 30_000
 /** A tool may take long; the dialog can be closed. */
 const TOOL_TIMEOUT_MS = 300_000
@@ -40,15 +42,20 @@ const client = new SluiceClient({
   fetch: (url, init) => fetch(url, { ...init, keepalive: init?.method === 'DELETE' }),
 })
 
+type Session = Pick<ResultOf<'login'>, 'token' | 'user'>
+
 interface Waiter {
   readonly resume: () => void
   readonly giveUp: (cause: Error) => void
 }
 
-/** The person left instead of logging in again: the call was not made. */
+/** The person left, or another one logged in: the call was not made. */
 export class LoggedOut extends Error {}
 
 let state: SessionState = 'none'
+let userId: string | null = null
+/** Grows whenever the person at the page leaves. */
+let visit = 0
 const listeners = new Set<() => void>()
 /** Calls that met the end of the session; they go on after the next log-in. */
 const waiters = new Set<Waiter>()
@@ -58,18 +65,24 @@ function change(next: SessionState): void {
   for (const listener of listeners) listener()
 }
 
-function stored(): string | null {
+function stored(name: string): string | null {
   try {
-    return localStorage.getItem(TOKEN)
+    return localStorage.getItem(name)
   } catch {
     return null
   }
 }
 
-function store(token: string | null): void {
+function store(session: Session | null): void {
   try {
-    if (token === null) localStorage.removeItem(TOKEN)
-    else localStorage.setItem(TOKEN, token)
+    if (session === null) {
+      localStorage.removeItem(TOKEN)
+      localStorage.removeItem(USER)
+    } else {
+      // Other tabs read the user when they are told of the token.
+      localStorage.setItem(USER, session.user.id)
+      localStorage.setItem(TOKEN, session.token)
+    }
   } catch {
     // The session then lasts as long as the page.
   }
@@ -90,72 +103,84 @@ export function startSession({ onEnd, onConflict }: SessionUser): void {
   forget = onEnd
   readAgain = onConflict
   // The browser comes back from a provider: whatever session was before, another one begins.
-  client.token = location.pathname === SIGNED_IN ? null : stored()
+  client.token = location.pathname === SIGNED_IN ? null : stored(TOKEN)
+  userId = stored(USER)
   if (client.token !== null) state = 'open'
   addEventListener('storage', ({ key, newValue }) => {
-    if (key === TOKEN && newValue !== client.token) adopt(newValue)
+    if (key === TOKEN && newValue !== client.token) adopt(newValue, stored(USER))
   })
 }
 
-function adopt(token: string | null): void {
+function begin(session: Session): void {
+  store(session)
+  adopt(session.token, session.user.id)
+}
+
+function adopt(token: string | null, id: string | null): void {
   client.token = token
   if (token === null) {
     drop()
     return
   }
+  if (state !== 'none' && id !== userId) leave()
+  userId = id
   change('open')
   for (const waiter of waiters) waiter.resume()
   waiters.clear()
 }
 
 function drop(): void {
-  forget()
+  leave()
   change('none')
+}
+
+/** Forgets the data that the person was shown, and gives up the calls that wait. */
+function leave(): void {
+  visit += 1
+  forget()
   for (const waiter of waiters) waiter.giveUp(new LoggedOut('The session has ended.'))
   waiters.clear()
 }
 
+function subscribe(listener: () => void): () => void {
+  listeners.add(listener)
+  return () => {
+    listeners.delete(listener)
+  }
+}
+
 export function useSessionState(): SessionState {
-  return useSyncExternalStore(
-    (listener) => {
-      listeners.add(listener)
-      return () => {
-        listeners.delete(listener)
-      }
-    },
-    () => state,
-  )
+  return useSyncExternalStore(subscribe, () => state)
+}
+
+/** A key for the page: another one when somebody else may be at it, so that nothing typed or shown before is left. */
+export function useVisit(): number {
+  return useSyncExternalStore(subscribe, () => visit)
 }
 
 /** Rejects with the error of the log-in. */
 export async function logIn(phone: string, password: string, code: string | null): Promise<Account> {
   const body = { phone, password, ...(code === null ? {} : { code }) }
-  const { token, user } = await client.call('login', { body }, { maxRetries: 0 })
-  store(token)
-  adopt(token)
-  return user
+  const session = await client.call('login', { body }, { maxRetries: 0 })
+  begin(session)
+  return session.user
 }
 
 /** Makes an account, and begins its session. */
 export async function register(body: RequestOf<'register'>['body']): Promise<void> {
-  const { token } = await client.call('register', { body }, { maxRetries: 0 })
-  store(token)
-  adopt(token)
+  begin(await client.call('register', { body }, { maxRetries: 0 }))
 }
 
 /** Ends all other sessions; this one goes on with the new token of the answer. */
 export async function changePassword(body: RequestOf<'changePassword'>['body']): Promise<void> {
-  const { token } = await call('changePassword', { body }, { maxRetries: 0 })
-  store(token)
-  adopt(token)
+  begin(await call('changePassword', { body }, { maxRetries: 0 }))
 }
 
 /** Begins the session with the code of an OpenID log-in. `before` runs while nobody is logged in yet. */
 export async function logInByCode(code: string, before: () => void): Promise<void> {
-  const { token } = await client.call('oidcToken', { body: { code } }, { maxRetries: 0 })
+  const session = await client.call('oidcToken', { body: { code } }, { maxRetries: 0 })
   before()
-  store(token)
-  adopt(token)
+  begin(session)
 }
 
 /** Ends the session at the gateway too; the browser forgets it in any case. */
@@ -178,7 +203,7 @@ export function forgetSession(): void {
 }
 
 /**
- * Calls an operation of the gateway. When the session has ended, the call waits until the person has logged in again, and is then
+ * Calls an operation of the gateway. When the session has ended, the call waits until the same person has logged in again, and is then
  * made again.
  */
 export async function call<Name extends ClientOperation>(
@@ -195,6 +220,7 @@ export async function callWithHeaders<Name extends ClientOperation>(
   options: CallOptions = {},
 ) {
   const args = [request, options] as unknown as CallArguments<Name>
+  const begunIn = visit
   for (;;) {
     const used = client.token
     try {
@@ -202,7 +228,8 @@ export async function callWithHeaders<Name extends ClientOperation>(
     } catch (cause) {
       if (cause instanceof ApiError && cause.statusCode === CONFLICT) await readAgain()
       if (!(cause instanceof AuthenticationError) || OF_INPUT.has(cause.code)) throw cause
-      // Somebody may have logged in again meanwhile.
+      if (visit !== begunIn) throw new LoggedOut('The session has ended.')
+      // The person may have logged in again meanwhile.
       if (client.token === used) await loggedInAgain(options.signal)
     }
   }

@@ -38,6 +38,10 @@ function dismiss(id: number): void {
   change(toasts.filter((one) => one.id !== id))
 }
 
+export function dismissAll(): void {
+  change([])
+}
+
 const ICONS = { good: 'check', bad: 'alert', note: 'clock' } as const satisfies Record<Toast['kind'], IconName>
 
 export function Toasts(): ReactNode {

@@ -1,7 +1,7 @@
 import type { ReactNode } from 'react'
 import { useLocation } from 'wouter'
 import { useRead } from '../api/queries.ts'
-import { useSessionState } from '../api/session.ts'
+import { useSessionState, useVisit } from '../api/session.ts'
 import { Toasts } from '../parts/toasts.tsx'
 import { Boundary, Failed } from '../parts/states.tsx'
 import { LoginPage, LoginOver } from './login.tsx'
@@ -10,12 +10,13 @@ import { RESET_PASSWORD, visitorPageAt } from './visitors.tsx'
 
 export function App(): ReactNode {
   const session = useSessionState()
+  const visit = useVisit()
   const [location] = useLocation()
   // The link of an e-mail sets a password also where somebody is logged in: perhaps it is another person.
   const isVisitor = session === 'none' || location === RESET_PASSWORD
   return (
     <>
-      <Boundary name="app">{isVisitor ? <Visitor location={location} /> : <LoggedIn />}</Boundary>
+      <Boundary name="app">{isVisitor ? <Visitor location={location} /> : <LoggedIn key={visit} />}</Boundary>
       {session === 'expired' && !isVisitor && <LoginOver />}
       <Toasts />
     </>

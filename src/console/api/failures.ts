@@ -1,5 +1,6 @@
 import { ApiError, ConnectionError, RateLimitError, TimeoutError } from '../../client/index.ts'
 import { wordsOf } from '../words/index.ts'
+import { knownCode } from './known-codes.ts'
 
 /** A failure in words for people. */
 export interface Failure {
@@ -12,32 +13,14 @@ export interface Failure {
   readonly waitMs: number | null
 }
 
-const KNOWN = [
-  'CODE_INVALID',
-  'BUDGET_EXHAUSTED',
-  'CONCURRENCY_EXCEEDED',
-  'CONFLICT',
-  'CONTROL_UNAVAILABLE',
-  'INTERNAL',
-  'INVALID_FIELD',
-  'LOGIN_FAILED',
-  'LOGIN_THROTTLED',
-  'NOT_FOUND',
-  'PRECONDITION_FAILED',
-  'ROLE_DENIED',
-  'SIGN_IN_FAILED',
-] as const
-
-type KnownCode = (typeof KNOWN)[number]
-
 export function failureOf(cause: unknown): Failure {
   const t = wordsOf('errors')
   if (cause instanceof ApiError) {
     const { code, message, requestId, param, retryAfterMs } = cause
-    const known = KNOWN.find((one) => one === code)
+    const known = knownCode(code)
     return {
-      title: known === undefined ? message : t(`codes.${known satisfies KnownCode}`),
-      detail: known === undefined || message === '' ? null : message,
+      title: known === null ? message : t(`codes.${known}`),
+      detail: known === null || message === '' ? null : message,
       requestId,
       field: param?.split('/')[1] ?? null,
       waitMs: cause instanceof RateLimitError ? retryAfterMs : null,

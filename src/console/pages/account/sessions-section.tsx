@@ -4,11 +4,11 @@ import type { ReactNode } from 'react'
 import type { ItemOf } from '../../../client/index.ts'
 import { refresh, useRead } from '../../api/queries.ts'
 import { call } from '../../api/session.ts'
-import { failureOf } from '../../api/failures.ts'
 import { Badge } from '../../parts/badge.tsx'
 import { Pager } from '../../parts/pager.tsx'
 import { Failed } from '../../parts/states.tsx'
 import { toast } from '../../parts/toasts.tsx'
+import { tellFailure } from '../../parts/told.ts'
 import { Time } from '../../parts/values.tsx'
 import { useWords } from '../../words/index.ts'
 import { AccountSection } from './section.tsx'
@@ -56,7 +56,7 @@ function OneSession({ session }: { readonly session: ItemOf<'listSessions'> }): 
       toast('good', t('sessions.ended'))
       await refresh('listSessions')
     } catch (cause) {
-      toast('bad', failureOf(cause).title)
+      tellFailure(cause)
       setIsBusy(false)
     }
   }

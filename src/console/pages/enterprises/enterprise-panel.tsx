@@ -2,8 +2,7 @@ import { Button } from '@mantine/core'
 import { useState } from 'react'
 import type { ReactNode } from 'react'
 import { Link } from 'wouter'
-import { failureOf } from '../../api/failures.ts'
-import { isSilent, useDetail, useRead } from '../../api/queries.ts'
+import { useDetail, useRead } from '../../api/queries.ts'
 import { exact } from '../../format/numbers.ts'
 import { Confirm } from '../../parts/confirm.tsx'
 import { Id } from '../../parts/copy.tsx'
@@ -15,6 +14,7 @@ import { Panel } from '../../parts/panel.tsx'
 import { Failed } from '../../parts/states.tsx'
 import { useSubmission } from '../../parts/submission.ts'
 import { toast } from '../../parts/toasts.tsx'
+import { tellFailure } from '../../parts/told.ts'
 import { Money, Time, useLocale } from '../../parts/values.tsx'
 import { useWords } from '../../words/index.ts'
 import { changeEnterprise, deleteEnterprise } from './enterprise-calls.ts'
@@ -69,7 +69,7 @@ function Detail({ shown, etag, onClose }: DetailProps): ReactNode {
         toast('good', t('turnedOn', { name: shown.name }))
       },
       (cause: unknown) => {
-        if (!isSilent(cause)) toast('bad', failureOf(cause).title)
+        tellFailure(cause)
       },
     )
   }

@@ -1,6 +1,5 @@
-import { failureOf } from '../../api/failures.ts'
-import { isSilent } from '../../api/queries.ts'
 import { toast } from '../../parts/toasts.tsx'
+import { tellFailure } from '../../parts/told.ts'
 import type { Scope } from '../../shell/scope.ts'
 import { useWords } from '../../words/index.ts'
 import { toggleKey } from './key-calls.ts'
@@ -10,9 +9,7 @@ import type { AnyKey } from './key-calls.ts'
 export function useToggle(scope: Scope): (key: Pick<AnyKey, 'id' | 'name' | 'enabled'>) => void {
   const t = useWords('keys')
   const set = (id: string, enabled: boolean, told: () => void): void => {
-    toggleKey(scope, id, enabled).then(told, (cause: unknown) => {
-      if (!isSilent(cause)) toast('bad', failureOf(cause).title)
-    })
+    toggleKey(scope, id, enabled).then(told, tellFailure)
   }
   return ({ id, name, enabled }) => {
     set(id, !enabled, () => {

@@ -1,7 +1,6 @@
 import { useEffect, useRef, useState } from 'react'
 import { renew } from '../../api/queries.ts'
-import { failureOf } from '../../api/failures.ts'
-import { toast } from '../../parts/toasts.tsx'
+import { tellFailure } from '../../parts/told.ts'
 import { useEvents } from '../../parts/use-events.ts'
 import { useLoadState } from '../../parts/use-load.ts'
 import type { Load } from '../../parts/use-load.ts'
@@ -52,7 +51,7 @@ export function useFreshness(scope: Scope, isAllowed: boolean): Freshness {
       if (omitted === 0 && !incomplete) setRows((shown) => [...fresh, ...shown].slice(0, MAX_ROWS))
     },
     onRefused: (cause) => {
-      toast('bad', failureOf(cause).title)
+      tellFailure(cause)
       setIsOn(false)
     },
   })

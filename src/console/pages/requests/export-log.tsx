@@ -1,13 +1,12 @@
 import { Button } from '@mantine/core'
 import { useRef, useState } from 'react'
 import type { ReactNode } from 'react'
-import { failureOf } from '../../api/failures.ts'
-import { isSilent } from '../../api/queries.ts'
 import { bytes, exact } from '../../format/numbers.ts'
 import type { ExportFormat } from '../../parts/export-menu.tsx'
 import { Icon } from '../../parts/icons.tsx'
 import { saveFile } from '../../parts/save-file.ts'
 import { toast } from '../../parts/toasts.tsx'
+import { tellFailure } from '../../parts/told.ts'
 import { useLocale } from '../../parts/values.tsx'
 import type { Scope } from '../../shell/scope.ts'
 import { useWords } from '../../words/index.ts'
@@ -52,7 +51,7 @@ export function useExport(scope: Scope, query: LogQuery): Export {
       saveFile(new Blob(parts, { type: stream.contentType }), `requests.${format}`)
       toast('good', t('exported'))
     } catch (cause) {
-      if (!signal.aborted && !isSilent(cause)) toast('bad', failureOf(cause).title)
+      if (!signal.aborted) tellFailure(cause)
     } finally {
       setProgress(null)
     }

@@ -1,5 +1,4 @@
-import { failureOf } from '../../api/failures.ts'
-import { toast } from '../../parts/toasts.tsx'
+import { tellFailure } from '../../parts/told.ts'
 import { useEvents } from '../../parts/use-events.ts'
 import type { Scope } from '../../shell/scope.ts'
 import type { LogQuery } from './filter.ts'
@@ -40,7 +39,7 @@ export function useLive({ scope, query, isOn, onRows, onGap, onRefused }: LiveOp
       else onRows(rows)
     },
     onRefused: (cause) => {
-      toast('bad', failureOf(cause).title)
+      tellFailure(cause)
       onRefused()
     },
   })

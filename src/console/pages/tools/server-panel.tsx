@@ -2,8 +2,7 @@ import { Button, PasswordInput, TextInput } from '@mantine/core'
 import { useState } from 'react'
 import type { ReactNode } from 'react'
 import type { ResultOf } from '../../../client/index.ts'
-import { failureOf } from '../../api/failures.ts'
-import { isSilent, useDetail } from '../../api/queries.ts'
+import { useDetail } from '../../api/queries.ts'
 import { call } from '../../api/session.ts'
 import { amountOf, microOf } from '../../format/money.ts'
 import { countOf, exact } from '../../format/numbers.ts'
@@ -16,6 +15,7 @@ import { Panel } from '../../parts/panel.tsx'
 import { Failed, FormError } from '../../parts/states.tsx'
 import { useSubmission } from '../../parts/submission.ts'
 import { toast } from '../../parts/toasts.tsx'
+import { tellFailure } from '../../parts/told.ts'
 import { Duration, Money, Nothing, TimeOr, useLocale } from '../../parts/values.tsx'
 import { useCurrency } from '../../shell/scope.ts'
 import { useWords } from '../../words/index.ts'
@@ -84,7 +84,7 @@ function Detail({ shown, etag, onClose }: DetailProps): ReactNode {
         toast('good', t(enabled ? 'turnedOn' : 'turnedOff', { id: shown.id }))
       },
       (cause: unknown) => {
-        if (!isSilent(cause)) toast('bad', failureOf(cause).title)
+        tellFailure(cause)
       },
     )
   }

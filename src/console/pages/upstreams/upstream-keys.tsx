@@ -1,13 +1,13 @@
 import { ActionIcon, Button, Menu } from '@mantine/core'
 import { useState } from 'react'
 import type { ReactNode } from 'react'
-import { failureOf } from '../../api/failures.ts'
-import { isSilent, useRead } from '../../api/queries.ts'
+import { useRead } from '../../api/queries.ts'
 import { exact, percent } from '../../format/numbers.ts'
 import { Confirm } from '../../parts/confirm.tsx'
 import { Icon } from '../../parts/icons.tsx'
 import { Slots } from '../../parts/slots.tsx'
 import { toast } from '../../parts/toasts.tsx'
+import { tellFailure } from '../../parts/told.ts'
 import { Count, Duration, Nothing, useLocale } from '../../parts/values.tsx'
 import type { LiveKey } from '../../parts/use-load.ts'
 import { useWords } from '../../words/index.ts'
@@ -159,9 +159,7 @@ function KeyMenu({ upstreamId, shown, onDialog }: Omit<KeyProps, 'work'>): React
   const t = useWords('upstreams')
   const isStored = shown.source === 'stored'
   const set = (enabled: boolean, told: () => void): void => {
-    changeUpstreamKey(upstreamId, shown.id, { enabled }).then(told, (cause: unknown) => {
-      if (!isSilent(cause)) toast('bad', failureOf(cause).title)
-    })
+    changeUpstreamKey(upstreamId, shown.id, { enabled }).then(told, tellFailure)
   }
   return (
     <Menu>

@@ -2,8 +2,7 @@ import { Button } from '@mantine/core'
 import { useState } from 'react'
 import type { ReactNode } from 'react'
 import { Link } from 'wouter'
-import { failureOf } from '../../api/failures.ts'
-import { isSilent, useDetail, useRead } from '../../api/queries.ts'
+import { useDetail, useRead } from '../../api/queries.ts'
 import { exact } from '../../format/numbers.ts'
 import { Confirm } from '../../parts/confirm.tsx'
 import { Facts, Section } from '../../parts/facts.tsx'
@@ -11,6 +10,7 @@ import { Icon } from '../../parts/icons.tsx'
 import { Panel } from '../../parts/panel.tsx'
 import { Failed } from '../../parts/states.tsx'
 import { toast } from '../../parts/toasts.tsx'
+import { tellFailure } from '../../parts/told.ts'
 import { Duration, Nothing, TimeOr, useLocale } from '../../parts/values.tsx'
 import { pathIn } from '../../shell/scope.ts'
 import type { Scope } from '../../shell/scope.ts'
@@ -176,9 +176,7 @@ function Detail({ scope, shown, etag, work, onClose }: DetailProps): ReactNode {
 function useToggle({ id, name, enabled }: Upstream): () => void {
   const t = useWords('upstreams')
   const set = (next: boolean, told: () => void): void => {
-    changeUpstream(id, { enabled: next }, null).then(told, (cause: unknown) => {
-      if (!isSilent(cause)) toast('bad', failureOf(cause).title)
-    })
+    changeUpstream(id, { enabled: next }, null).then(told, tellFailure)
   }
   return () => {
     set(!enabled, () => {

@@ -2,8 +2,7 @@ import { Button, PasswordInput, Select, TextInput } from '@mantine/core'
 import { useState } from 'react'
 import type { ReactNode } from 'react'
 import { Link } from 'wouter'
-import { failureOf } from '../../api/failures.ts'
-import { isSilent, useDetail, useRead } from '../../api/queries.ts'
+import { useDetail, useRead } from '../../api/queries.ts'
 import { exact } from '../../format/numbers.ts'
 import { Confirm } from '../../parts/confirm.tsx'
 import { Id } from '../../parts/copy.tsx'
@@ -14,6 +13,7 @@ import { Panel } from '../../parts/panel.tsx'
 import { Failed } from '../../parts/states.tsx'
 import { useSubmission } from '../../parts/submission.ts'
 import { toast } from '../../parts/toasts.tsx'
+import { tellFailure } from '../../parts/told.ts'
 import { Count, Money, Nothing, Time, useLocale } from '../../parts/values.tsx'
 import { pathIn, useAccount } from '../../shell/scope.ts'
 import type { Scope } from '../../shell/scope.ts'
@@ -75,7 +75,7 @@ function Detail({ scope, shown, etag, onClose }: DetailProps): ReactNode {
         toast('good', t('turnedOn', { name: shown.name }))
       },
       (cause: unknown) => {
-        if (!isSilent(cause)) toast('bad', failureOf(cause).title)
+        tellFailure(cause)
       },
     )
   }

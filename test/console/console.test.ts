@@ -78,6 +78,10 @@ describe.skipIf(CHROMIUM === null)(TITLE, () => {
         await page.reload()
         await row(page, 'CI').waitFor()
         expect(await page.title()).toBe('API keys · Sluice')
+        // A page beyond the end.
+        await page.goto(`/console/e/${enterpriseId}/keys?sort=name&page=9`)
+        await row(page, 'CI').waitFor()
+        expect(new URL(page.url()).search).toBe('?sort=name')
       })
     })
 

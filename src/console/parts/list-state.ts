@@ -1,3 +1,4 @@
+import { pageOf } from './last-page.ts'
 import { useUrlState } from './url-state.ts'
 import type { UrlState } from './url-state.ts'
 
@@ -26,7 +27,7 @@ export function useListState(base: string, open: string | null): ListState {
   const hrefOf = (id: string): string => url.at(`${base}/${encodeURIComponent(id)}`)
   return {
     url,
-    page: Math.max(1, Number(url.query.get('page') ?? '1') || 1),
+    page: pageOf(url.query),
     search: url.query.get('search') ?? '',
     openId,
     isNew: open === NEW,

@@ -1,13 +1,15 @@
 import { Button } from '@mantine/core'
 import type { ReactNode } from 'react'
 import { useWords } from '../words/index.ts'
+import { useLastPage } from './last-page.ts'
+import type { ListPage } from './last-page.ts'
 import { Empty, Failed } from './states.tsx'
 import { TableSkeleton } from './table.tsx'
 
 interface ListingProps<Row> {
   /** Of `useRead`. */
   readonly list: {
-    readonly data: { readonly data: readonly Row[] } | undefined
+    readonly data: (ListPage & { readonly data: readonly Row[] }) | undefined
     readonly error: unknown
     readonly isPending: boolean
     readonly refetch: () => Promise<unknown>
@@ -24,8 +26,9 @@ interface ListingProps<Row> {
 export function Listing<Row>({ list, noMatch, onClear, empty, children }: ListingProps<Row>): ReactNode {
   const t = useWords('common')
   const rows = list.data?.data
-  if (rows === undefined) {
-    if (list.isPending) return <TableSkeleton label={t('loading')} />
+  const isBeyond = useLastPage(list.data)
+  if (rows === undefined || isBeyond) {
+    if (list.isPending || isBeyond) return <TableSkeleton label={t('loading')} />
     return (
       <Failed
         cause={list.error}

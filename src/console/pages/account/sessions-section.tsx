@@ -5,6 +5,7 @@ import type { ItemOf } from '../../../client/index.ts'
 import { refresh, useRead } from '../../api/queries.ts'
 import { call } from '../../api/session.ts'
 import { Badge } from '../../parts/badge.tsx'
+import { pageInstead } from '../../parts/last-page.ts'
 import { Pager } from '../../parts/pager.tsx'
 import { Failed } from '../../parts/states.tsx'
 import { toast } from '../../parts/toasts.tsx'
@@ -21,6 +22,8 @@ export function SessionsSection(): ReactNode {
   const t = useWords('account')
   const [page, setPage] = useState(1)
   const list = useRead('listSessions', { query: { page, limit: LIMIT } }, { keepsOld: true })
+  const instead = list.data === undefined ? null : pageInstead(list.data)
+  if (instead !== null && instead < page) setPage(instead)
   return (
     <AccountSection title={t('sessions.title')}>
       <p className="muted">{t('sessions.about')}</p>

@@ -6,6 +6,7 @@ import { enterpriseIdOf } from '../../parts/enterprise.ts'
 import { Facts } from '../../parts/facts.tsx'
 import { Icon } from '../../parts/icons.tsx'
 import { JoinState } from '../../parts/join-state.tsx'
+import { pageOf, useLastPage } from '../../parts/last-page.ts'
 import { Page } from '../../parts/page.tsx'
 import { Pager } from '../../parts/pager.tsx'
 import { Panel } from '../../parts/panel.tsx'
@@ -36,7 +37,7 @@ export function JoinsPage({ scope, open }: PageProps): ReactNode {
   const [decision, setDecision] = useState<Decision | null>(null)
   const asked = url.query.get('state')
   const state = STATES.find((one) => one === asked) ?? 'pending'
-  const page = Math.max(1, Number(url.query.get('page') ?? '1') || 1)
+  const page = pageOf(url.query)
   const list = useRead(
     'listJoinRequests',
     {
@@ -46,6 +47,7 @@ export function JoinsPage({ scope, open }: PageProps): ReactNode {
     { keepsOld: true },
   )
   const rows = list.data?.data
+  const isBeyond = useLastPage(list.data)
   const base = pathIn(scope, '/joins')
   useRowKeys({
     ids: (rows ?? []).map(({ id }) => id),
@@ -115,8 +117,9 @@ export function JoinsPage({ scope, open }: PageProps): ReactNode {
           }}
         />
       )}
-      {rows === undefined && list.isPending && <TableSkeleton label={common('loading')} />}
+      {((rows === undefined && list.isPending) || isBeyond) && <TableSkeleton label={common('loading')} />}
       {rows?.length === 0 &&
+        !isBeyond &&
         (asked === null ? (
           <Empty icon="person" title={t('empty')} text={t('emptyAbout')} />
         ) : (

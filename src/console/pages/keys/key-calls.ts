@@ -14,10 +14,7 @@ export type NewKey = AnyKey & { readonly key: string }
 export type KeyBody = RequestOf<'createEnterpriseKey'>['body']
 export type KeyQuery = NonNullable<RequestOf<'listEnterpriseKeys'>['query']>
 
-export interface KeyList {
-  readonly data: readonly AnyKey[]
-  readonly total: number
-}
+type KeyList = Omit<ResultOf<'listKeys'>, 'data'> & { readonly data: readonly AnyKey[] }
 
 /** `isEnabled: false` in the other scope needs an id too; nothing is asked with it. */
 function idOf(scope: Scope): string {

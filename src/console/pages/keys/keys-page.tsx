@@ -5,6 +5,7 @@ import { Link } from 'wouter'
 import { useHolderNames } from '../../parts/holder-names.ts'
 import { Icon } from '../../parts/icons.tsx'
 import { SpendMeter } from '../../parts/meter.tsx'
+import { pageOf, useLastPage } from '../../parts/last-page.ts'
 import { Page } from '../../parts/page.tsx'
 import { Pager } from '../../parts/pager.tsx'
 import { SearchField } from '../../parts/search-field.tsx'
@@ -39,7 +40,7 @@ export function KeysPage({ scope, open }: PageProps): ReactNode {
   const state = url.query.get('state') ?? 'all'
   const search = url.query.get('search') ?? ''
   const sort = SORTS.find((one) => one === url.query.get('sort')) ?? 'created'
-  const page = Math.max(1, Number(url.query.get('page') ?? '1') || 1)
+  const page = pageOf(url.query)
   const query: KeyQuery = {
     limit: LIMIT,
     page,
@@ -49,6 +50,7 @@ export function KeysPage({ scope, open }: PageProps): ReactNode {
   }
   const list = useKeyList(scope, query)
   const rows = list.data?.data
+  const isBeyond = useLastPage(list.data)
   const canManage = mayIn(scope, 'keys.manage')
   const base = pathIn(scope, '/keys')
   const close = (): void => {
@@ -101,8 +103,9 @@ export function KeysPage({ scope, open }: PageProps): ReactNode {
           }}
         />
       )}
-      {rows === undefined && list.isPending && <TableSkeleton label={common('loading')} />}
+      {((rows === undefined && list.isPending) || isBeyond) && <TableSkeleton label={common('loading')} />}
       {rows?.length === 0 &&
+        !isBeyond &&
         (isFiltered ? (
           <Empty icon="search" title={t('noMatch')}>
             <Button

@@ -4,6 +4,7 @@ import { Link } from 'wouter'
 import { useRead } from '../../api/queries.ts'
 import { enterpriseIdOf } from '../../parts/enterprise.ts'
 import { Icon } from '../../parts/icons.tsx'
+import { pageOf, useLastPage } from '../../parts/last-page.ts'
 import { Page } from '../../parts/page.tsx'
 import { Pager } from '../../parts/pager.tsx'
 import { useRowKeys } from '../../parts/row-keys.ts'
@@ -34,7 +35,7 @@ export function MembersPage({ scope, open }: PageProps): ReactNode {
   const common = useWords('common')
   const url = useUrlState()
   const search = url.query.get('search') ?? ''
-  const page = Math.max(1, Number(url.query.get('page') ?? '1') || 1)
+  const page = pageOf(url.query)
   const canManage = mayIn(scope, 'members.manage')
   const params = { id: enterpriseIdOf(scope) }
   const list = useRead(
@@ -42,6 +43,7 @@ export function MembersPage({ scope, open }: PageProps): ReactNode {
     { params, query: { limit: LIMIT, page, ...(search.length < MIN_SEARCH ? {} : { search }) } },
     { keepsOld: true },
   )
+  const isBeyond = useLastPage(list.data)
   const invitations = useRead(
     'listInvitations',
     { params, query: { limit: MAX_INVITATIONS } },
@@ -97,8 +99,9 @@ export function MembersPage({ scope, open }: PageProps): ReactNode {
           }}
         />
       )}
-      {rows === undefined && list.isPending && <TableSkeleton label={common('loading')} />}
+      {((rows === undefined && list.isPending) || isBeyond) && <TableSkeleton label={common('loading')} />}
       {rows?.length === 0 &&
+        !isBeyond &&
         (search === '' ? (
           <Empty icon="person" title={t('empty')} text={t('emptyAbout')}>
             {inviteButton}

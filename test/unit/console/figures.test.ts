@@ -45,6 +45,15 @@ describe('the question of the statistics', () => {
     })
   })
 
+  it('has whole hours between fixed ends: all that were asked for, and no other', () => {
+    const asked = questionOf(new URLSearchParams('from=2026-11-20T10:50:00Z&to=2026-11-20T12:10:00Z'), OWN)
+    expect(usageQueryOf(asked, 'UTC')).toMatchObject({ period: '3h', to: '2026-11-20T13:00:00.000Z' })
+    expect(asked.fixed).toEqual({
+      fromMs: Date.parse('2026-11-20T10:00:00Z'),
+      toMs: Date.parse('2026-11-20T13:00:00Z'),
+    })
+  })
+
   it('cuts time into at most 500 stretches', () => {
     expect(bucketsFor(DAY_MS)).toEqual(['hour', 'day'])
     expect(bucketsFor(7 * DAY_MS)).toEqual(['hour', 'day', 'week'])

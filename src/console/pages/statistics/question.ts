@@ -32,7 +32,7 @@ export interface Question {
   readonly subgroup: GroupBy | null
   readonly top: number
   readonly period: Period
-  /** Two fixed ends instead of the period; Unix milliseconds. */
+  /** Two fixed ends instead of the period, at whole hours; Unix milliseconds. */
   readonly fixed: { readonly fromMs: number; readonly toMs: number } | null
   readonly bucket: Bucket
   readonly filter: LogFilter
@@ -69,10 +69,12 @@ function groupOf(text: string | null, scope: Scope): GroupBy | null {
   return groupsOf(scope).find((one) => one === text) ?? null
 }
 
+/** The gateway sums whole hours, and takes an end and a length: both ends are moved outwards first, so that no hour is lost or added. */
 function fixedOf({ from, to }: LogFilter): Question['fixed'] {
   if (from === null) return null
   const [fromMs, toMs] = [Date.parse(from), to === null ? Date.now() : Date.parse(to)]
-  return toMs > fromMs ? { fromMs, toMs } : null
+  if (!(toMs > fromMs)) return null
+  return { fromMs: Math.floor(fromMs / HOUR_MS) * HOUR_MS, toMs: Math.ceil(toMs / HOUR_MS) * HOUR_MS }
 }
 
 /** The buckets that cut a length of time into few enough stretches, the shortest first. */
@@ -95,7 +97,7 @@ export function usageQueryOf(question: Question, zone: string): UsageQuery {
     ...(fixed === null
       ? { period }
       : {
-          period: `${Math.max(1, Math.ceil((fixed.toMs - fixed.fromMs) / HOUR_MS))}h`,
+          period: `${(fixed.toMs - fixed.fromMs) / HOUR_MS}h`,
           to: new Date(fixed.toMs).toISOString(),
         }),
     granularity: bucket,

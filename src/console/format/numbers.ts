@@ -17,10 +17,19 @@ export function rate(value: number, locale: string): string {
   return numberFormat(locale, { maximumSignificantDigits: 2 }).format(value)
 }
 
-/** Of a share from 0 to 1. */
+/** Of a share from 0 to 1. Near 1 it has more digits and is rounded down: what is not all is never shown as 100%. */
 export function percent(share: number, locale: string): string {
-  const digits = share > 0 && share < 0.1 ? 1 : 0
-  return numberFormat(locale, { style: 'percent', maximumFractionDigits: digits }).format(share)
+  const isNearAll = share > 0.9 && share < 1
+  const digits = isNearAll ? (share > 0.99 ? 2 : 1) : share > 0 && share < 0.1 ? 1 : 0
+  const scale = 10 ** (digits + 2)
+  // 0.957 * 1000 may be a little less than 957.
+  const shown = isNearAll ? Math.min(scale - 1, Math.floor(share * scale + 1e-6)) / scale : share
+  return numberFormat(locale, { style: 'percent', maximumFractionDigits: digits }).format(shown)
+}
+
+/** A number of per cent that a person has set, with all its decimals. */
+export function exactPercent(value: number, locale: string): string {
+  return numberFormat(locale, { style: 'percent', maximumFractionDigits: 10 }).format(value / 100)
 }
 
 /** 0.4 ms, 850 ms, 12.4 s, 3 min 5 s, 2 h 5 min. */

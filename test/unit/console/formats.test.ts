@@ -9,7 +9,7 @@ import {
   movedMicroOf,
   shortMoney,
 } from '../../../src/console/format/money.ts'
-import { bytes, countOf, duration, percent, short } from '../../../src/console/format/numbers.ts'
+import { bytes, countOf, duration, exactPercent, percent, short } from '../../../src/console/format/numbers.ts'
 import { date, endOfDay, instant, moment, offsetName, relative, zoneName } from '../../../src/console/format/time.ts'
 
 const EN = { locale: 'en-GB' } as const
@@ -107,10 +107,26 @@ describe('numbers', () => {
     expect(short(1_234_567, 'en-GB').toLowerCase()).toBe('1.2m')
     expect(percent(0.042, 'en-GB')).toBe('4.2%')
     expect(percent(0.42, 'en-GB')).toBe('42%')
+    expect(exactPercent(99.5, 'en-GB')).toBe('99.5%')
+    expect(exactPercent(33.325, 'en-GB')).toBe('33.325%')
+    expect(exactPercent(80, 'en-GB')).toBe('80%')
     expect(plain(bytes(1_500_000, 'en-GB'))).toBe('1.5 MB')
     expect(plain(bytes(110, 'en-GB'))).toBe('110 bytes')
     expect(plain(bytes(1, 'en-GB'))).toBe('1 byte')
     expect(plain(bytes(110, 'zh'))).toBe('110字节')
+  })
+
+  it.each([
+    [0.9, '90%'],
+    [0.957, '95.7%'],
+    [0.9899, '98.9%'],
+    [0.995, '99.5%'],
+    [0.99996, '99.99%'],
+    [0.9999999999, '99.99%'],
+    [1, '100%'],
+    [1.2, '120%'],
+  ])('show the share %d as %s', (share, shown) => {
+    expect(percent(share, 'en-GB')).toBe(shown)
   })
 
   it.each([

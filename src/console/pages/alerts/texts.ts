@@ -1,4 +1,4 @@
-import { duration, percent } from '../../format/numbers.ts'
+import { duration, exactPercent } from '../../format/numbers.ts'
 import { useLocale } from '../../parts/values.tsx'
 import { useWords } from '../../words/index.ts'
 import type { Alert } from './alert-calls.ts'
@@ -22,7 +22,7 @@ export function useAlertTexts(): AlertTexts {
       const kind = kindOf(shown)
       const levels = threshold === null ? USUAL[kind] : [threshold]
       const value = (level: number): string =>
-        kind === 'latency' ? duration(level, locale) : percent(level / 100, locale)
+        kind === 'latency' ? duration(level, locale) : exactPercent(level, locale)
       const at = new Intl.ListFormat(locale, { type: 'conjunction' }).format(levels.map(value))
       return t(`kinds.${kind}.condition`, { at })
     },

@@ -459,6 +459,37 @@ describe.skipIf(CHROMIUM === null)(TITLE, () => {
       })
     })
 
+    it('that the stream did not tell are read when the first row is in sight again', async () => {
+      await opened(`/console/e/${enterpriseId}/requests`, async ({ page }) => {
+        await page.setViewportSize({ width: 1280, height: 460 })
+        await page.locator('[data-id]').first().waitFor()
+        let connections = 0
+        await page.route('**/logs/stream*', async (route) => {
+          connections += 1
+          // The first one ends at once, later ones wait for ever.
+          if (connections === 1) {
+            await route.fulfill({ contentType: 'text/event-stream', body: 'event: ready\ndata: {"resumed":false}\n\n' })
+          }
+        })
+        let reads = 0
+        page.on('request', (request) => {
+          if (new URL(request.url()).pathname.endsWith('/logs')) reads += 1
+        })
+        const list = page.getByRole('table', { name: 'Requests' })
+        await list.evaluate((scroller) => {
+          scroller.scrollTop = 200
+        })
+        await page.getByRole('button', { name: 'Live' }).click()
+        await page.getByText('The live stream was lost').waitFor()
+        expect(reads).toBe(0)
+        await list.evaluate((scroller) => {
+          scroller.scrollTop = 0
+        })
+        await expect.poll(() => reads, { timeout: 15_000 }).toBe(1)
+        await page.unrouteAll({ behavior: 'ignoreErrors' })
+      })
+    })
+
     itLater('show the chosen columns, which the browser remembers', async () => {
       await opened(`/console/e/${enterpriseId}/requests`, async ({ page }) => {
         await page.getByRole('columnheader', { name: 'Model' }).waitFor()

@@ -7,6 +7,8 @@ import type { Load } from '../../parts/use-load.ts'
 import type { Scope } from '../../shell/scope.ts'
 import { streamLog } from '../requests/log-calls.ts'
 import type { LogRow } from '../requests/log-calls.ts'
+import { newestAfter } from '../requests/live-rows.ts'
+import type { RequestsEvent } from '../requests/live-rows.ts'
 
 /** New requests are in the sums after at most this long. */
 const REFRESH_MS = 10_000
@@ -17,19 +19,12 @@ const NO_FILTER = {}
 
 interface Freshness {
   readonly isLive: boolean
-  /** The newest requests since the page was opened, the newest first. */
+  /** The newest requests since the stream began or had a gap, the newest first. */
   readonly rows: readonly LogRow[]
   /** The interval at which sums are read anyway. */
   readonly everyMs: number
   /** Of the platform: the same stream tells it. Elsewhere it stays unknown. */
   readonly load: Load
-}
-
-interface RequestsEvent {
-  readonly data: readonly LogRow[]
-  /** Rows that the gateway left out. */
-  readonly omitted: number
-  readonly incomplete: boolean
 }
 
 /** Follows the stream of requests where the person may read the log: sums are then read again only when something has ended. */
@@ -46,9 +41,13 @@ export function useFreshness(scope: Scope, isAllowed: boolean): Freshness {
       onEvent(kind, data)
       // Between the sums and the stream something may have ended.
       if (kind === 'ready' || kind === 'requests') hasNews.current = true
+      if (kind === 'ready') {
+        setRows([])
+        void renew('latest')
+      }
       if (kind !== 'requests') return
-      const { data: fresh, omitted, incomplete } = JSON.parse(data) as RequestsEvent
-      if (omitted === 0 && !incomplete) setRows((shown) => [...fresh, ...shown].slice(0, MAX_ROWS))
+      const event = JSON.parse(data) as RequestsEvent
+      setRows((shown) => newestAfter(event, shown, MAX_ROWS))
     },
     onRefused: (cause) => {
       tellFailure(cause)

@@ -2,14 +2,10 @@ import { tellFailure } from '../../parts/told.ts'
 import { useEvents } from '../../parts/use-events.ts'
 import type { Scope } from '../../shell/scope.ts'
 import type { LogQuery } from './filter.ts'
+import { hasGap } from './live-rows.ts'
+import type { RequestsEvent } from './live-rows.ts'
 import { streamLog } from './log-calls.ts'
 import type { LogRow } from './log-calls.ts'
-
-interface RequestsEvent {
-  readonly data: readonly LogRow[]
-  readonly omitted: number
-  readonly incomplete: boolean
-}
 
 interface LiveOptions {
   readonly scope: Scope
@@ -34,9 +30,9 @@ export function useLive({ scope, query, isOn, onRows, onGap, onRefused }: LiveOp
       // Between the list and the stream something may have ended.
       if (kind === 'ready') onGap()
       if (kind !== 'requests') return
-      const { data: rows, omitted, incomplete } = JSON.parse(data) as RequestsEvent
-      if (omitted > 0 || incomplete) onGap()
-      else onRows(rows)
+      const event = JSON.parse(data) as RequestsEvent
+      if (hasGap(event)) onGap()
+      else onRows(event.data)
     },
     onRefused: (cause) => {
       tellFailure(cause)

@@ -1,4 +1,4 @@
-import { useRef, useState } from 'react'
+import { useEffect, useEffectEvent, useRef, useState } from 'react'
 import type { Scope } from '../../shell/scope.ts'
 import type { LogQuery } from './filter.ts'
 import type { LogRow } from './log-calls.ts'
@@ -40,12 +40,24 @@ export function useTail(
   const [rows, setRows] = useState(NO_ROWS)
   const [list, setList] = useState(0)
   const [known, setKnown] = useState(first)
-  const refreshedAt = useRef(0)
+  /** The list has to be read anew: at once where the first row is in sight and that was not done just before. */
+  const [hasGap, setHasGap] = useState(false)
+  const refreshedAt = useRef(-GAP_EVERY_MS)
   const gap = (): void => {
-    if (performance.now() - refreshedAt.current < GAP_EVERY_MS || !isTop) return
-    refreshedAt.current = performance.now()
-    refresh()
+    setHasGap(true)
   }
+  const fillGap = useEffectEvent(() => {
+    refreshedAt.current = performance.now()
+    setHasGap(false)
+    refresh()
+  })
+  useEffect(() => {
+    if (!hasGap || !isTop) return undefined
+    const timer = setTimeout(fillGap, Math.max(0, refreshedAt.current + GAP_EVERY_MS - performance.now()))
+    return () => {
+      clearTimeout(timer)
+    }
+  }, [hasGap, isTop])
   const isLost = useLive({
     scope,
     query,

@@ -175,6 +175,10 @@ describe.skipIf(CHROMIUM === null)(TITLE, () => {
         await dialog.getByText('Give the key a name.').waitFor()
         await dialog.getByLabel('Name', { exact: true }).fill('Chatbot')
         await dialog.getByLabel('Monthly budget').fill('12.50')
+        const searched = page.waitForRequest((request) => /\/members\?.*search=Admin/.test(request.url()))
+        await dialog.getByRole('combobox', { name: 'Member' }).fill('Admin')
+        await searched
+        await page.getByRole('option', { name: 'Administrator' }).click()
         await dialog.getByRole('button', { name: 'Limits and access' }).click()
         await dialog.getByLabel('Addresses').fill('not an address')
         await dialog.getByLabel('Requests per minute').fill('600')

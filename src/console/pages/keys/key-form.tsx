@@ -9,10 +9,9 @@ import { useZone } from '../../shell/zone.tsx'
 import { useWords } from '../../words/index.ts'
 import { CaptureFields } from './capture-fields.tsx'
 import type { DraftErrors, DraftField, KeyDraft } from './key-draft.ts'
+import { MemberSelect } from './member-select.tsx'
 import { ModelBudgets, useSign } from './model-budgets.tsx'
 import classes from './key-form.module.css'
-
-const MAX_HOLDERS = 100
 
 type ListField = 'models' | 'ip_allow' | 'client_allow' | 'mcp_tools'
 type TextField = Exclude<DraftField, ListField | 'model_budgets' | 'capture'>
@@ -155,11 +154,6 @@ interface HolderProps {
 function Holder({ scope, draft, errorOf, onChange }: HolderProps): ReactNode {
   const t = useWords('keys')
   const params = { id: scope.id }
-  const members = useRead(
-    'listMembers',
-    { params, query: { limit: MAX_HOLDERS } },
-    { isEnabled: mayIn(scope, 'members.read') },
-  )
   const departments = useRead('listDepartments', { params }, { isEnabled: mayIn(scope, 'departments.read') })
   const nobody = { value: '', label: t('nobody') }
   return (
@@ -174,14 +168,15 @@ function Holder({ scope, draft, errorOf, onChange }: HolderProps): ReactNode {
           onChange({ department_id: value ?? '' })
         }}
       />
-      <Select
+      <MemberSelect
+        enterpriseId={scope.id}
+        isAllowed={mayIn(scope, 'members.read')}
         label={t('fields.member_id')}
         value={draft.member_id}
+        nobody={t('nobody')}
         error={errorOf('member_id')}
-        searchable
-        data={[nobody, ...(members.data?.data ?? []).map(({ id, user }) => ({ value: id, label: user.name }))]}
-        onChange={(value) => {
-          onChange({ member_id: value ?? '' })
+        onChange={(memberId) => {
+          onChange({ member_id: memberId })
         }}
       />
     </div>

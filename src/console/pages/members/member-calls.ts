@@ -11,11 +11,16 @@ export type Invited = ResultOf<'invite'>
 export type MemberChange = NonNullable<RequestOf<'updateMember'>['body']>
 export type InviteBody = RequestOf<'invite'>['body']
 
-/** With its ETag, so that a change meets only the member that was shown. */
-export function useMemberDetail(enterpriseId: string, memberId: string): UseQueryResult<AnswerWithHeaders<Member>> {
+/** With its ETag, so that a change meets only the member that was shown. Nothing is asked for null. */
+export function useMemberDetail(
+  enterpriseId: string,
+  memberId: string | null,
+): UseQueryResult<AnswerWithHeaders<Member>> {
   return useQuery<AnswerWithHeaders<Member>>({
     queryKey: ['getMember', enterpriseId, memberId],
-    queryFn: ({ signal }) => callWithHeaders('getMember', { params: { id: enterpriseId, memberId } }, { signal }),
+    queryFn: ({ signal }) =>
+      callWithHeaders('getMember', { params: { id: enterpriseId, memberId: memberId ?? '' } }, { signal }),
+    enabled: memberId !== null,
   })
 }
 

@@ -3,10 +3,13 @@ import { useState } from 'react'
 import type { FormEvent, ReactNode } from 'react'
 import { useRead } from '../../api/queries.ts'
 import { Icon } from '../../parts/icons.tsx'
+import { useSearchText } from '../../parts/search-text.ts'
 import { useTopModels } from '../../parts/top-models.ts'
 import { mayIn } from '../../shell/scope.ts'
 import type { Scope } from '../../shell/scope.ts'
 import { useWords } from '../../words/index.ts'
+import { useKeyDetail } from '../keys/key-calls.ts'
+import type { AnyKey } from '../keys/key-calls.ts'
 import { ERROR_TYPES } from './columns.tsx'
 import { FILTER_NAMES, isFiltered } from './filter.ts'
 import type { FilterName, LogFilter } from './filter.ts'
@@ -36,10 +39,9 @@ interface FilterBarProps {
 export function FilterBar({ scope, filter, onSet, onClear }: FilterBarProps): ReactNode {
   const t = useWords('requests')
   const common = useWords('common')
-  const keys = useKeyNames(scope, true)
   const shown = FILTER_NAMES.flatMap((name) => (filter.values[name] ?? []).map((value) => ({ name, value })))
-  const wordOf = (name: FilterName, value: string): string => {
-    if (name === 'key') return keys.find((key) => key.value === value)?.label ?? value
+  const wordOf = (name: FilterName, value: string): ReactNode => {
+    if (name === 'key' && mayReadKeys(scope)) return <KeyLabel scope={scope} id={value} />
     if (name === 'error') return errorType(value, t)
     return name === 'status' && value === '0' ? t('statuses.interrupted') : value
   }
@@ -148,7 +150,8 @@ interface FilterValueProps {
 function FilterValue({ scope, name, onDone }: FilterValueProps): ReactNode {
   const t = useWords('requests')
   const models = useTopModels(scope, 'log', name === 'model') ?? []
-  const keys = useKeyNames(scope, name === 'key')
+  const [typed, setTyped] = useState('')
+  const keys = useKeyChoices(scope, typed, name === 'key')
   const choices: Partial<Record<FilterName, ReadonlyArray<{ readonly value: string; readonly label: string }>>> = {
     status: STATUSES.map((value) => ({ value, label: value === '0' ? t('statuses.interrupted') : value })),
     error: ERROR_TYPES.map((value) => ({ value, label: t(`errorTypes.${value}`) })),
@@ -166,6 +169,7 @@ function FilterValue({ scope, name, onDone }: FilterValueProps): ReactNode {
         value={null}
         data={[...list]}
         comboboxProps={{ withinPortal: false, shadow: 'md' }}
+        onSearchChange={setTyped}
         onChange={(value) => {
           if (value !== null) onDone(value)
         }}
@@ -207,17 +211,33 @@ function FilterText({ name, onDone }: Omit<FilterValueProps, 'scope'>): ReactNod
   )
 }
 
-function useKeyNames(
+function labelOf({ name, key_masked: masked }: Pick<AnyKey, 'name' | 'key_masked'>): string {
+  return `${name} (${masked})`
+}
+
+/** The keys that have what is typed in their name or masked form. */
+function useKeyChoices(
   scope: Scope,
+  typed: string,
   isEnabled: boolean,
 ): ReadonlyArray<{ readonly value: string; readonly label: string }> {
-  const query = { limit: MAX_KEYS }
-  const own = useRead('listKeys', { query }, { isEnabled: isEnabled && scope.kind === 'own' })
+  const query = { limit: MAX_KEYS, ...useSearchText(typed, 1) }
+  const isAsked = isEnabled && mayReadKeys(scope)
+  const own = useRead('listKeys', { query }, { isEnabled: isAsked && scope.kind === 'own', keepsOld: true })
   const enterprise = useRead(
     'listEnterpriseKeys',
     { params: { id: scope.kind === 'enterprise' ? scope.id : '' }, query },
-    { isEnabled: isEnabled && scope.kind === 'enterprise' && mayIn(scope, 'keys.read') },
+    { isEnabled: isAsked && scope.kind === 'enterprise', keepsOld: true },
   )
-  const list = (scope.kind === 'enterprise' ? enterprise.data?.data : own.data?.data) ?? []
-  return list.map(({ id, name, key_masked: masked }) => ({ value: id, label: `${name} (${masked})` }))
+  const list: readonly AnyKey[] = (scope.kind === 'enterprise' ? enterprise.data?.data : own.data?.data) ?? []
+  return list.map((key) => ({ value: key.id, label: labelOf(key) }))
+}
+
+function KeyLabel({ scope, id }: { readonly scope: Scope; readonly id: string }): ReactNode {
+  const key = useKeyDetail(scope, id).data?.data
+  return key === undefined ? id : labelOf(key)
+}
+
+function mayReadKeys(scope: Scope): boolean {
+  return scope.kind === 'own' || (scope.kind === 'enterprise' && mayIn(scope, 'keys.read'))
 }

@@ -21,8 +21,6 @@ export interface Call<Spec extends OperationSpec> {
   readonly query: QueryOf<Spec>
   readonly body: BodyOf<Spec>
   readonly caller: Spec['access'] extends 'everyone' | 'scraper' ? null : Caller
-  /** The client's `Idempotency-Key`. */
-  readonly idempotencyKey: string | null
   /** The IP address of the client. */
   readonly address: string
   readonly requestId: string

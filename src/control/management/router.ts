@@ -153,7 +153,7 @@ export class ManagementRouter {
     const { status, body, isReplayed } = await this.#options.changes.apply(
       {
         ...attempt,
-        idempotencyKey: call.idempotencyKey,
+        idempotencyKey: request.headers['idempotency-key'] ?? null,
         ifMatch: request.headers['if-match'] ?? null,
         current: current === null ? null : () => current({ ...call, withoutSpend: true }),
         audited,
@@ -183,7 +183,6 @@ export class ManagementRouter {
       body: sent as Call<OperationSpec>['body'],
       // The guard guarantees a caller for each operation that needs one.
       caller: caller as Caller,
-      idempotencyKey: headers['idempotency-key'] ?? null,
       address,
       requestId: request.requestId,
       message: { headers, body: request.body },

@@ -32,11 +32,11 @@ export function walletHandlers(
     tenant_topup: tenantTopup,
     spend: null,
   })
-  const move = async (movement: Omit<Movement, 'id'>, once: string): Promise<Static<typeof ShownWallet>> => {
-    const { enterpriseId, kind } = movement
-    // Clients choose these names, so a name is unique only within an enterprise and a kind.
+  const move = async (movement: Omit<Movement, 'id'>): Promise<Static<typeof ShownWallet>> => {
+    const { enterpriseId, kind, reference } = movement
+    // Clients choose references, so one is unique only within an enterprise and a kind.
     const digest = createHash('sha256')
-      .update(JSON.stringify([enterpriseId, kind, once]))
+      .update(JSON.stringify([enterpriseId, kind, reference]))
       .digest('hex')
     const result = await moveWallet(database, { id: `${kind}_${digest.slice(0, 40)}`, ...movement })
     switch (result.outcome) {
@@ -63,7 +63,6 @@ export function walletHandlers(
     enterpriseId: string,
     { amount, currency, reference }: { readonly amount: number; readonly currency: string; readonly reference: string },
     actor: string | null,
-    idempotencyKey: string | null,
   ): Promise<Static<typeof ShownWallet>> => {
     const wallet = orNotFound(await findWallet(database, enterpriseId))
     if (currency !== wallet.currency) {
@@ -72,8 +71,7 @@ export function walletHandlers(
         param: '/currency',
       })
     }
-    const movement = { enterpriseId, kind: 'topup', amountMicro: BigInt(amount), reference, actor } as const
-    return move(movement, idempotencyKey ?? reference)
+    return move({ enterpriseId, kind: 'topup', amountMicro: BigInt(amount), reference, actor })
   }
   /** For paths that have no GET of the wallet. */
   const audited = async (
@@ -90,13 +88,13 @@ export function walletHandlers(
   return {
     getWallet: async ({ params }) => rendered(orNotFound(await findWallet(database, params.id))),
 
-    topUpWallet: async ({ params, body, caller, idempotencyKey }) => {
+    topUpWallet: async ({ params, body, caller }) => {
       if (!tenantTopup && caller.role !== 'admin') {
         throw new GatewayError('ROLE_DENIED', {
           message: 'Only the platform credits wallets here: ask its admin, who may also set wallet.tenant_topup.',
         })
       }
-      return credit(params.id, body, caller.userId, idempotencyKey)
+      return credit(params.id, body, caller.userId)
     },
 
     receivePayment: async ({ body, message, audit }) => {
@@ -105,7 +103,7 @@ export function walletHandlers(
         throw new GatewayError('SIGNATURE_INVALID')
       }
       const { enterprise_id: enterpriseId } = body
-      return audited(enterpriseId, audit, () => credit(enterpriseId, body, null, null))
+      return audited(enterpriseId, audit, () => credit(enterpriseId, body, null))
     },
 
     listTransactions: ({ params, query }) =>
@@ -152,7 +150,7 @@ export function walletHandlers(
       }
     },
 
-    adminAdjustWallet: async ({ params, body, caller, idempotencyKey, audit }) => {
+    adminAdjustWallet: async ({ params, body, caller, audit }) => {
       const { kind, amount, reference } = body
       if (amount === 0 || (kind === 'refund' && amount > 0)) {
         throw new GatewayError('INVALID_FIELD', {
@@ -161,8 +159,7 @@ export function walletHandlers(
         })
       }
       const movement = { enterpriseId: params.id, kind, amountMicro: BigInt(amount), reference } as const
-      const actor = caller.userId
-      return audited(params.id, audit, () => move({ ...movement, actor }, idempotencyKey ?? reference))
+      return audited(params.id, audit, () => move({ ...movement, actor: caller.userId }))
     },
   }
 }

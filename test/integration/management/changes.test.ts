@@ -28,6 +28,14 @@ afterAll(async () => {
   await gateway.stop()
 })
 
+async function newAdmin(): Promise<ManagementClient> {
+  const account = { phone: '+12025554399', name: 'Grace', password: PASSWORD, role: 'admin' }
+  await admin.expect('adminCreateUser', 201, { body: account })
+  const client = new ManagementClient(gateway.url)
+  await client.login(account.phone, PASSWORD)
+  return client
+}
+
 const named = (key: string): NonNullable<Sent['headers']> => ({ 'idempotency-key': key })
 const codeOf = ({ json }: ManagementAnswer): string => (json['error'] as { code: string }).code
 const countOf = async (name: OperationName, sent: Sent = {}): Promise<number> =>
@@ -115,6 +123,35 @@ describe('a creation with an Idempotency-Key', () => {
     expect((await topUp('p1', key)).text).toBe(first.text)
     await topUp('p3', key, 409)
     expect((await topUp('p2')).json['balance']).toBe(2_000_000)
+  })
+
+  it('books a reference once under two keys, and two references under the same key of two users', async () => {
+    const otherAdmin = await newAdmin()
+    const params = { id: enterpriseId }
+    const balance = async (): Promise<number> =>
+      Number((await admin.expect('getWallet', 200, { params })).json['balance'])
+    const topUp = (by: ManagementClient, reference: string, key: string): Promise<ManagementAnswer> =>
+      by.expect('topUpWallet', 200, {
+        params,
+        body: { amount: 1_000_000, currency: 'USD', reference },
+        headers: named(key),
+      })
+    const before = await balance()
+    await topUp(admin, 'invoice 1', randomUUID())
+    await topUp(admin, 'invoice 1', randomUUID())
+    expect(await balance()).toBe(before + 1_000_000)
+    const key = randomUUID()
+    await topUp(admin, 'invoice 2', key)
+    await topUp(otherAdmin, 'invoice 3', key)
+    expect(await balance()).toBe(before + 3_000_000)
+    for (const by of [admin, otherAdmin]) {
+      await by.expect('adminAdjustWallet', 200, {
+        params,
+        body: { kind: 'adjustment', amount: -1_000_000, reference: 'invoice 1 was wrong' },
+        headers: named(randomUUID()),
+      })
+    }
+    expect(await balance()).toBe(before + 2_000_000)
   })
 })
 

@@ -69,7 +69,7 @@ export const WALLET = {
     path: '/v1/enterprise/{id}/wallet/topup',
     tag: 'Wallet',
     summary:
-      'Credit the wallet; the same reference, or Idempotency-Key, does so once. Tenants may where wallet.tenant_topup is on',
+      'Credit the wallet; the same reference does so once, under any Idempotency-Key. Tenants may where wallet.tenant_topup is on',
     access: 'wallet.topup',
     body: Type.Object(Payment),
     answer: ok(Wallet),

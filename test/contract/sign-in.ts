@@ -1,4 +1,11 @@
+import { randomBytes } from 'node:crypto'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { Credentials } from '../../src/control/management/credentials.ts'
+import { hashPassword } from '../../src/control/management/passwords.ts'
+import { SecondFactor } from '../../src/control/management/second-factor.ts'
+import { sessionHandlers } from '../../src/control/management/session-handlers.ts'
+import { Sessions } from '../../src/control/management/sessions.ts'
+import { Tokens } from '../../src/control/management/tokens.ts'
 import type { Database } from '../../src/control/store/database.ts'
 import {
   findIdentity,
@@ -28,17 +35,36 @@ import { countTotpGuess, findTotp, forgiveTotpGuess, putTotp } from '../../src/c
 import {
   deleteUser,
   findSignInState,
+  findUser,
   findUserByVerifiedEmail,
   insertUser,
   setVerifiedEmail,
   updateUser,
 } from '../../src/control/store/users.ts'
+import type { User } from '../../src/control/store/users.ts'
+import { systemClock } from '../../src/shared/runtime/clock.ts'
 
 const HOUR_MS = 3_600_000
 const PAGE = { offset: 0, limit: 1_000 }
 const from = (ms: number): Date => new Date(Date.now() + ms)
 
-/** Expiry, which tests over HTTP cannot wait for. */
+/** Changes the password of a user as soon as the old one is proven. */
+class Overtaken extends Credentials {
+  readonly #database: Database
+
+  constructor(database: Database) {
+    super(systemClock)
+    this.#database = database
+  }
+
+  override async prove(...guess: Parameters<Credentials['prove']>): Promise<User> {
+    const user = await super.prove(...guess)
+    await updateUser(this.#database, user.id, { passwordHash: 'of the new password' })
+    return user
+  }
+}
+
+/** Expiry and races, which tests over HTTP cannot wait for. */
 export function signInContract(open: () => Promise<Database>): void {
   describe('what a log-in stores', () => {
     let database: Database
@@ -156,6 +182,34 @@ export function signInContract(open: () => Promise<Database>): void {
       await note('after', from(HOUR_MS), 'ada', 1)
       await boundSessions(database, 'ada')
       expect(await listed()).toEqual(['after'])
+    })
+
+    it('leaves no use to an old password that is proven while another one replaces it', async () => {
+      const password = 'correct horse battery'
+      const tokens = new Tokens([{ kid: 'a', secret: randomBytes(32) }])
+      const handlers = sessionHandlers({
+        database,
+        reading: database,
+        sessions: new Sessions(database, tokens, { currency: 'USD' }),
+        credentials: new Overtaken(database),
+        secondFactor: new SecondFactor(systemClock, database, randomBytes(32)),
+        registrationOpen: false,
+      })
+      const origin = { address: '127.0.0.1', message: { headers: {} } }
+      const callOf = <Name extends keyof typeof handlers>(call: object): Parameters<(typeof handlers)[Name]>[0] =>
+        ({ ...origin, caller: { userId: 'ada' }, ...call }) as unknown as Parameters<(typeof handlers)[Name]>[0]
+
+      await updateUser(database, 'ada', { passwordHash: await hashPassword(password, { phone: null }) })
+      const { token } = await handlers.login(callOf<'login'>({ body: { phone: '+12025550100', password } }))
+      const issued = await tokens.verify(token)
+      expect((await findSession(database, 'ada', issued.tokenId))?.generation).toBe(issued.generation + 1)
+      expect(await listed()).toEqual([])
+
+      await updateUser(database, 'ada', { passwordHash: await hashPassword(password, { phone: null }) })
+      const body = { old_password: password, new_password: 'another horse battery' }
+      const changed = handlers.changePassword(callOf<'changePassword'>({ body }))
+      await expect(changed).rejects.toMatchObject({ code: 'LOGIN_FAILED' })
+      expect((await findUser(database, 'ada'))?.passwordHash).toBe('of the new password')
     })
 
     it('ends the least recently used sessions above the most', async () => {

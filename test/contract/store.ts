@@ -42,6 +42,7 @@ const USER: User = {
   status: 'active',
   email: null,
   emailVerifiedAt: null,
+  sessionGeneration: 0,
 }
 
 const NODE = 'node-1'

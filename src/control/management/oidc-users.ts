@@ -6,7 +6,7 @@ import { findEnterprise } from '../store/enterprises.ts'
 import { countAdmins, findIdentity, hasIdentityAt, insertIdentity, lockIdentity } from '../store/identities.ts'
 import { changeMember, countOwners, insertMember, listClaimedMemberships, removeMember } from '../store/members.ts'
 import { insertUser, lockUser, lockUserByVerifiedEmail, releaseEmail, updateUser } from '../store/users.ts'
-import type { User } from '../store/users.ts'
+import type { NewUser, User } from '../store/users.ts'
 import { mapConstraintErrors } from './constraint-errors.ts'
 import { grantedBy, isSubject, nameOf, verifiedEmailOf } from './oidc-claims.ts'
 import type { Granted } from './oidc-claims.ts'
@@ -72,7 +72,7 @@ async function newIdentity(tx: Queryable, claims: Claims, config: OidcConfig): P
   }
   if (!config.createUsers) throw new GatewayError('SIGN_IN_DENIED')
   const id = `user_${randomUUID()}`
-  const user: User = {
+  const user: NewUser = {
     id,
     phone: null,
     name: nameOf(claims),

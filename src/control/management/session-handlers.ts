@@ -68,6 +68,7 @@ export function sessionHandlers(parts: SessionParts): Handlers<keyof typeof SESS
           passwordHash,
           role: 'user',
           status: 'active',
+          sessionGeneration: 0,
         }
         if ((await findUserByPhone(tx, phone)) !== null) throw new GatewayError('CONFLICT', PHONE_TAKEN)
         const unique = user.email === null ? PHONE_TAKEN : EMAIL_TAKEN
@@ -101,7 +102,9 @@ export function sessionHandlers(parts: SessionParts): Handlers<keyof typeof SESS
       const user = await present(findUser(reading, caller.userId))
       await credentials.proveCaller(user, body.old_password, address)
       const passwordHash = await credentials.hash(body.new_password, { phone: user.phone, param: '/new_password' })
-      const changed = await present(updateUser(database, user.id, { passwordHash }))
+      const change = { passwordHash, ifGeneration: user.sessionGeneration }
+      const changed = await updateUser(database, user.id, change)
+      if (changed === null) throw new GatewayError('LOGIN_FAILED')
       await dropMailedTokens(database, user.id, 'reset_password')
       return sessions.begin(changed, originOf(call))
     },

@@ -2,7 +2,7 @@ import type { Static } from 'typebox'
 import type { Account, Session } from '../../shared/api/operations/session.ts'
 import type { Queryable } from '../store/database.ts'
 import { listMemberships } from '../store/enterprises.ts'
-import { boundSessions, generationOf, noteSession } from '../store/sessions.ts'
+import { boundSessions, noteSession } from '../store/sessions.ts'
 import { findSignInState } from '../store/users.ts'
 import type { User } from '../store/users.ts'
 import type { ClientOrigin } from './guard.ts'
@@ -24,9 +24,13 @@ export class Sessions {
     this.#currency = currency
   }
 
-  async begin(user: ShownUser, origin: ClientOrigin): Promise<Static<typeof Session>> {
-    // These wait for a busy database together.
-    const [generation, account] = await Promise.all([generationOf(this.#database, user.id), this.account(user)])
+  /** The session is of the generation of the row that was proven: a password that changed since then leaves it invalid. */
+  async begin(
+    user: ShownUser & Pick<User, 'sessionGeneration'>,
+    origin: ClientOrigin,
+  ): Promise<Static<typeof Session>> {
+    const { sessionGeneration: generation } = user
+    const account = await this.account(user)
     const { token, tokenId, userId, issuedAt, expiresAt } = await this.#tokens.issue({ userId: user.id, generation })
     await noteSession(this.#database, { id: tokenId, userId, generation, issuedAt, expiresAt, ...origin })
     await boundSessions(this.#database, userId)

@@ -61,14 +61,6 @@ export async function liveTokens(
   return new Set(rows.map(({ id }) => id))
 }
 
-export async function generationOf(queryable: Queryable, userId: string): Promise<number> {
-  const [row] = await queryable.query<{ generation: number }>(
-    'SELECT session_generation AS generation FROM users WHERE id = $1',
-    [userId],
-  )
-  return row?.generation ?? 0
-}
-
 export interface SessionUse {
   readonly id: string
   readonly userId: string

@@ -15,12 +15,16 @@ export interface User {
   readonly email: string | null
   /** Null: the user has not proven to own the address. */
   readonly emailVerifiedAt: Date | null
+  /** Rises with each change of the password, the role or the status. Tokens and sessions of an earlier one are not valid. */
+  readonly sessionGeneration: number
 }
 
-export type NewUser = Omit<User, 'email' | 'emailVerifiedAt'> & Partial<Pick<User, 'email' | 'emailVerifiedAt'>>
+export type NewUser = Omit<User, 'email' | 'emailVerifiedAt' | 'sessionGeneration'> &
+  Partial<Pick<User, 'email' | 'emailVerifiedAt'>>
 
 const EMAIL = 'email, email_verified_at AS "emailVerifiedAt"'
-const FIELDS = `id, phone, name, password_hash AS "passwordHash", role, status, ${EMAIL}`
+const GENERATION = 'session_generation AS "sessionGeneration"'
+const FIELDS = `id, phone, name, password_hash AS "passwordHash", role, status, ${EMAIL}, ${GENERATION}`
 
 /** Rejects with SQLSTATE 23505 when the id, the phone or the e-mail address is taken, 23514 when the phone is not E.164. */
 export async function insertUser(queryable: Queryable, user: NewUser): Promise<void> {
@@ -133,7 +137,8 @@ export interface ListedUser extends Omit<User, 'passwordHash'> {
   readonly createdAt: Date
 }
 
-const LISTED = `id, phone, name, role, status, ${EMAIL}, created_at AS "createdAt", deleted_at AS "deletedAt"`
+const LISTED = `id, phone, name, role, status, ${EMAIL}, ${GENERATION},
+  created_at AS "createdAt", deleted_at AS "deletedAt"`
 
 const MATCHING = `WHERE ($1::text IS NULL OR lower(name) LIKE lower($1) OR phone LIKE $1 OR lower(email) LIKE lower($1))
   AND CASE WHEN $2::text IS NULL THEN status <> 'deleted' ELSE status = $2 END
@@ -177,11 +182,13 @@ export interface UserChange {
   readonly role?: User['role'] | undefined
   readonly status?: 'active' | 'disabled' | undefined
   readonly passwordHash?: string | undefined
+  /** Nothing changes when the user has another session generation by now. */
+  readonly ifGeneration?: number | undefined
 }
 
 /**
- * Changes the given fields; returns null when there is no such user, or when it is deleted. Rejects with SQLSTATE 23505 when the
- * e-mail address is taken. A new password, role or status ends all sessions of the user,
+ * Changes the given fields; returns null when there is no such user, when it is deleted, or by `ifGeneration`. Rejects with
+ * SQLSTATE 23505 when the e-mail address is taken. A new password, role or status ends all sessions of the user,
  * because their tokens are outdated.
  */
 export async function updateUser(queryable: Queryable, id: string, change: UserChange): Promise<ListedUser | null> {
@@ -193,7 +200,7 @@ export async function updateUser(queryable: Queryable, id: string, change: UserC
           WHEN $6::boolean AND lower(email) IS DISTINCT FROM lower($7) THEN NULL ELSE email_verified_at END,
         session_generation = session_generation + CASE
           WHEN $5 IS NOT NULL OR coalesce($3, role) <> role OR coalesce($4, status) <> status THEN 1 ELSE 0 END
-      WHERE id = $1 AND status <> 'deleted' RETURNING ${LISTED}`,
+      WHERE id = $1 AND status <> 'deleted' AND ($8::int4 IS NULL OR session_generation = $8) RETURNING ${LISTED}`,
     [
       id,
       change.name ?? null,
@@ -202,6 +209,7 @@ export async function updateUser(queryable: Queryable, id: string, change: UserC
       change.passwordHash ?? null,
       change.email !== undefined,
       change.email ?? null,
+      change.ifGeneration ?? null,
     ],
   )
   return row ?? null

@@ -1,7 +1,7 @@
 import type { ENTERPRISE_KEYS } from '../../shared/api/operations/enterprise-keys.ts'
 import { GatewayError } from '../../shared/core/errors.ts'
 import type { Database } from '../store/database.ts'
-import { findDepartment } from '../store/departments.ts'
+import { holdDepartment } from '../store/departments.ts'
 import { insertEntryKey } from '../store/entry-keys.ts'
 import { holdMember } from '../store/members.ts'
 import { changeOwnedKey, deleteOwnedKey, findOwnedKey, listOwnedKeys, toggleOwnedKey } from '../store/owned-keys.ts'
@@ -21,13 +21,13 @@ export function enterpriseKeyHandlers(
 ): Handlers<keyof typeof ENTERPRISE_KEYS> {
   const of = (enterpriseId: string): KeyOwner => ({ kind: 'enterprise', enterpriseId })
 
-  /** The department and the member of a key must belong to the key's enterprise. A key is not given to a member who is being removed. */
+  /** The department and the member of a key must belong to the key's enterprise. A key is not given to one that is being removed. */
   const checkPlaces = async (
     enterpriseId: string,
     body: { readonly department_id?: string | null; readonly member_id?: string | null },
   ): Promise<void> => {
     const { department_id: departmentId, member_id: memberId } = body
-    if (typeof departmentId === 'string' && (await findDepartment(database, enterpriseId, departmentId)) === null) {
+    if (typeof departmentId === 'string' && !(await holdDepartment(database, enterpriseId, departmentId))) {
       throw new GatewayError('INVALID_FIELD', { message: 'There is no such department.', param: '/department_id' })
     }
     if (typeof memberId === 'string' && !(await holdMember(database, enterpriseId, memberId))) {

@@ -51,6 +51,15 @@ export async function findDepartment(
   return row ?? null
 }
 
+/** Returns false when there is no such department. Otherwise the department cannot be deleted until the transaction ends. */
+export async function holdDepartment(tx: Queryable, enterpriseId: string, id: string): Promise<boolean> {
+  const rows = await tx.query('SELECT id FROM departments WHERE enterprise_id = $1 AND id = $2 FOR SHARE', [
+    enterpriseId,
+    id,
+  ])
+  return rows.length > 0
+}
+
 /** Rejects with SQLSTATE 23503 when there is no such parent in the enterprise. */
 export async function insertDepartment(
   queryable: Queryable,
@@ -116,18 +125,23 @@ export async function changeDepartment(
   return rows.length > 0
 }
 
-/** `used`: a key names the department. Rejects with SQLSTATE 23503 when members or other departments belong to it. */
+/**
+ * `used`: a key names the department. Rejects with SQLSTATE 23503 when members or other departments belong to it. Call it in a
+ * transaction.
+ */
 export async function deleteDepartment(
-  queryable: Queryable,
+  tx: Queryable,
   enterpriseId: string,
   id: string,
 ): Promise<'deleted' | 'used' | 'missing'> {
-  const deleted = await queryable.query(
+  // A statement that waits for the row would not see the key for which somebody else held it.
+  await tx.query('SELECT FROM departments WHERE enterprise_id = $1 AND id = $2 FOR UPDATE', [enterpriseId, id])
+  const deleted = await tx.query(
     `DELETE FROM departments WHERE enterprise_id = $1 AND id = $2 AND NOT EXISTS (
         SELECT FROM entry_keys WHERE enterprise_id = $1 AND department_id = $2 AND status <> 'deleted')
       RETURNING id`,
     [enterpriseId, id],
   )
   if (deleted.length > 0) return 'deleted'
-  return (await findDepartment(queryable, enterpriseId, id)) === null ? 'missing' : 'used'
+  return (await findDepartment(tx, enterpriseId, id)) === null ? 'missing' : 'used'
 }

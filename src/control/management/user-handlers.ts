@@ -2,7 +2,8 @@ import { randomUUID } from 'node:crypto'
 import type { Static } from 'typebox'
 import type { User as ShownUser, USERS } from '../../shared/api/operations/users.ts'
 import { GatewayError } from '../../shared/core/errors.ts'
-import type { Database } from '../store/database.ts'
+import type { Database, Queryable } from '../store/database.ts'
+import { countAdmins } from '../store/identities.ts'
 import { dropMailedTokens } from '../store/mailed-tokens.ts'
 import {
   deleteUser,
@@ -64,6 +65,7 @@ export function userHandlers(database: Database, onErased: () => void): Handlers
       const changed = orNotFound(
         await mapConstraintErrors({ unique: EMAIL_TAKEN }, updateUser(database, params.id, change)),
       )
+      if (isAdmin(user) && (role === 'user' || status === 'disabled')) await keepAnAdmin(database)
       // Links to an earlier address, or from before a new password, must not work any more.
       if (email !== undefined) await dropMailedTokens(database, params.id, null)
       else if (passwordHash !== undefined) await dropMailedTokens(database, params.id, 'reset_password')
@@ -75,12 +77,26 @@ export function userHandlers(database: Database, onErased: () => void): Handlers
       await database.transaction(async (tx) => {
         const alone = await listOwnedAlone(tx, params.id)
         if (alone.length > 0) throw onlyOwnerOf(alone)
+        const user = await findUser(tx, params.id)
         if (!(await deleteUser(tx, params.id))) throw new GatewayError('NOT_FOUND')
+        if (user !== null && isAdmin(user)) await keepAnAdmin(tx)
       })
       afterCommit(onErased)
       return null
     },
   }
+}
+
+function isAdmin({ role, status }: ListedUser): boolean {
+  return role === 'admin' && status === 'active'
+}
+
+/** Throws CONFLICT when nobody is an admin any more. Call it after the change: two admins can remove each other at the same time. */
+async function keepAnAdmin(tx: Queryable): Promise<void> {
+  if ((await countAdmins(tx)) > 0) return
+  throw new GatewayError('CONFLICT', {
+    message: 'This is the last admin of the platform: make another user an admin first.',
+  })
 }
 
 /** Names at most this many enterprises. */

@@ -62,7 +62,7 @@ export async function insertIdentity(queryable: Queryable, userId: string, ident
   ])
 }
 
-/** Counts the active platform admins. Other log-ins whose claims take the role away wait until the transaction ends. */
+/** Counts the active platform admins. Others who call it before they take the role from somebody wait until the transaction ends. */
 export async function countAdmins(tx: Queryable): Promise<number> {
   await tx.query('SELECT pg_advisory_xact_lock(hashtextextended($1, 0))', [JSON.stringify(['platform admins'])])
   const [row] = await tx.query<{ count: number }>(

@@ -1,10 +1,11 @@
 import { fileURLToPath } from 'node:url'
 import { Webhook } from 'standardwebhooks'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { alertHandlers } from '../../src/control/management/alert-handlers.ts'
 import { postUsage } from '../../src/control/ledger/post-usage.ts'
 import { moveWallet } from '../../src/control/ledger/wallet.ts'
 import { putSummary } from '../../src/control/store/alert-summaries.ts'
-import { updateAlert } from '../../src/control/store/alerts.ts'
+import { findAlert, updateAlert } from '../../src/control/store/alerts.ts'
 import { addBudgetUse } from '../../src/control/store/budget-use.ts'
 import type { Database } from '../../src/control/store/database.ts'
 import { changeEnterprise } from '../../src/control/store/enterprises.ts'
@@ -17,6 +18,7 @@ import { monthAt } from '../../src/shared/core/month.ts'
 import type { RelayState, UpstreamKeyState } from '../../src/shared/core/relay-state.ts'
 import type { KeyState } from '../../src/shared/core/scheduler-stats.ts'
 import type { Provider } from '../../src/shared/core/snapshot.ts'
+import { UpstreamReach } from '../../src/shared/core/upstream-reach.ts'
 import { AlertWorld } from '../support/alert-world.ts'
 import { entryKey } from '../support/entry-key.ts'
 
@@ -316,6 +318,41 @@ export function alertsContract(open: () => Promise<Database>): void {
       expect(await world.deliveries(id)).toMatchObject([
         { status: 'delivered', attempts: 4, responseStatus: 204, error: null, nextAt: null },
       ])
+    })
+
+    it('sends what waits to the new address of its channel', async () => {
+      const id = await world.enterprise({ monthlyBudget: 100 })
+      const { receiver, seal } = world
+      const alerts = [
+        {
+          ...(await world.alert(id, 'budget', { path: '/wrong' }, { threshold: 50 })),
+          to: { webhook: receiver.url('/r') },
+        },
+        { ...(await world.alert(id, 'budget', { mail: 'wrong@a.test' }, { threshold: 50 })), to: { mail: 'r@a.test' } },
+      ]
+      await spend(id, 60)
+      receiver.answers.push(500)
+      world.takesMail = false
+      const runner = world.runner()
+      await world.check(runner)
+      const parts = { seal, reach: new UpstreamReach(['127.0.0.1']), hasMail: true, test: () => Promise.resolve([]) }
+      const { updateAlert: change } = alertHandlers(database, parts)
+      for (const { id: alertId, to } of alerts) {
+        const [channel] = (await findAlert(database, id, alertId))?.channels ?? []
+        const body = { channels: [{ id: channel?.id, ...to }] }
+        await change({ params: { id, alertId }, body } as unknown as Parameters<typeof change>[0])
+      }
+      world.takesMail = true
+      await world.check(runner, 5 * SECOND)
+      expect([receiver.at('/wrong').length, receiver.at('/r').length]).toEqual([1, 1])
+      expect(world.letters.map(({ to }) => to)).toEqual(['r@a.test'])
+      const told = (await world.deliveries(id)).map(({ status, address }) => [status, address])
+      expect(told.sort()).toEqual(
+        [
+          ['delivered', receiver.url('/r')],
+          ['delivered', 'r@a.test'],
+        ].sort(),
+      )
     })
 
     it('gives up after a day, at once where the receiver says that it is gone, and logs it', async () => {

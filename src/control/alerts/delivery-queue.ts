@@ -126,7 +126,7 @@ export class DeliveryQueue {
     const attempt = await sender.send(delivery, clock.now(), this.#abort.signal)
     const nowMs = clock.now()
     const outcome = outcomeOf(delivery, attempt, nowMs)
-    await setOutcome(database, delivery.id, outcome)
+    await setOutcome(database, delivery, outcome)
     if (outcome.status === 'failed') onFailed(delivery, outcome.error ?? '')
   }
 }

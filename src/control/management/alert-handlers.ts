@@ -14,7 +14,13 @@ import { generateWebhookSecret } from '../../shared/core/standard-webhooks.ts'
 import type { UpstreamReach } from '../../shared/core/upstream-reach.ts'
 import { endOfHours } from '../../shared/core/zoned-time.ts'
 import type { Seal } from '../../shared/runtime/seal.ts'
-import { countDeliveries, dropForGoneChannels, listDeliveries, moveHeld } from '../store/alert-deliveries.ts'
+import {
+  countDeliveries,
+  dropForGoneChannels,
+  listDeliveries,
+  moveHeld,
+  readdressWaiting,
+} from '../store/alert-deliveries.ts'
 import type { Delivery, DeliveryPlace } from '../store/alert-deliveries.ts'
 import {
   channelContext,
@@ -113,6 +119,7 @@ export function alertHandlers(database: Database, parts: AlertParts): Handlers<k
       await putChannels(tx, id, changed)
       const kept = changed.map((channel) => channel.id)
       await dropForGoneChannels(tx, id, kept, 'The channel was removed.', now)
+      await readdressWaiting(tx, id)
       return changed
     })
     return renderedNew(orNotFound(await findAlert(database, scope, id)), drafts)

@@ -128,6 +128,15 @@ export async function dropForGoneChannels(
   )
 }
 
+/** Sends what waits for the channels of an alert to their present addresses. */
+export async function readdressWaiting(tx: Queryable, alertId: string): Promise<void> {
+  await tx.query(
+    `UPDATE alert_deliveries d SET address = c.address FROM alert_channels c
+      WHERE ${WAITS} AND d.alert_id = $1 AND c.alert_id = $1 AND c.id = d.channel_id AND c.address <> d.address`,
+    [alertId],
+  )
+}
+
 /** Changes when what is held of an alert is sent; null: at once. */
 export async function moveHeld(tx: Queryable, alertId: string, until: Date | null, now: Date): Promise<void> {
   await tx.query(
@@ -171,10 +180,13 @@ export function claimDeliveries(
   )
 }
 
-/** Stores the outcome of an attempt. A delivery that was dropped meanwhile is told as delivered when it was. */
+/**
+ * Stores the outcome of an attempt. A delivery that was dropped meanwhile is told as delivered when it was. One that is over has the address
+ * of the attempt, also when the channel has got another one meanwhile.
+ */
 export async function setOutcome(
   queryable: Queryable,
-  id: string,
+  { id, address }: Pick<Delivery, 'id' | 'address'>,
   outcome: {
     readonly status: 'pending' | 'delivered' | 'failed' | 'dropped'
     readonly nextAt: Date | null
@@ -185,9 +197,10 @@ export async function setOutcome(
 ): Promise<void> {
   const { status, nextAt, responseStatus, error, endedAt } = outcome
   await queryable.query(
-    `UPDATE alert_deliveries SET status = $2, next_at = $3, response_status = $4, error = $5, ended_at = $6
+    `UPDATE alert_deliveries SET status = $2, next_at = $3, response_status = $4, error = $5, ended_at = $6,
+        address = CASE WHEN $2 = 'pending' THEN address ELSE $7 END
       WHERE id = $1 AND (status = 'pending' OR $2 = 'delivered')`,
-    [id, status, nextAt, responseStatus, error === null ? null : storableText(error), endedAt],
+    [id, status, nextAt, responseStatus, error === null ? null : storableText(error), endedAt, address],
   )
 }
 

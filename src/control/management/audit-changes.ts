@@ -12,6 +12,8 @@ interface ChangedField {
 export interface Audited {
   readonly before: unknown
   readonly after: unknown
+  /** The enterprise in whose log it stands; only for paths that do not name it. */
+  readonly enterpriseId?: string | null
 }
 
 /** Fields that change by themselves, or that the entry has already. */

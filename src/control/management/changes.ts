@@ -83,7 +83,9 @@ export class Changes {
       const { status, schema } = change.spec.answer
       const body = schema === null ? null : JSON.stringify(value)
       const changes = await changesOf(change, before, value)
-      await insertAuditEntry(this.#database, auditEntryOf(change, { outcome: 'done', answer: value, changes }))
+      const enterpriseId = change.audited[0]?.enterpriseId ?? null
+      const ending = { outcome: 'done', answer: value, changes, enterpriseId } as const
+      await insertAuditEntry(this.#database, auditEntryOf(change, ending))
       if (name !== null) {
         const answer = this.#seal.seal(Buffer.from(body ?? ''), contextOf(name))
         await insertAnswer(this.#database, name, { fingerprint: this.#fingerprint(change), status, answer })

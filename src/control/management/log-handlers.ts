@@ -108,7 +108,7 @@ export function logHandlers({ database, live, relayState, captures }: LogParts):
   }
   const erase = async (row: RequestLogRow, audit: (changed: Audited) => void): Promise<null> => {
     const erased = await database.transaction((tx) => eraseCaptures(tx, requestOf(row)))
-    audit({ before: { captured: erased > 0 }, after: { captured: false } })
+    audit({ before: { captured: erased > 0 }, after: { captured: false }, enterpriseId: row.enterpriseId })
     return null
   }
   const eraseAll = async (tenant: string, { audit, afterCommit }: EraseCall): Promise<null> => {

@@ -56,7 +56,7 @@ export function memberHandlers(
   return {
     acceptInvitation: async ({ body, caller, audit }) => {
       const { enterpriseId, role } = await database.transaction((tx) => acceptInvitation(tx, caller.userId, body.token))
-      audit({ before: PENDING, after: { status: 'accepted', enterprise_id: enterpriseId, role } })
+      audit({ before: PENDING, after: { status: 'accepted', enterprise_id: enterpriseId, role }, enterpriseId })
       return { enterprise: renderedEnterprise(orNotFound(await findEnterprise(database, enterpriseId))), role }
     },
 

@@ -97,20 +97,23 @@ export function oidcHandlers(parts: OidcParts): Handlers<keyof typeof OIDC> {
           const { user, change } = await signedIn(tx, claims, config, oidcLogger)
           await insertSignInCode(tx, { digest, userId: user.id, expiresAt: new Date(Date.now() + CODE_MS) })
           if (!hasChanged(change)) return
-          await insertAuditEntry(tx, {
+          const entry = {
             userId: user.id,
             role: user.role,
             operation: 'oidcCallback',
             path: '/api/auth/oidc/callback',
-            enterpriseId: null,
             targetId: user.id,
-            sent: JSON.stringify(change),
             changes: null,
             address,
             requestId,
             outcome: 'done',
             errorCode: null,
-          })
+          } as const
+          await insertAuditEntry(tx, { ...entry, enterpriseId: null, sent: JSON.stringify(change) })
+          // Each enterprise sees its own part.
+          for (const [enterpriseId, part] of memberships(change)) {
+            await insertAuditEntry(tx, { ...entry, enterpriseId, sent: JSON.stringify({ membership: part }) })
+          }
         })
         const cookie = cookieOf({ step: 'code', digest, until: Date.now() + CODE_MS })
         return new Redirect(`${consoleUrl ?? ''}/signed-in#code=${code}`, cookie)
@@ -145,6 +148,10 @@ function definedOf(query: Readonly<Record<string, string | undefined>>): Record<
 
 function hasChanged({ created, linked, role, joined, changed, left }: SignInChange): boolean {
   return created === true || linked === true || role !== undefined || joined.length + changed.length + left.length > 0
+}
+
+function memberships({ joined, changed, left }: SignInChange): Array<[enterpriseId: string, how: string]> {
+  return Object.entries({ joined, changed, left }).flatMap(([how, ids]) => ids.map((id): [string, string] => [id, how]))
 }
 
 function cookieNamed(name: string, header = ''): string | null {

@@ -75,7 +75,7 @@ export function sessionHandlers(parts: SessionParts): Handlers<keyof typeof SESS
         await mapConstraintErrors({ unique }, insertUser(tx, user))
         if (opened !== null) await joinByInvitation(tx, user, opened)
         const made = await sessions.begin(user, originOf(call))
-        audit({ before: null, after: made.user })
+        audit({ before: null, after: made.user, enterpriseId: opened?.enterpriseId ?? null })
         return made
       })
     },

@@ -82,7 +82,7 @@ export function walletHandlers(
     await lockResource(database, '', enterpriseId)
     const found = await findWallet(database, enterpriseId)
     const after = await change()
-    audit({ before: found === null ? null : rendered(found), after })
+    audit({ before: found === null ? null : rendered(found), after, enterpriseId })
     return after
   }
   return {

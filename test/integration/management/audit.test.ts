@@ -108,6 +108,17 @@ const askToJoin = async (): Promise<{ client: ManagementClient; params: { id: st
   return { client, params: { id, requestId: await idOf(make('askToJoin', { body: {} }, client)) } }
 }
 
+function pay(reference: string): Promise<ManagementAnswer> {
+  const body = { enterprise_id: id, amount: 30, currency: 'USD', reference }
+  const at = new Date()
+  const headers = {
+    'webhook-id': 'msg_1',
+    'webhook-timestamp': String(Math.floor(at.getTime() / 1000)),
+    'webhook-signature': new Webhook(PAYMENT_SECRET).sign('msg_1', at, JSON.stringify(body)),
+  }
+  return admin.expect('receivePayment', 200, { body, headers, token: null })
+}
+
 /** Sends a request whose bodies are captured, and waits until its log shows them. */
 async function capturedRequest(key: unknown): Promise<string> {
   const response = await fetch(`${gateway.url}/v1/chat/completions`, {
@@ -463,15 +474,7 @@ const SCENARIOS: Partial<Record<OperationName, Scenario>> = {
   receivePayment: async () => {
     const { json } = await admin.expect('getWallet', 200, { params: { id } })
     const balance = Number(json['balance'])
-    const body = { enterprise_id: id, amount: 30, currency: 'USD', reference: 'two' }
-    const at = new Date()
-    const headers = {
-      'webhook-id': 'msg_1',
-      'webhook-timestamp': String(Math.floor(at.getTime() / 1000)),
-      'webhook-signature': new Webhook(PAYMENT_SECRET).sign('msg_1', at, JSON.stringify(body)),
-    }
-    const answer = await admin.expect('receivePayment', 200, { body, headers, token: null })
-    return [answer, changed('balance', balance, balance + 30)]
+    return [await pay('two'), changed('balance', balance, balance + 30)]
   },
   adminAdjustWallet: async () => {
     const { json } = await admin.expect('getWallet', 200, { params: { id } })
@@ -607,6 +610,29 @@ describe('the audit log', () => {
     expect(row?.changes).toEqual(expect.arrayContaining(expected))
     const fields = (row?.changes ?? []).map((change) => (change as { field: string }).field)
     for (const field of fields) expect(field).not.toMatch(/^(id|spend|created_at|updated_at)$/)
+  })
+
+  it('of an enterprise has its changes whose path does not name it, and looks of admins at its bodies', async () => {
+    const { phone, client } = await newUser()
+    const { token } = await make('invite', { body: { phone, role: 'finance' } })
+    const opened = await make('invite', { body: { email: 'registers@example.com', role: 'employee' } })
+    const account = { phone: '+12025558997', password: PASSWORD, name: 'New', invitation_token: opened['token'] }
+    const bodies = { bodies: 'true', enterprise_id: id }
+    const answers = {
+      acceptInvitation: await client.expect('acceptInvitation', 200, { body: { token } }),
+      register: await client.expect('register', 200, { body: account, token: null }),
+      receivePayment: await pay('three'),
+      adminEraseBodies: await admin.expect('adminEraseBodies', 204, { params: { id: await capturedOfEnterprise() } }),
+      adminExportLogs: await admin.expect('adminExportLogs', 200, { query: bodies }),
+      // Of another user, the filter does not make it a look at that enterprise.
+      exportLogs: await user.expect('exportLogs', 200, { query: bodies }),
+    }
+    const { json } = await admin.expect('listEnterpriseAudit', 200, { params: { id }, query: { limit: '100' } })
+    const listed = (json['data'] as Row[]).map(({ request_id: requestId }) => requestId)
+    const missing = Object.entries(answers).flatMap(([name, { headers }]) =>
+      listed.includes(headers.get('x-request-id') ?? '') ? [] : [name],
+    )
+    expect(missing).toEqual(['exportLogs'])
   })
 
   it('tells only what changed, and an empty list when nothing did', async () => {

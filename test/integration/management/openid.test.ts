@@ -263,6 +263,13 @@ describe('memberships by claims', () => {
     expect(await memberships('staff')).toEqual([['By claims', 'employee'], hand])
     expect(await memberships('staff', 'money')).toEqual([['By claims', 'finance'], hand])
     expect(await memberships()).toEqual([hand])
+    const { json } = await admin.expect('listEnterpriseAudit', 200, {
+      params: { id: byClaims ?? '' },
+      query: { operation: 'oidcCallback' },
+    })
+    expect(json['data']).toMatchObject(
+      ['left', 'changed', 'joined'].map((membership) => ({ target_id: id, sent: { membership } })),
+    )
   })
 })
 

@@ -2,11 +2,13 @@ import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { postUsage } from '../../src/control/ledger/post-usage.ts'
 import { reconcile } from '../../src/control/ledger/reconcile.ts'
+import { readStatement } from '../../src/control/ledger/statement.ts'
 import { findWallet, listWalletTransactions, moveWallet } from '../../src/control/ledger/wallet.ts'
 import type { Movement } from '../../src/control/ledger/wallet.ts'
 import type { Database } from '../../src/control/store/database.ts'
 import { snapshotVersion } from '../../src/control/store/entry-keys.ts'
 import { migrate } from '../../src/control/store/migrate.ts'
+import { DAY_MS } from '../../src/control/store/partitions.ts'
 import { listTenants } from '../../src/control/store/tenants.ts'
 import fc from '../support/fast-check.ts'
 
@@ -99,6 +101,50 @@ export function ledgerContract(open: () => Promise<Database>): void {
       await expect(postUsage(database, batch, costs)).rejects.toMatchObject({ sqlState: '23505' })
 
       expect([await balance(first), await balance(second)]).toEqual([-2n, -3n])
+    })
+
+    it('tells an old month with what the wallet held at its end', async () => {
+      const id = await enterprise()
+      const add = (at: string, kind: string, amount: number): Promise<unknown> =>
+        database.query(
+          `INSERT INTO ledger_transactions (id, enterprise_id, kind, from_account, to_account, amount_micro, at)
+            VALUES ($1, $2, $3, $4, $5, $6, $7)`,
+          [
+            `${id} ${at}`,
+            id,
+            kind,
+            ...(amount > 0 ? ['payments', 'wallet'] : ['wallet', 'usage']),
+            Math.abs(amount),
+            at,
+          ],
+        )
+      await database.query('INSERT INTO wallets (enterprise_id, credited_micro, charged_micro) VALUES ($1, 150, 26)', [
+        id,
+      ])
+      await add('2026-01-31T23:59:59.999Z', 'topup', 100)
+      await add('2026-02-01T00:00:00Z', 'usage', -3)
+      await add('2026-02-01T12:00:00Z', 'usage', -4)
+      await add('2026-02-28T23:59:59.999Z', 'topup', 50)
+      await add('2026-03-01T00:00:00Z', 'usage', -9)
+      await add('2026-05-01T00:00:00Z', 'usage', -10)
+      const monthOf = (month: number) => ({
+        days: Array.from(
+          { length: Date.UTC(2026, month + 1, 0) / DAY_MS - Date.UTC(2026, month, 0) / DAY_MS },
+          (_, day) => Date.UTC(2026, month, day + 1),
+        ),
+        endMs: Date.UTC(2026, month + 1),
+      })
+      const told = await Promise.all([0, 1, 2, 3, 4].map((month) => readStatement(database, id, monthOf(month), 10)))
+      expect(told.map((statement) => statement?.closing)).toEqual([100, 143, 134, 134, 124])
+      expect(told[1]).toMatchObject({
+        sums: { topup: 50, refund: 0, adjustment: 0, usage: -7 },
+        lines: [
+          { kind: 'topup', amount: 50, dayMs: null },
+          { kind: 'usage', amount: -7, id: null, dayMs: Date.UTC(2026, 1, 1) },
+        ],
+        omitted: 0,
+      })
+      expect(told[3]).toMatchObject({ lines: [], omitted: 0 })
     })
 
     it('finds what two books say differently, and nothing where they agree', async () => {

@@ -37,24 +37,27 @@ interface LineRow extends Omit<StatementLine, 'kind' | 'at' | 'dayMs'> {
   readonly usage: number | null
 }
 
+const AMOUNT = `CASE WHEN to_account = 'wallet' THEN amount_micro ELSE -amount_micro END`
+
 /**
  * The closing balance is that of the wallet less all later movements, so a statement agrees with the wallet in the same snapshot, and a
- * recent month reads little of the ledger. Usage, which is posted every second, is one line a day.
+ * recent month reads little of the ledger. Later movements are only summed: usage is posted every second, and Postgres stores all of
+ * `moved`. Usage is one line a day.
  */
 const STATEMENT = `
   WITH moved AS (
-    SELECT id, kind, CASE WHEN to_account = 'wallet' THEN amount_micro ELSE -amount_micro END AS amount, reference, actor, at
-    FROM ledger_transactions WHERE enterprise_id = $1 AND at >= $2
+    SELECT id, kind, ${AMOUNT} AS amount, reference, actor, at
+    FROM ledger_transactions WHERE enterprise_id = $1 AND at >= $2 AND at < $3
   ), closing AS (
     SELECT (coalesce(w.credited_micro - w.charged_micro, 0)
-      - coalesce((SELECT sum(amount) FROM moved WHERE at >= $3), 0))::int8 AS closing
+      - coalesce((SELECT sum(${AMOUNT}) FROM ledger_transactions WHERE enterprise_id = $1 AND at >= $3), 0))::int8 AS closing
     FROM enterprises e LEFT JOIN wallets w ON w.enterprise_id = e.id WHERE e.id = $1
   ), lines AS (
-    SELECT id, kind, amount, reference, actor, at, NULL::int4 AS day FROM moved WHERE at < $3 AND kind <> 'usage'
+    SELECT id, kind, amount, reference, actor, at, NULL::int4 AS day FROM moved WHERE kind <> 'usage'
     UNION ALL
     SELECT NULL, 'usage', sum(amount)::int8, NULL, NULL, max(at), day FROM (
       SELECT amount, at, width_bucket((extract(epoch FROM at) * 1000)::float8, $4::float8[]) AS day
-      FROM moved WHERE at < $3 AND kind = 'usage'
+      FROM moved WHERE kind = 'usage'
     ) AS used GROUP BY day
   ), summed AS (
     SELECT count(*)::int4 AS count, ${['topup', 'refund', 'adjustment', 'usage']

@@ -59,6 +59,11 @@ export class Mailer {
     return this.#waiting.length < WAITING
   }
 
+  /** Half of the queue is taken. The other half is for e-mails that a user waits for: links for a new password or an address. */
+  get isBusy(): boolean {
+    return this.#waiting.length >= WAITING / 2
+  }
+
   /** Queues the e-mail and returns at once. When the queue is full, drops the e-mail and logs this. */
   send(letter: Letter): void {
     if (this.hasRoom) {

@@ -6,6 +6,7 @@ import type {
   MEMBERS,
 } from '../../shared/api/operations/members.ts'
 import { GatewayError } from '../../shared/core/errors.ts'
+import { systemClock } from '../../shared/runtime/clock.ts'
 import type { Database } from '../store/database.ts'
 import { findEnterprise } from '../store/enterprises.ts'
 import { cancelInvitation, insertInvitation, listInvitations, renewInvitation } from '../store/invitations.ts'
@@ -25,13 +26,15 @@ import {
 } from './add-member.ts'
 import { invitationEmail } from './emails.ts'
 import type { Mailer } from './mailer.ts'
+import { RateWindow } from './rate-window.ts'
 import { offsetOf, pageOf } from './pages.ts'
 import { normalisePhone } from './phone.ts'
 import { renderedModelBudgets } from './model-budgets.ts'
 import type { ModelBudgets } from './model-budgets.ts'
 import { mapConstraintErrors } from './constraint-errors.ts'
 
-const INVITATION_MS = 7 * 24 * 3_600_000
+const HOUR_MS = 3_600_000
+const INVITATION_MS = 7 * 24 * HOUR_MS
 
 interface InvitationParts {
   /** Null: no e-mail is sent. */
@@ -46,10 +49,28 @@ export function memberHandlers(
   { mailer, consoleUrl }: InvitationParts,
   modelBudgets: ModelBudgets,
 ): Handlers<keyof typeof MEMBERS> {
+  const ofEnterprises = new RateWindow(systemClock, { calls: 100, perMs: HOUR_MS })
+  const ofAddresses = new RateWindow(systemClock, { calls: 5, perMs: HOUR_MS })
+
+  /** Counts an e-mail of the enterprise to the address. Throws LOGIN_THROTTLED. */
+  const countEmail = (enterpriseId: string, email: string): void => {
+    const address = JSON.stringify([enterpriseId, email.toLowerCase()])
+    const waitMs = Math.max(ofEnterprises.waitMs(enterpriseId), ofAddresses.waitMs(address))
+    if (waitMs > 0) {
+      throw new GatewayError('LOGIN_THROTTLED', {
+        message: 'Too many e-mails with invitations: an hour has 100 of an enterprise, and 5 of them to one address.',
+        retryAfterSeconds: waitMs / 1000,
+      })
+    }
+    ofEnterprises.take(enterpriseId)
+    ofAddresses.take(address)
+  }
+
   const sent = async (invitation: Invitation, token: string, afterCommit: (work: () => void) => void) => {
     const { email, enterpriseId } = invitation
     const { name } = orNotFound(await findEnterprise(database, enterpriseId))
-    const mailed = email !== null && mailer?.hasRoom === true
+    const mailed = email !== null && mailer?.isBusy === false
+    if (mailed) countEmail(enterpriseId, email)
     if (mailed) afterCommit(() => mailer.send(invitationEmail(email, name, { token, consoleUrl })))
     return { ...renderedInvitation(invitation), token, mailed }
   }

@@ -2,6 +2,7 @@ import { createServer } from 'node:net'
 import type { AddressInfo, Socket } from 'node:net'
 import { SMTPServer } from 'smtp-server'
 import { afterAll, beforeAll, expect, inject, it } from 'vitest'
+import { itLater } from '../../support/dose.ts'
 import { eventually } from '../../support/eventually.ts'
 import type { TestGateway } from '../../support/gateway.ts'
 import { startGateway } from '../../support/gateway.ts'
@@ -102,6 +103,44 @@ it('mails an invitation to the one who is invited, once, and tells the token to 
   expect(headers).not.toMatch(/^bcc:|evil/im)
   expect(headers).toMatch(/content-type: text\/plain/i)
   expect(body.replaceAll('=\r\n', '')).toContain(String(json['token']))
+})
+
+it('mails five invitations an hour to one address, and says when the next one may be', async () => {
+  const sent = { params: { id: enterpriseId }, body: { email: 'often@example.com', role: 'employee' } }
+  const [invitationId] = await Promise.all(
+    Array.from({ length: 4 }, async () => String((await admin.expect('invite', 201, sent)).json['id'])),
+  )
+  const resent = { params: { id: enterpriseId, invitationId: invitationId ?? '' } }
+  const { json } = await admin.expect('resendInvitation', 200, resent)
+  expect(json['mailed']).toBe(true)
+  const listed = await admin.expect('listInvitations', 200, { params: sent.params })
+  for (const refused of [
+    await admin.expect('invite', 429, { ...sent, body: { ...sent.body, email: 'Often@example.com' } }),
+    await admin.expect('resendInvitation', 429, resent),
+  ]) {
+    expect(refused.json['error']).toMatchObject({
+      message: expect.stringContaining('5 of them to one address') as string,
+    })
+    expect(Number(refused.headers.get('retry-after'))).toBeGreaterThan(3_500)
+  }
+  expect((await admin.expect('listInvitations', 200, { params: sent.params })).text).toBe(listed.text)
+  await admin.expect('invite', 201, { params: sent.params, body: { phone: '+12025550177', role: 'employee' } })
+})
+
+itLater('mails a hundred invitations an hour for an enterprise, and those of others all the same', async () => {
+  const of = async (name: string): Promise<{ id: string }> => ({
+    id: String((await admin.expect('adminCreateEnterprise', 201, { body: { name } })).json['id']),
+  })
+  const [one, other] = [await of('One'), await of('Other')]
+  for (let mailed = 0; mailed < 100;) {
+    const body = { email: `many-${mailed}@example.com`, role: 'employee' }
+    const { json } = await admin.expect('invite', 201, { params: one, body })
+    // The queue may be half full.
+    if (json['mailed'] === true) mailed += 1
+  }
+  const body = { email: 'one-more@example.com', role: 'employee' }
+  await eventually(() => admin.expect('invite', 429, { params: one, body }))
+  await admin.expect('invite', 201, { params: other, body })
 })
 
 /** The server that is down comes last: it stays so. */

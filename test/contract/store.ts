@@ -2,6 +2,13 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { newRequestId } from '../../src/shared/core/request-id.ts'
 import { NO_LIMITS } from '../../src/shared/core/snapshot.ts'
 import type { EntryKey } from '../../src/shared/core/snapshot.ts'
+import { MAX_ENTERPRISE_KEYS } from '../../src/shared/api/operations/enterprise-keys.ts'
+import { MAX_USER_KEYS } from '../../src/shared/api/operations/keys.ts'
+import type { Handlers } from '../../src/control/management/call.ts'
+import { enterpriseKeyHandlers } from '../../src/control/management/enterprise-key-handlers.ts'
+import { keyHandlers } from '../../src/control/management/key-handlers.ts'
+import { ModelBudgets } from '../../src/control/management/model-budgets.ts'
+import type { UpstreamParts } from '../../src/control/management/upstream-handlers.ts'
 import { LogKeeper } from '../../src/control/settlement/log-keeper.ts'
 import { rowOfEnd, rowOfInterrupted } from '../../src/control/settlement/rows.ts'
 import type { Database } from '../../src/control/store/database.ts'
@@ -26,6 +33,7 @@ import type { LogCursor, LogPage } from '../../src/control/store/request-log.ts'
 import { listLogDays } from '../../src/control/store/retention.ts'
 import { Rollups } from '../../src/control/store/rollups.ts'
 import { initialiseSetting, readSetting, writeSetting } from '../../src/control/store/settings.ts'
+import { TransactionScope } from '../../src/control/store/transaction-scope.ts'
 import type { User } from '../../src/control/store/users.ts'
 import { countUsers, findUserByPhone, insertUser } from '../../src/control/store/users.ts'
 import { aBegin, anEnd } from './journal-records.ts'
@@ -70,6 +78,11 @@ const TRUNCATED =
   'TRUNCATE entry_keys, users, settings, request_log, request_rollup_hourly, request_rollup_daily, enterprise_rollup_hourly, key_rollup_daily, upstream_rollup_hourly, timing_rollup_hourly, journal_dead_letters CASCADE'
 const EVERYONE: LogScope = { kind: 'everyone' }
 
+/** A call with those members that its handler uses. */
+function callOf<Name extends keyof Handlers>(call: object): Parameters<Handlers[Name]>[0] {
+  return call as unknown as Parameters<Handlers[Name]>[0]
+}
+
 /** Schema and queries, on either database. */
 export function storeContract(open: () => Promise<Database>): void {
   describe('as a store', () => {
@@ -84,6 +97,33 @@ export function storeContract(open: () => Promise<Database>): void {
 
     it('is migrated once', async () => {
       expect(await migrate(database)).toEqual([])
+    })
+
+    it('has a limit of the keys of a user and of an enterprise, also for those that are made at the same time', async () => {
+      const scope = new TransactionScope(database)
+      const parts = { keyHash: Buffer.alloc(32), mayCapture: false }
+      const own = keyHandlers(scope, parts)
+      const shared = enterpriseKeyHandlers(scope, parts, new ModelBudgets({} as UpstreamParts))
+      const call = { caller: { userId: USER.id }, params: { id: 'e1' }, body: { name: 'k' } }
+      const makeOwn = () => scope.run(() => own.createKey(callOf<'createKey'>(call)))
+      const makeShared = () => scope.run(() => shared.createEnterpriseKey(callOf<'createEnterpriseKey'>(call)))
+      await insertUser(database, USER)
+      for (const [column, owner, most, make] of [
+        ['user_id', USER.id, MAX_USER_KEYS, makeOwn],
+        ['enterprise_id', 'e1', MAX_ENTERPRISE_KEYS, makeShared],
+      ] as const) {
+        await database.query(
+          `INSERT INTO entry_keys (id, digest, masked, name, ${column}, status)
+            SELECT $1 || n, $1 || n, 'sk-', 'k', $1, CASE WHEN n = 0 THEN 'deleted' ELSE 'disabled' END
+            FROM generate_series(0, $2) AS n`,
+          [owner, most - 1],
+        )
+        const made = await Promise.allSettled([make(), make()])
+        expect(made.map(({ status }) => status).sort()).toEqual(['fulfilled', 'rejected'])
+        await expect(make()).rejects.toMatchObject({ code: 'CONFLICT' })
+        expect(await setEntryKeyStatus(database, `${owner}1`, 'deleted')).toBe(true)
+        await make()
+      }
     })
 
     it('rolls a failed migration back and applies it when it is mended', async () => {

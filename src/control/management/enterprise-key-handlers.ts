@@ -7,7 +7,7 @@ import { holdMember } from '../store/members.ts'
 import { changeOwnedKey, deleteOwnedKey, findOwnedKey, listOwnedKeys, toggleOwnedKey } from '../store/owned-keys.ts'
 import type { KeyOwner } from '../store/owned-keys.ts'
 import type { Handlers } from './call.ts'
-import { keyChangeOf, newEntryKey, renderedEnterpriseKey, rotateKey } from './entry-keys.ts'
+import { checkRoomForKey, keyChangeOf, newEntryKey, renderedEnterpriseKey, rotateKey } from './entry-keys.ts'
 import type { KeyParts } from './entry-keys.ts'
 import type { ModelBudgets } from './model-budgets.ts'
 import { orNotFound } from './or-not-found.ts'
@@ -47,6 +47,7 @@ export function enterpriseKeyHandlers(
       await checkPlaces(params.id, body)
       const { secret, entry, capture } = await newEntryKey(of(params.id), body, parts)
       const ownModelBudgets = (await modelBudgets.read(body)) ?? []
+      await checkRoomForKey(database, of(params.id))
       await insertEntryKey(database, { ...entry, ownModelBudgets }, capture)
       const key = orNotFound(await findOwnedKey(database, of(params.id), entry.id))
       return { ...renderedEnterpriseKey(key), key: secret }

@@ -1,7 +1,9 @@
 import { randomUUID } from 'node:crypto'
 import type { Static } from 'typebox'
 import type { BodyOf } from '../../shared/api/operation.ts'
+import { MAX_ENTERPRISE_KEYS } from '../../shared/api/operations/enterprise-keys.ts'
 import type { ENTERPRISE_KEYS, EnterpriseKey } from '../../shared/api/operations/enterprise-keys.ts'
+import { MAX_USER_KEYS } from '../../shared/api/operations/keys.ts'
 import type { Key, KEYS } from '../../shared/api/operations/keys.ts'
 import { isAddressRange } from '../../shared/config/address.ts'
 import { digestApiKey, generateApiKey, maskApiKey } from '../../shared/core/api-key.ts'
@@ -9,8 +11,8 @@ import { GatewayError } from '../../shared/core/errors.ts'
 import { NO_LIMITS } from '../../shared/core/snapshot.ts'
 import type { EntryKey } from '../../shared/core/snapshot.ts'
 import type { CaptureSettings } from '../../shared/core/capture.ts'
-import type { Database } from '../store/database.ts'
-import { rotateOwnedKey } from '../store/owned-keys.ts'
+import type { Database, Queryable } from '../store/database.ts'
+import { countOwnedKeys, lockOwnedKeys, rotateOwnedKey } from '../store/owned-keys.ts'
 import type { KeyChange, KeyOwner, OwnedKey } from '../store/owned-keys.ts'
 import { captureSettingsOf, renderedCapture } from './capture-settings.ts'
 import { renderedModelBudgets } from './model-budgets.ts'
@@ -61,6 +63,19 @@ export async function newEntryKey(
     budget: { moneyMicro: body.monthly_budget ?? null, tokens: body.monthly_tokens ?? null },
   }
   return { secret, entry, capture: change.capture ?? null }
+}
+
+const MAX_KEYS = { user: MAX_USER_KEYS, enterprise: MAX_ENTERPRISE_KEYS } as const
+
+/** Throws CONFLICT when the owner can have no further key. Call it in the transaction that stores one. */
+export async function checkRoomForKey(tx: Queryable, owner: KeyOwner): Promise<void> {
+  const most = MAX_KEYS[owner.kind]
+  await lockOwnedKeys(tx, owner)
+  if ((await countOwnedKeys(tx, owner)) >= most) {
+    throw new GatewayError('CONFLICT', {
+      message: `There are ${most} keys already, which is the limit: delete some first.`,
+    })
+  }
 }
 
 /** Gives a key a new secret, and returns both. The old secret stays valid for `grace_seconds`, a day by default. */

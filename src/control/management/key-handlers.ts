@@ -5,7 +5,7 @@ import { insertEntryKey } from '../store/entry-keys.ts'
 import { changeOwnedKey, deleteOwnedKey, findOwnedKey, listOwnedKeys, toggleOwnedKey } from '../store/owned-keys.ts'
 import type { KeyOwner } from '../store/owned-keys.ts'
 import type { Caller, Handlers } from './call.ts'
-import { keyChangeOf, newEntryKey, renderedKey, rotateKey } from './entry-keys.ts'
+import { checkRoomForKey, keyChangeOf, newEntryKey, renderedKey, rotateKey } from './entry-keys.ts'
 import type { KeyParts } from './entry-keys.ts'
 import { orNotFound } from './or-not-found.ts'
 import { offsetOf, pageOf } from './pages.ts'
@@ -21,6 +21,7 @@ export function keyHandlers(database: Database, parts: KeyParts): Handlers<keyof
 
     createKey: async ({ body, caller }) => {
       const { secret, entry, capture } = await newEntryKey(own(caller), body, parts)
+      await checkRoomForKey(database, own(caller))
       await insertEntryKey(database, entry, capture)
       return { ...renderedKey(orNotFound(await findOwnedKey(database, own(caller), entry.id))), key: secret }
     },

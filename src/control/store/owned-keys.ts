@@ -106,6 +106,21 @@ export async function listOwnedKeys(
   return { keys, total: counted?.total ?? 0 }
 }
 
+/** Makes others who add a key of the owner wait until the transaction ends. */
+export async function lockOwnedKeys(tx: Queryable, owner: KeyOwner): Promise<void> {
+  const name = JSON.stringify(['keys', ...ownerParameters(owner)])
+  await tx.query('SELECT pg_advisory_xact_lock(hashtextextended($1, 0))', [name])
+}
+
+/** Counts the keys of the owner that are not deleted. */
+export async function countOwnedKeys(queryable: Queryable, owner: KeyOwner): Promise<number> {
+  const [counted] = await queryable.query<{ total: number }>(
+    `SELECT count(*) AS total FROM entry_keys WHERE ${OWNED}`,
+    ownerParameters(owner),
+  )
+  return counted?.total ?? 0
+}
+
 /** Returns null when the owner has no such key, as the functions below do. */
 export async function findOwnedKey(queryable: Queryable, owner: KeyOwner, keyId: string): Promise<OwnedKey | null> {
   const [row] = await queryable.query<OwnedKey>(`SELECT ${FIELDS} FROM entry_keys WHERE ${THIS_ONE}`, [

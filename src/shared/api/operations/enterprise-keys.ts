@@ -22,6 +22,9 @@ const { createKey, updateKey, toggleKey, rotateKey } = KEYS
 
 export const NewEnterpriseKey = Type.Object({ ...EnterpriseKey.properties, key: NewKey.properties.key })
 
+/** Keys of one enterprise that are not deleted. */
+export const MAX_ENTERPRISE_KEYS = 50_000
+
 export const ENTERPRISE_KEYS = {
   listEnterpriseKeys: operation({
     method: 'GET',
@@ -36,7 +39,7 @@ export const ENTERPRISE_KEYS = {
     method: 'POST',
     path: '/v1/enterprise/{id}/keys',
     tag: 'Enterprise keys',
-    summary: 'Make a key of the enterprise',
+    summary: 'Make a key of the enterprise, which has at most 50 000',
     access: 'keys.manage',
     body: Type.Object({ ...createKey.body.properties, ...Budgets, ...ModelBudgets, ...Owner }),
     answer: created(NewEnterpriseKey),

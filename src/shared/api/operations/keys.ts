@@ -94,6 +94,9 @@ export const NewKey = Type.Object({
   key: Type.String({ description: 'The key itself. It is shown only once.' }),
 })
 
+/** Keys of one user that are not deleted. */
+export const MAX_USER_KEYS = 1_000
+
 export const KEYS = {
   listKeys: operation({
     method: 'GET',
@@ -108,7 +111,7 @@ export const KEYS = {
     method: 'POST',
     path: '/api/keys',
     tag: 'Keys',
-    summary: 'Make a key',
+    summary: 'Make a key; a user has at most 1 000',
     access: 'user',
     body: Type.Object({ name: Name, ...Limits }),
     answer: created(NewKey),

@@ -19,6 +19,7 @@ import type { RelayState, UpstreamKeyState } from '../../src/shared/core/relay-s
 import type { KeyState } from '../../src/shared/core/scheduler-stats.ts'
 import type { Provider } from '../../src/shared/core/snapshot.ts'
 import { UpstreamReach } from '../../src/shared/core/upstream-reach.ts'
+import { callOf } from '../support/call-of.ts'
 import { AlertWorld } from '../support/alert-world.ts'
 import { entryKey } from '../support/entry-key.ts'
 
@@ -340,7 +341,7 @@ export function alertsContract(open: () => Promise<Database>): void {
       for (const { id: alertId, to } of alerts) {
         const [channel] = (await findAlert(database, id, alertId))?.channels ?? []
         const body = { channels: [{ id: channel?.id, ...to }] }
-        await change({ params: { id, alertId }, body } as unknown as Parameters<typeof change>[0])
+        await change(callOf<'updateAlert'>({ params: { id, alertId }, body }))
       }
       world.takesMail = true
       await world.check(runner, 5 * SECOND)

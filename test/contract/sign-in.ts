@@ -43,6 +43,7 @@ import {
 } from '../../src/control/store/users.ts'
 import type { User } from '../../src/control/store/users.ts'
 import { systemClock } from '../../src/shared/runtime/clock.ts'
+import { callOf } from '../support/call-of.ts'
 
 const HOUR_MS = 3_600_000
 const PAGE = { offset: 0, limit: 1_000 }
@@ -195,19 +196,17 @@ export function signInContract(open: () => Promise<Database>): void {
         secondFactor: new SecondFactor(systemClock, database, randomBytes(32)),
         registrationOpen: false,
       })
-      const origin = { address: '127.0.0.1', message: { headers: {} } }
-      const callOf = <Name extends keyof typeof handlers>(call: object): Parameters<(typeof handlers)[Name]>[0] =>
-        ({ ...origin, caller: { userId: 'ada' }, ...call }) as unknown as Parameters<(typeof handlers)[Name]>[0]
+      const origin = { address: '127.0.0.1', message: { headers: {} }, caller: { userId: 'ada' } }
 
       await updateUser(database, 'ada', { passwordHash: await hashPassword(password, { phone: null }) })
-      const { token } = await handlers.login(callOf<'login'>({ body: { phone: '+12025550100', password } }))
+      const { token } = await handlers.login(callOf<'login'>({ ...origin, body: { phone: '+12025550100', password } }))
       const issued = await tokens.verify(token)
       expect((await findSession(database, 'ada', issued.tokenId))?.generation).toBe(issued.generation + 1)
       expect(await listed()).toEqual([])
 
       await updateUser(database, 'ada', { passwordHash: await hashPassword(password, { phone: null }) })
       const body = { old_password: password, new_password: 'another horse battery' }
-      const changed = handlers.changePassword(callOf<'changePassword'>({ body }))
+      const changed = handlers.changePassword(callOf<'changePassword'>({ ...origin, body }))
       await expect(changed).rejects.toMatchObject({ code: 'LOGIN_FAILED' })
       expect((await findUser(database, 'ada'))?.passwordHash).toBe('of the new password')
     })

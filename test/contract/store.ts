@@ -4,7 +4,6 @@ import { NO_LIMITS } from '../../src/shared/core/snapshot.ts'
 import type { EntryKey } from '../../src/shared/core/snapshot.ts'
 import { MAX_ENTERPRISE_KEYS } from '../../src/shared/api/operations/enterprise-keys.ts'
 import { MAX_USER_KEYS } from '../../src/shared/api/operations/keys.ts'
-import type { Handlers } from '../../src/control/management/call.ts'
 import { enterpriseKeyHandlers } from '../../src/control/management/enterprise-key-handlers.ts'
 import { keyHandlers } from '../../src/control/management/key-handlers.ts'
 import { ModelBudgets } from '../../src/control/management/model-budgets.ts'
@@ -37,6 +36,7 @@ import { TransactionScope } from '../../src/control/store/transaction-scope.ts'
 import type { User } from '../../src/control/store/users.ts'
 import { countUsers, findUserByPhone, insertUser } from '../../src/control/store/users.ts'
 import { aBegin, anEnd } from './journal-records.ts'
+import { callOf } from '../support/call-of.ts'
 import { eventually } from '../support/eventually.ts'
 import { namedRow } from './log-rows.ts'
 import { fieldsOf } from './test-journal.ts'
@@ -77,11 +77,6 @@ const TRUNCATED =
   // With what refers to users and keys.
   'TRUNCATE entry_keys, users, settings, request_log, request_rollup_hourly, request_rollup_daily, enterprise_rollup_hourly, key_rollup_daily, upstream_rollup_hourly, timing_rollup_hourly, journal_dead_letters CASCADE'
 const EVERYONE: LogScope = { kind: 'everyone' }
-
-/** A call with those members that its handler uses. */
-function callOf<Name extends keyof Handlers>(call: object): Parameters<Handlers[Name]>[0] {
-  return call as unknown as Parameters<Handlers[Name]>[0]
-}
 
 /** Schema and queries, on either database. */
 export function storeContract(open: () => Promise<Database>): void {

@@ -10,6 +10,7 @@ import { migrate } from '../../../src/control/store/migrate.ts'
 import { openPostgres } from '../../../src/control/store/postgres-database.ts'
 import { TransactionScope } from '../../../src/control/store/transaction-scope.ts'
 import { insertUser, listAdmins } from '../../../src/control/store/users.ts'
+import { callOf } from '../../support/call-of.ts'
 import type { TestPostgres } from '../../support/postgres.ts'
 import { startPostgres } from '../../support/postgres.ts'
 
@@ -99,9 +100,4 @@ type Users = Pick<Handlers, 'adminUpdateUser' | 'adminDeleteUser'>
 
 function change(id: string, by: string, body: object | null): Parameters<Users['adminUpdateUser']>[0] {
   return callOf<'adminUpdateUser'>({ params: { id }, body, caller: { userId: by }, afterCommit: () => undefined })
-}
-
-/** A call with those members that its handler uses. */
-function callOf<Name extends keyof Handlers>(call: object): Parameters<Handlers[Name]>[0] {
-  return call as unknown as Parameters<Handlers[Name]>[0]
 }

@@ -31,6 +31,9 @@ const STILL_LOOKS = 3
 const LOOK_EVERY_MS = 100
 /** Well before the gateway closes the connection of a slow reader. */
 const STILL_WITHIN_MS = 8_000
+/** The gateway may cut a reader that has stopped for a little longer. */
+const MAY_CUT_MS = 14_000
+const MAX_TRIES = 3
 /** Length of a stream that no client could read to its end. */
 const ENDLESS_TOKENS = 100_000_000
 
@@ -180,16 +183,36 @@ export class SlowReaders {
           splits: null,
         }
         this.#simulator.record(answer)
-        // Little enough to stop at the first bytes. The kernel holds megabytes: the gateway sees no progress until they are read.
-        const client = await RawClient.connect(this.#gateway.port, { readBytes: 16_384 })
-        const resumed = stopOnce(client, () => serverPatience(this.#gateway.port))
         const body = requestOf('woven', `[[sim {"recorded":"${id}"}]]`, id, stream)
-        const { body: got } = await client.post({ path: '/v1/chat/completions', headers: this.#headers(), body })
-        client.close()
-        await resumed
-        expect(got.equals(answer.body), `${size} bytes`).toBe(true)
+        for (let tries = 1; ; tries++) {
+          const { got, tookMs } = await this.#readAfterPause(body)
+          if (Buffer.isBuffer(got)) {
+            expect(got.equals(answer.body), `${size} bytes`).toBe(true)
+            return
+          }
+          // A machine that held this process up has made the reader stop for as long as the gateway allows.
+          if (tookMs < MAY_CUT_MS || tries === MAX_TRIES) throw got
+        }
       },
     )
+  }
+
+  /** Reads an answer, with one pause of the server's own patience; an error in place of the body, where the connection was cut. */
+  async #readAfterPause(body: string): Promise<{ readonly got: Buffer | Error; readonly tookMs: number }> {
+    // Little enough to stop at the first bytes. The kernel holds megabytes: the gateway sees no progress until they are read.
+    const client = await RawClient.connect(this.#gateway.port, { readBytes: 16_384 })
+    const startMs = performance.now()
+    const resumed = stopOnce(client, () => serverPatience(this.#gateway.port))
+    resumed.catch(() => undefined)
+    try {
+      const { body: got } = await client.post({ path: '/v1/chat/completions', headers: this.#headers(), body })
+      await resumed
+      return { got, tookMs: performance.now() - startMs }
+    } catch (cause) {
+      return { got: cause as Error, tookMs: performance.now() - startMs }
+    } finally {
+      client.close()
+    }
   }
 
   /** Expects that the gateway cuts a reader that stops for good, later than the server's own timeout, and bills the sent tokens. */

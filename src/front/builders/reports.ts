@@ -3,6 +3,7 @@ import type { Journal } from '../../journal/journal.ts'
 import { LoopSampler } from '../../shared/runtime/loop-sampler.ts'
 import { PacedTimer } from '../../shared/runtime/paced-timer.ts'
 import { repeat } from '../../shared/runtime/repeat.ts'
+import { RestCollector } from '../../shared/runtime/rest-collector.ts'
 import { ProcessSamples } from '../../shared/telemetry/process-samples.ts'
 import { frontSamples } from '../gateway/front-samples.ts'
 import { LeaseBook } from '../limits/lease-book.ts'
@@ -14,6 +15,7 @@ import type { CurrentSnapshot } from './current-snapshot.ts'
 import type { FrontPipeline } from './pipeline.ts'
 
 const REPORT_EVERY_MS = 1_000
+const COLLECT_EVERY_MS = 5_000
 
 export interface ReportNeeds {
   readonly server: HttpServer
@@ -26,7 +28,7 @@ export interface ReportNeeds {
   readonly snapshot: CurrentSnapshot
 }
 
-/** Begins what a front does by the clock: use of leases, metrics, samples of the event loop. Returns what ends all of it. */
+/** Begins what a front does by the clock: use of leases, metrics, samples of the event loop, garbage of a load that is over. Returns what ends all of it. */
 export function startReports(base: FrontBase, needs: ReportNeeds): () => void {
   const { name, clock, metrics, link, onTimerFault } = base
   const { server, pipeline, journal, captures, scheduler, leases, overload, snapshot } = needs
@@ -74,8 +76,14 @@ export function startReports(base: FrontBase, needs: ReportNeeds): () => void {
   overload.onBusy(() => {
     loopSampler.wake()
   })
+  const collector = new RestCollector()
+  const checkGarbage = (): void => {
+    collector.check()
+  }
+  const collectTimer = repeat(COLLECT_EVERY_MS, checkGarbage, onTimerFault)
   return () => {
     clearInterval(stateTimer)
+    clearInterval(collectTimer)
     leaseTimer.stop()
     processSamples.stop()
     loopSampler.stop()

@@ -53,13 +53,13 @@ export class LoopSampler {
 /** Below this share of time at work, an event loop is at rest. */
 const REST_SHARE = 0.1
 
-/** Returns a function that tells whether the event loop has rested since its last call. */
-export function loopRest(): () => boolean {
+/** Returns a function that tells whether the event loop has rested since its last call: it had work for less than this share of the time. */
+export function loopRest(share = REST_SHARE): () => boolean {
   let last = performance.eventLoopUtilization()
   return () => {
     const now = performance.eventLoopUtilization()
     const { utilization } = performance.eventLoopUtilization(now, last)
     last = now
-    return utilization < REST_SHARE
+    return utilization < share
   }
 }

@@ -9,6 +9,7 @@ import { endWithThisProcess } from '../../../src/cli/bench/end-with-this-process
 import { eventually } from '../../support/eventually.ts'
 import type { TestGateway } from '../../support/gateway.ts'
 import { startGateway } from '../../support/gateway.ts'
+import { residentBytes } from '../../support/process-memory.ts'
 import { WireClient, requestText } from '../../support/wire-client.ts'
 
 const THREADS = 1
@@ -74,7 +75,12 @@ function request(): string {
   )
 }
 
-it('keeps 10 000 streams open on one front: each begins at once, and none loses an event', async () => {
+function frontBytes(): number {
+  return residentBytes(gateway.children().find(({ kind }) => kind === 'front')?.pid ?? 0)
+}
+
+it('keeps 10 000 streams open on one front: each begins at once, none loses an event, and the memory comes back', async () => {
+  const bytesBefore = frontBytes()
   const firstBytesMs: number[] = []
   const bytes = request()
   let asked = 0
@@ -101,6 +107,7 @@ it('keeps 10 000 streams open on one front: each begins at once, and none loses 
       `max ${firstBytesMs.at(-1)?.toFixed(0)} ms`,
   )
   expect(clients.filter(({ closed }) => closed)).toHaveLength(0)
+  const bytesOpen = frontBytes()
 
   const requests = await tell({ texts: TEXTS })
   await tell({ end: true })
@@ -114,6 +121,14 @@ it('keeps 10 000 streams open on one front: each begins at once, and none loses 
   const lost = clients.filter((client) => !isWhole(client))
   expect(lost).toHaveLength(0)
   expect(p99Ms).toBeLessThanOrEqual(MAX_P99_MS)
+
+  for (const client of clients) client.close()
+  await eventually(
+    () => {
+      expect(frontBytes() - bytesBefore).toBeLessThan((bytesOpen - bytesBefore) / 2)
+    },
+    { timeoutMs: PATIENCE_MS, everyMs: 1_000 },
+  )
 }, 600_000)
 
 function isWhole(client: WireClient): boolean {

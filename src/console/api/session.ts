@@ -23,7 +23,7 @@ const TOOL_TIMEOUT_MS = 300_000
 const SIGNED_IN = '/console/signed-in'
 const MAX_RETRIES = 2
 /** The status of a change that meets another ETag. */
-export const CONFLICT = 412
+export const PRECONDITION_FAILED = 412
 /** Codes of 401 that refuse what was typed: the session goes on. */
 const OF_INPUT: ReadonlySet<string | null> = new Set([
   'LOGIN_FAILED',
@@ -226,7 +226,7 @@ export async function callWithHeaders<Name extends ClientOperation>(
     try {
       return await client.callWithHeaders(name, ...args)
     } catch (cause) {
-      if (cause instanceof ApiError && cause.statusCode === CONFLICT) await readAgain()
+      if (cause instanceof ApiError && cause.statusCode === PRECONDITION_FAILED) await readAgain()
       if (!(cause instanceof AuthenticationError) || OF_INPUT.has(cause.code)) throw cause
       if (visit !== begunIn) throw new LoggedOut('The session has ended.')
       // The person may have logged in again meanwhile.

@@ -1,7 +1,7 @@
 import { Button } from '@mantine/core'
 import type { ReactNode } from 'react'
 import { ApiError } from '../../client/index.ts'
-import { CONFLICT } from '../api/session.ts'
+import { PRECONDITION_FAILED } from '../api/session.ts'
 import { useWords } from '../words/index.ts'
 import { FormError } from './states.tsx'
 import classes from './form.module.css'
@@ -43,7 +43,7 @@ export interface SaveActsProps {
 /** The end of a form that changes what there is: its buttons appear with the first edit. */
 export function SaveActs({ isEdited, isBusy, cause, onDiscard }: SaveActsProps): ReactNode {
   const t = useWords('common')
-  const isConflict = cause instanceof ApiError && cause.statusCode === CONFLICT
+  const isConflict = cause instanceof ApiError && cause.statusCode === PRECONDITION_FAILED
   return (
     <FormEnd cause={cause} warning={isConflict ? t('conflict') : null}>
       {isEdited && (

@@ -28,7 +28,10 @@ export interface ReportNeeds {
   readonly snapshot: CurrentSnapshot
 }
 
-/** Begins what a front does by the clock: use of leases, metrics, samples of the event loop, garbage of a load that is over. Returns what ends all of it. */
+/**
+ * Begins what a front does by the clock: use of leases, metrics, samples of the event loop, garbage of a load that is over. Returns what
+ * ends all of it.
+ */
 export function startReports(base: FrontBase, needs: ReportNeeds): () => void {
   const { name, clock, metrics, link, onTimerFault } = base
   const { server, pipeline, journal, captures, scheduler, leases, overload, snapshot } = needs

@@ -6,6 +6,8 @@ import { useLive } from './use-live.ts'
 
 /** More than this, and the list is read anew. */
 const MAX_NEWER = 500
+/** Rows that wait are kept up to this: by then, the list is to be read anew. */
+const MAX_HELD = 2 * MAX_NEWER
 const GAP_EVERY_MS = 2_000
 
 interface Tail {
@@ -65,7 +67,9 @@ export function useTail(
     onRows: (fresh) => {
       if (rows.shown.length + rows.held.length > MAX_NEWER) gap()
       setRows(({ shown, held }) =>
-        isTop ? { shown: [...fresh, ...held, ...shown], held: [] } : { shown, held: [...fresh, ...held] },
+        isTop
+          ? { shown: [...fresh, ...held, ...shown], held: [] }
+          : { shown, held: [...fresh, ...held].slice(0, MAX_HELD) },
       )
     },
     onGap: gap,

@@ -246,7 +246,7 @@ function invalidToken(): GatewayError {
 }
 
 function tooMany(waitMs: number): GatewayError {
-  return new GatewayError('LOGIN_THROTTLED', {
+  return new GatewayError('EMAILS_THROTTLED', {
     message: 'Too many requests for e-mails.',
     retryAfterSeconds: waitMs / 1000,
   })

@@ -36,7 +36,12 @@ type Ending =
 /** Token bucket for the refusals that are recorded: its size, and its refill per second. */
 const BURST = 200
 const PER_SECOND = 10
-const LOGIN_REFUSALS: ReadonlySet<string> = new Set(['LOGIN_FAILED', 'LOGIN_THROTTLED', 'CODE_INVALID'])
+const RECORDED_REFUSALS: ReadonlySet<string> = new Set([
+  'LOGIN_FAILED',
+  'LOGIN_THROTTLED',
+  'EMAILS_THROTTLED',
+  'CODE_INVALID',
+])
 const ENTERPRISE_PATH = /^\/v1\/(?:admin\/enterprises|enterprise)\/\{id\}/
 
 export function auditEntryOf(attempt: Attempt, ending: Ending): AuditEntry {
@@ -97,7 +102,7 @@ export class RefusalLog {
   async add(attempt: Attempt, error: GatewayError): Promise<void> {
     const { spec, query } = attempt
     const isRefused =
-      error.status === 403 ? isChange(spec) || showsBodies(spec, query ?? {}) : LOGIN_REFUSALS.has(error.code)
+      error.status === 403 ? isChange(spec) || showsBodies(spec, query ?? {}) : RECORDED_REFUSALS.has(error.code)
     if (!isRefused || !this.#take()) return
     await insertAuditEntry(this.#database, auditEntryOf(attempt, { outcome: 'refused', code: error.code }))
   }

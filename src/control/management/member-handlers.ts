@@ -52,12 +52,12 @@ export function memberHandlers(
   const ofEnterprises = new RateWindow(systemClock, { calls: 100, perMs: HOUR_MS })
   const ofAddresses = new RateWindow(systemClock, { calls: 5, perMs: HOUR_MS })
 
-  /** Counts an e-mail of the enterprise to the address. Throws LOGIN_THROTTLED. */
+  /** Counts an e-mail of the enterprise to the address. Throws EMAILS_THROTTLED. */
   const countEmail = (enterpriseId: string, email: string): void => {
     const address = JSON.stringify([enterpriseId, email.toLowerCase()])
     const waitMs = Math.max(ofEnterprises.waitMs(enterpriseId), ofAddresses.waitMs(address))
     if (waitMs > 0) {
-      throw new GatewayError('LOGIN_THROTTLED', {
+      throw new GatewayError('EMAILS_THROTTLED', {
         message: 'Too many e-mails with invitations: an hour has 100 of an enterprise, and 5 of them to one address.',
         retryAfterSeconds: waitMs / 1000,
       })

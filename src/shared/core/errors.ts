@@ -147,6 +147,7 @@ export const ERROR_CODES = {
   TPM_EXCEEDED: row(429, 'rate_limit', 'downstream', false, 'Too many tokens per minute.'),
   CONCURRENCY_EXCEEDED: row(429, 'rate_limit', 'downstream', false, 'Too many requests at the same time.'),
   LOGIN_THROTTLED: row(429, 'rate_limit', 'downstream', false, 'Too many attempts to log in.'),
+  EMAILS_THROTTLED: row(429, 'rate_limit', 'downstream', false, 'Too many e-mails.'),
   BUDGET_EXHAUSTED: row(429, 'quota_exhausted', 'downstream', false, 'The budget is used up.'),
   BUDGET_UNKNOWN: row(503, 'service_unavailable', 'internal', false, 'Budgets cannot be looked up at the moment.'),
   CLIENT_CLOSED: row(499, 'invalid_request', 'downstream', false, 'The client closed the connection.'),

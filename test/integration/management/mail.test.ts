@@ -119,6 +119,7 @@ it('mails five invitations an hour to one address, and says when the next one ma
     await admin.expect('resendInvitation', 429, resent),
   ]) {
     expect(refused.json['error']).toMatchObject({
+      code: 'EMAILS_THROTTLED',
       message: expect.stringContaining('5 of them to one address') as string,
     })
     expect(Number(refused.headers.get('retry-after'))).toBeGreaterThan(3_500)

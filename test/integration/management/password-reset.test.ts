@@ -177,7 +177,7 @@ describe('a password', () => {
     }
     expect(statuses).toEqual([...Array.from({ length: 10 }, () => 204), 429])
     const refused = await forgot({ phone: '+12025550000' }, '203.0.113.7')
-    expect(errorOf(refused)['code']).toBe('LOGIN_THROTTLED')
+    expect(errorOf(refused)['code']).toBe('EMAILS_THROTTLED')
     expect(Number(refused.headers.get('retry-after'))).toBeGreaterThanOrEqual(1)
 
     const { phone } = await newUser('often@example.com')

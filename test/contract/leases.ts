@@ -15,6 +15,7 @@ const AMPLE = 1_000_000_000
 
 export function principal(limits: Partial<Principal['limits']>): Principal {
   return {
+    generation: 0,
     key: entryKey({ id: 'key-1' }),
     limits: { requestsPerMinute: AMPLE, tokensPerMinute: AMPLE, concurrency: AMPLE, ...limits },
     userLimits: null,

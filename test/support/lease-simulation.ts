@@ -387,6 +387,7 @@ export async function simulateLeases(options: SimulationOptions): Promise<Simula
 
 function principal(id: string, limits: Partial<Principal['limits']>): Principal {
   return {
+    generation: 0,
     key: entryKey({ id }),
     limits: { requestsPerMinute: AMPLE, tokensPerMinute: AMPLE, concurrency: AMPLE, ...limits },
     userLimits: null,

@@ -27,6 +27,7 @@ export class Authenticator {
   readonly #defaults: LimitDefaults
   readonly #digests = new LRUCache<string, string>({ max: REMEMBERED_DIGESTS })
   #known: ReadonlyMap<string, KnownKey> = new Map()
+  #generation = 0
 
   constructor(secret: Buffer, defaults: LimitDefaults) {
     this.#secret = secret
@@ -34,6 +35,7 @@ export class Authenticator {
   }
 
   update(snapshot: Snapshot): void {
+    this.#generation += 1
     this.#known = new Map(snapshot.keys.map((key) => [key.digest, this.#prepare(key)]))
   }
 
@@ -83,6 +85,7 @@ export class Authenticator {
     const { key: keyDefaults, user, enterprise } = this.#defaults
     return {
       principal: {
+        generation: this.#generation,
         key,
         limits: {
           requestsPerMinute: key.limits.requestsPerMinute ?? keyDefaults.requestsPerMinute,

@@ -52,6 +52,8 @@ export class Admissions {
   readonly #book: LeaseBook
   readonly #chains = new Map<string, Chain>()
   #sweptMs = 0
+  /** Of the newest principal so far. */
+  #generation = 0
   #terms: AdmissionTerms
 
   constructor(book: LeaseBook) {
@@ -105,16 +107,20 @@ export class Admissions {
   #chainOf(principal: Principal, nowMs: number): Chain {
     this.#sweep(nowMs)
     let chain = this.#chains.get(principal.key.id)
-    if (chain?.principal !== principal || nowMs >= chain.untilMs) {
-      chain = this.#makeChain(principal, chain?.meanDurationMs ?? 0, nowMs)
-      this.#chains.set(principal.key.id, chain)
+    // A request that began before a change has the principal of before it.
+    const latest =
+      chain !== undefined && chain.principal.generation > principal.generation ? chain.principal : principal
+    if (chain?.principal !== latest || nowMs >= chain.untilMs) {
+      chain = this.#makeChain(latest, chain?.meanDurationMs ?? 0, nowMs)
+      this.#chains.set(latest.key.id, chain)
     }
     chain.lastUsedMs = nowMs
     return chain
   }
 
   #makeChain(principal: Principal, meanDurationMs: number, nowMs: number): Chain {
-    const { key, limits, userLimits, enterpriseLimits } = principal
+    const { key, limits, userLimits, enterpriseLimits, generation } = principal
+    this.#generation = Math.max(this.#generation, generation)
     const groups = [
       { owner: 'API key', id: key.id, limits },
       ...(key.holderLimits ?? []),
@@ -130,7 +136,7 @@ export class Admissions {
         const limit = of?.[field] ?? null
         if (id === null || limit === null) return []
         const allowance = `${owner === 'API key' ? 'key' : owner}:${id}:${field}`
-        return [new Limit(this.#book, { owner, ...holderOf(owner, id), measure, allowance, kind, limit })]
+        return [this.#limit({ owner, ...holderOf(owner, id), measure, allowance, kind, limit }, principal)]
       })
     return {
       principal,
@@ -143,13 +149,17 @@ export class Admissions {
     }
   }
 
-  #budgetsOf({ key }: Principal, nowMs: number): Pick<Chain, 'budgets' | 'modelBudgets' | 'untilMs'> {
-    const { budgets = [], modelBudgets = [], timeZone = 'UTC' } = key
+  #limit<K extends AllowanceKind>(terms: LimitTerms<K>, { generation }: Principal): Limit<K> {
+    return new Limit(this.#book, terms, generation >= this.#generation)
+  }
+
+  #budgetsOf(principal: Principal, nowMs: number): Pick<Chain, 'budgets' | 'modelBudgets' | 'untilMs'> {
+    const { budgets = [], modelBudgets = [], timeZone = 'UTC' } = principal.key
     if (budgets.length + modelBudgets.length === 0) return { budgets: [], modelBudgets: [], untilMs: Infinity }
     const month = monthAt(timeZone, nowMs)
     const limitOf = (terms: BudgetLimit, name: string): Limit<'budget'> => {
       const allowance = budgetAllowance(terms.measure, name)
-      return new Limit(this.#book, { ...terms, ...holderOf(terms.owner, terms.id), allowance, kind: 'budget' })
+      return this.#limit({ ...terms, ...holderOf(terms.owner, terms.id), allowance, kind: 'budget' }, principal)
     }
     return {
       budgets: budgets.map((one) => limitOf(one, budgetName(one.owner, one.id, month.name))),

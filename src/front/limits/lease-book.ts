@@ -172,16 +172,16 @@ export class LeaseBook implements LeaseChannel {
 
   /**
    * The lease of this allowance, made where there is none. One that rests for minutes (of a budget, a day) is forgotten: whoever keeps it
-   * looks at `isForgotten` before each use, as {@link Limit} does.
+   * looks at `isForgotten` before each use, as {@link Limit} does. A lease that there is takes the limit, unless `isLatest` is false.
    */
-  lease<K extends AllowanceKind>(id: string, kind: K, limit: number): LeasedOfKind[K] {
+  lease<K extends AllowanceKind>(id: string, kind: K, limit: number, isLatest = true): LeasedOfKind[K] {
     let lease = this.#leases.get(id) as LeasedOfKind[K] | undefined
     if (lease === undefined) {
       lease = new LEASES[kind](id, limit, this)
       this.#leases.set(id, lease)
       if (this.#expired) this.#fresh.add(lease)
     }
-    lease.limit = limit
+    if (isLatest) lease.limit = limit
     return lease
   }
 

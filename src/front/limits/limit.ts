@@ -26,20 +26,22 @@ export class Limit<K extends AllowanceKind = AllowanceKind> {
   readonly #kind: K
   #lease: LeasedOfKind[K]
 
-  constructor(book: LeaseBook, { owner, holderId, models, measure, allowance, kind, limit }: LimitTerms<K>) {
+  /** `isLatest` is false for terms of an older configuration than others may have: they change no lease that there is. */
+  constructor(book: LeaseBook, terms: LimitTerms<K>, isLatest: boolean) {
+    const { owner, holderId, models, measure, allowance, kind, limit } = terms
     this.owner = owner
     this.holderId = holderId ?? null
     this.models = models ?? null
     this.measure = measure
     this.#book = book
     this.#kind = kind
-    this.#lease = book.lease(allowance, kind, limit)
+    this.#lease = book.lease(allowance, kind, limit, isLatest)
   }
 
   /** The lease that the book knows now. Callers do not keep it. */
   get lease(): LeasedOfKind[K] {
     const { id, limit, isForgotten } = this.#lease
-    if (isForgotten) this.#lease = this.#book.lease(id, this.#kind, limit)
+    if (isForgotten) this.#lease = this.#book.lease(id, this.#kind, limit, false)
     return this.#lease
   }
 }

@@ -3,6 +3,8 @@ import type { EntryKey, KeyLimits } from './snapshot.ts'
 
 /** The authenticated caller. */
 export interface Principal {
+  /** Grows with each snapshot that the front takes. A request keeps its principal while newer ones come. */
+  readonly generation: number
   readonly key: EntryKey
   readonly limits: {
     readonly requestsPerMinute: number

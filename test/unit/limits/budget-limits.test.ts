@@ -10,9 +10,10 @@ import { SeededRandom } from '../../support/seeded-random.ts'
 const AMPLE = 1_000_000_000
 const SECOND_BEFORE_DECEMBER = Date.parse('2026-11-30T22:59:59Z')
 
-function principal(budgets: readonly BudgetLimit[]): Principal {
+function principal(budgets: readonly BudgetLimit[], { id = 'k', generation = 0 } = {}): Principal {
   return {
-    key: entryKey({ id: 'k', enterpriseId: 'acme', budgets, timeZone: 'Europe/Berlin' }),
+    generation,
+    key: entryKey({ id, enterpriseId: 'acme', budgets, timeZone: 'Europe/Berlin' }),
     limits: { requestsPerMinute: AMPLE, tokensPerMinute: AMPLE, concurrency: AMPLE },
     userLimits: null,
     enterpriseLimits: null,
@@ -114,6 +115,35 @@ it('counts what a request did cost in place of what it might have', async () => 
 
   expect(await outcomeOf(leases, admissions, caller, [1, 71])).toMatchObject({ code: 'BUDGET_EXHAUSTED' })
   expect(await outcomeOf(leases, admissions, caller, [1, 70])).not.toBeInstanceOf(GatewayError)
+})
+
+it.each([
+  ['whose key has had another one since', true],
+  ['whose key has had none for minutes', false],
+])('has the limit of today after the answer to a request from before the change, %s', async (_, hasOther) => {
+  const leases = world()
+  const admissions = admissionsOf(leases)
+  const wallet = (limit: number) => [{ owner: 'wallet', id: 'acme', measure: 'money', limit }] as const
+  const before = principal(wallet(100), { id: 'slow', generation: 1 })
+  const now = principal(wallet(1_000), { id: 'other', generation: 2 })
+  const sinceThen = principal(wallet(1_000), { id: 'slow', generation: 2 })
+  if (hasOther) expect(await outcomeOf(leases, admissions, sinceThen, [1, 10])).not.toBeInstanceOf(GatewayError)
+
+  expect(await outcomeOf(leases, admissions, now, [1, 200])).not.toBeInstanceOf(GatewayError)
+  admissions.state(before, leases.nowMs)
+  expect(await outcomeOf(leases, admissions, now, [1, 700])).not.toBeInstanceOf(GatewayError)
+  expect(await outcomeOf(leases, admissions, before, [1, 50])).not.toBeInstanceOf(GatewayError)
+})
+
+it('has the limits of today for a request that began before the change of its key', async () => {
+  const leases = world()
+  const admissions = admissionsOf(leases)
+  const budget = (limit: number) => [{ owner: 'key', id: 'k', measure: 'money', limit }] as const
+  const before = principal(budget(1_000), { generation: 1 })
+  const now = principal(budget(100), { generation: 2 })
+
+  expect(await outcomeOf(leases, admissions, now, [1, 50])).not.toBeInstanceOf(GatewayError)
+  expect(await outcomeOf(leases, admissions, before, [1, 51])).toMatchObject({ code: 'BUDGET_EXHAUSTED' })
 })
 
 it('begins a new budget with the month of the enterprise, and a wallet never', async () => {

@@ -46,6 +46,7 @@ function callers(tree: Tenants): Principal[] {
   return keys.map((members) => {
     const key = entryKey({ ...members, enterpriseId: 'acme' })
     return {
+      generation: 0,
       key: { ...key, holderLimits: holderLimitsOf({ ...key, keyId: key.id }, tree) },
       limits: { requestsPerMinute: AMPLE, tokensPerMinute: AMPLE, concurrency: AMPLE },
       userLimits: null,

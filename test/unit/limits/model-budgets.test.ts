@@ -63,6 +63,7 @@ function tenantsOf(entries: readonly Entry[]): Tenants {
 function principalOf(id: string, tenants: Tenants): Principal {
   const key = entryKey({ id, enterpriseId: 'acme', departmentId: 'dep', timeZone: 'UTC' })
   return {
+    generation: 0,
     key: { ...key, modelBudgets: modelLimitsOf({ ...key, keyId: id }, tenants) },
     limits: { requestsPerMinute: AMPLE, tokensPerMinute: AMPLE, concurrency: AMPLE },
     userLimits: null,

@@ -34,13 +34,17 @@ async function newUser(): Promise<TestUser> {
   return { client, id: String(json['id']), phone }
 }
 
-/** A user with one-time passwords, who has used the code of the step before the present one. */
-async function enrolled(): Promise<TestUser & { readonly secret: string; readonly recovery: string[] }> {
+/**
+ * A user with one-time passwords, who has used the code of the present step: the one after it is taken next, also when a step ends
+ * meanwhile.
+ */
+async function enrolled(): Promise<TestUser & { readonly secret: string; readonly recovery: string[]; used: string }> {
   const user = await newUser()
   const begun = await user.client.expect('enrolTotp', 200, { body: { password: PASSWORD } })
   const secret = String(begun.json['secret'])
-  const confirmed = await user.client.expect('confirmTotp', 200, { body: { code: codeOf(secret, -1) } })
-  return { ...user, secret, recovery: confirmed.json['recovery_codes'] as string[] }
+  const used = codeOf(secret)
+  const confirmed = await user.client.expect('confirmTotp', 200, { body: { code: used } })
+  return { ...user, secret, recovery: confirmed.json['recovery_codes'] as string[], used }
 }
 
 let lastAddress = 0
@@ -58,19 +62,18 @@ const outcome = ({ status, json }: ManagementAnswer): unknown =>
   status < 400 ? status : [status, (json['error'] as Record<string, unknown>)['code']]
 
 it('asks for a code at the log-in once it is on, and takes each code once', async () => {
-  const { phone, secret, client } = await enrolled()
+  const { phone, secret, client, used } = await enrolled()
   expect((await client.expect('me', 200)).json).toMatchObject({ totp: true })
   const asked = await login(phone)
   expect([outcome(asked), asked.json['error']]).toMatchObject([[401, 'CODE_REQUIRED'], { param: '/code' }])
   expect(outcome(await login(phone, '000000', 'wrong password'))).toEqual([401, 'LOGIN_FAILED'])
   expect(outcome(await login(phone, undefined, 'wrong password'))).toEqual([401, 'LOGIN_FAILED'])
-  const code = codeOf(secret)
+  // That of the confirmation is used up.
+  expect(outcome(await login(phone, used))).toEqual([401, 'CODE_INVALID'])
+  expect(outcome(await login(phone, codeOf(secret, -10)))).toEqual([401, 'CODE_INVALID'])
+  const code = codeOf(secret, 1)
   expect(outcome(await login(phone, code))).toBe(200)
   expect(outcome(await login(phone, code))).toEqual([401, 'CODE_INVALID'])
-  // That of the confirmation is used up too.
-  expect(outcome(await login(phone, codeOf(secret, -1)))).toEqual([401, 'CODE_INVALID'])
-  expect(outcome(await login(phone, codeOf(secret, -10)))).toEqual([401, 'CODE_INVALID'])
-  expect(outcome(await login(phone, codeOf(secret, 1)))).toBe(200)
 })
 
 it('is off until it is confirmed, and begins again with another secret', async () => {
@@ -120,7 +123,7 @@ it('has recovery codes that are renewed with the password or a code', async () =
   const second = (await renew({ code: first[0] })).json['recovery_codes'] as string[]
   expect(outcome(await login(phone, first[1]))).toEqual([401, 'CODE_INVALID'])
   expect(outcome(await login(phone, second[1]))).toBe(200)
-  expect(outcome(await renew({ code: codeOf(secret) }))).toBe(200)
+  expect(outcome(await renew({ code: codeOf(secret, 1) }))).toBe(200)
   const { client: without } = await newUser()
   const answer = await without.call('renewRecoveryCodes', { body: { password: PASSWORD } })
   expect(outcome(answer)).toEqual([409, 'CONFLICT'])
@@ -131,18 +134,18 @@ it('does not wait for itself when a client sends an Idempotency-Key', async () =
   const headers = { 'idempotency-key': 'once' }
   const begun = await client.expect('enrolTotp', 200, { body: { password: PASSWORD }, headers })
   const secret = String(begun.json['secret'])
-  await client.expect('confirmTotp', 200, { body: { code: codeOf(secret, -1) }, headers })
+  await client.expect('confirmTotp', 200, { body: { code: codeOf(secret) }, headers })
   await client.expect('renewRecoveryCodes', 200, { body: { password: PASSWORD }, headers })
-  await client.expect('disableTotp', 204, { body: { password: PASSWORD, code: codeOf(secret) }, headers })
+  await client.expect('disableTotp', 204, { body: { password: PASSWORD, code: codeOf(secret, 1) }, headers })
 })
 
 it('is turned off with password and code, and by an admin', async () => {
   const { client, phone, secret, id } = await enrolled()
   const disable = (password: string, code: string): Promise<ManagementAnswer> =>
     client.call('disableTotp', { body: { password, code } })
-  expect(outcome(await disable('wrong', codeOf(secret)))).toEqual([401, 'LOGIN_FAILED'])
+  expect(outcome(await disable('wrong', codeOf(secret, 1)))).toEqual([401, 'LOGIN_FAILED'])
   expect(outcome(await disable(PASSWORD, '000000'))).toEqual([401, 'CODE_INVALID'])
-  expect(outcome(await disable(PASSWORD, codeOf(secret)))).toBe(204)
+  expect(outcome(await disable(PASSWORD, codeOf(secret, 1)))).toBe(204)
   expect(outcome(await login(phone))).toBe(200)
   expect(outcome(await disable(PASSWORD, codeOf(secret, 1)))).toEqual([409, 'CONFLICT'])
   expect(outcome(await admin.call('adminResetTotp', { params: { id } }))).toEqual([404, 'NOT_FOUND'])
@@ -158,7 +161,7 @@ it('slows guesses at the code down, from whatever address', async () => {
   for (let guess = 0; guess < 10; guess++) {
     expect(outcome(await login(phone, '000000'))).toEqual([401, 'CODE_INVALID'])
   }
-  const refused = await login(phone, codeOf(secret))
+  const refused = await login(phone, codeOf(secret, 1))
   expect(outcome(refused)).toEqual([429, 'LOGIN_THROTTLED'])
   expect(Number(refused.headers.get('retry-after'))).toBeGreaterThan(60)
   // Sent at the same time, no more guesses get through.
@@ -169,7 +172,7 @@ it('slows guesses at the code down, from whatever address', async () => {
 
 it('leaves no code, secret or recovery code in the audit log', async () => {
   const { secret, recovery, client } = await enrolled()
-  const code = codeOf(secret)
+  const code = codeOf(secret, 1)
   await client.expect('disableTotp', 204, { body: { password: PASSWORD, code } })
   const { text } = await admin.expect('adminAudit', 200, { query: { limit: '100' } })
   expect(text).toContain('disableTotp')

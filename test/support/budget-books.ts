@@ -1,3 +1,4 @@
+import { budgetOfAllowance } from '../../src/shared/core/budget.ts'
 import type { SettledSpend } from '../../src/control/leases/authority.ts'
 import { writerOf } from './lease-world.ts'
 import type { LeaseWorld, WorldFront, WorldNode } from './lease-world.ts'
@@ -122,11 +123,25 @@ export class BudgetBooks {
     this.#unsettled.set(writer, (this.#unsettled.get(writer) ?? 0) + by)
   }
 
+  /** As the settler does: what the journal used is merged into the use without a journal, and the authority is told. */
   #closeIfDone(writer: string): void {
     const node = this.#dead.get(writer)
-    if (node !== undefined && (this.#unsettled.get(writer) ?? 0) === 0) {
-      node.authority?.ended(writer.slice(writer.indexOf('/') + 1))
+    if (node === undefined || (this.#unsettled.get(writer) ?? 0) > 0) return
+    if (node.authority === null) {
+      this.#world().after(POLL_MS, () => {
+        this.#closeIfDone(writer)
+      })
+      return
     }
+    const closed: string[] = []
+    for (const [allowance, { settled }] of this.#budgets) {
+      const used = settled.get(writer)
+      if (used === undefined) continue
+      settled.delete(writer)
+      settled.set('', (settled.get('') ?? 0) + used)
+      closed.push(budgetOfAllowance(allowance)?.name ?? '')
+    }
+    node.authority.ended(writer.slice(writer.indexOf('/') + 1), closed)
   }
 
   /** The name of the front's journal; with several machines it includes the machine, as in the database. */

@@ -5,9 +5,11 @@ import type { WorldFront } from './lease-world.ts'
 import type { SeededRandom } from './seeded-random.ts'
 
 export const BUDGET = 'budget:money:key:k:2026-11'
-const FRONTS = 3
+/** Fronts of each machine. */
+const FRONTS = { alone: 3, shared: 2 } as const
+const MACHINES = 2
 
-/** The fronts of one machine that use one budget, with the faults that can happen to them. */
+/** The fronts that use one budget, of one machine or, with a Redis, of two, with the faults that can happen to them. */
 export class BudgetWorld {
   readonly leases: LeaseWorld
   readonly #books: BudgetBooks
@@ -18,9 +20,8 @@ export class BudgetWorld {
     this.#random = random
     this.#books = new BudgetBooks(() => this.leases, random)
     this.leases = new LeaseWorld({
-      fronts: FRONTS,
       random: () => random.next(),
-      ...(lane === undefined ? {} : { lane }),
+      ...(lane === undefined ? { fronts: FRONTS.alone } : { fronts: FRONTS.shared, nodes: MACHINES, lane }),
       budgets: (node) => this.#books.truthOf(node),
     })
   }
@@ -36,7 +37,8 @@ export class BudgetWorld {
   }
 
   front(): WorldFront {
-    return this.leases.fronts[this.#random.between(0, FRONTS - 1)] as WorldFront
+    const { fronts } = this.leases
+    return fronts[this.#random.between(0, fronts.length - 1)] as WorldFront
   }
 
   /** Simulates a request with a reservation of `worst` and a cost of `actual`. Resolves to whether it was admitted. */
@@ -50,6 +52,7 @@ export class BudgetWorld {
   }
 
   restart(): void {
-    this.leases.restartAuthority(200 + this.#random.next() * 2_000)
+    const { nodes } = this.leases
+    this.leases.restartAuthority(200 + this.#random.next() * 2_000, nodes[this.#random.between(0, nodes.length - 1)])
   }
 }

@@ -44,8 +44,8 @@ export async function buildSettlement(base: ControlBase, needs: SettlementNeeds)
     logger: logger.child('settler'),
     priceOf,
     tenants,
-    onWriterEnded: (writer) => {
-      authority.ended(writer)
+    onWriterEnded: (writer, budgets) => {
+      authority.ended(writer, budgets)
     },
     onCommitted: (rows, deadLetters) => {
       metrics.counter('settledRows').at().add(rows)

@@ -20,8 +20,11 @@ export interface Authority {
    * within a second, with nothing while the authority is away.
    */
   budgetsTaken(allowances: readonly string[]): Promise<ReadonlyMap<string, number>>
-  /** A journal is closed: all that its writer used of budgets is in the database, and it will use no more. */
-  ended(writer: string): void
+  /**
+   * A journal is closed: all that its writer used is in the database, under no writer's name, and it will use no more.
+   * @param budgets names of the budgets that it used
+   */
+  ended(writer: string, budgets: readonly string[]): void
 }
 
 /** What was used of budgets, as the database has it. */

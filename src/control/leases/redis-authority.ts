@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import type { LeaseRequest, LeaseResume } from '../../shared/core/allowance.ts'
+import { BUDGET_MEASURES, budgetAllowance } from '../../shared/core/budget.ts'
 import type { Clock } from '../../shared/runtime/clock.ts'
 import type { Authority, AuthorityOptions, SettledSpend } from './authority.ts'
 import type { RedisCall } from '../store/redis-connection.ts'
@@ -66,6 +67,11 @@ export class RedisAuthority implements Authority {
   readonly #untold = new Set<LeaseUnit>()
   /** Fronts that have said what they hold. */
   readonly #resumed = new Set<string>()
+  /** Budgets that fronts held when they went, by journal: until it is closed, what they held counts as used. */
+  readonly #left = new Map<string, Set<string>>()
+  /** Budgets of closed journals that Redis is to be told of. */
+  readonly #closed = new Set<string>()
+  #auditing = false
   /** How often Redis went away. */
   #outages = 0
   #sequence = 0
@@ -194,24 +200,21 @@ export class RedisAuthority implements Authority {
     holder.isGone = true
     this.#resumed.delete(name)
     this.#crowds.gone(name)
+    const left = this.#left.get(holder.writer) ?? new Set()
     for (const unit of holder.units.values()) {
       unit.gone()
       this.#waiting.delete(unit)
       this.#dirty.add(unit)
+      if (unit.kind === 'budget') left.add(unit.allowance)
     }
+    if (left.size > 0) this.#left.set(holder.writer, left)
     this.#holders.dropIfGone(holder)
     this.#flushSoon()
   }
 
   async budgetsTaken(allowances: readonly string[]): Promise<ReadonlyMap<string, number>> {
     if (!this.#presence.isHere) return new Map()
-    const { shards } = this.#presence
-    const calls = allowances.map((allowance) => ({
-      script: SCRIPTS.budget,
-      keys: shards.keysOf(allowance),
-      args: [this.#presence.nowArgument()],
-    }))
-    const answers = await this.#options.runner.run(calls)
+    const answers = await this.#askTaken(allowances)
     return new Map(
       allowances.flatMap((allowance, at) => {
         const answer = answers[at]
@@ -220,26 +223,58 @@ export class RedisAuthority implements Authority {
     )
   }
 
-  ended(writer: string): void {
-    if (!this.#audits.ended(writer)) return
-    for (const [, { kind, allowance }] of this.#holders.units()) if (kind === 'budget') this.#audit(allowance)
+  /** Asks Redis how much of budgets is taken: a number as text, or nothing where it does not know. */
+  #askTaken(allowances: readonly string[]): ReturnType<ScriptRunner['run']> {
+    const { shards } = this.#presence
+    const calls = allowances.map((allowance) => ({
+      script: SCRIPTS.budget,
+      keys: shards.keysOf(allowance),
+      args: [this.#presence.nowArgument()],
+    }))
+    return this.#options.runner.run(calls)
   }
 
-  #audit(allowance: string): void {
-    if (this.#purges) this.#audits.audit(allowance)
+  ended(writer: string, budgets: readonly string[]): void {
+    this.#audits.ended(writer)
+    for (const allowance of this.#left.get(writer) ?? []) this.#closed.add(allowance)
+    this.#left.delete(writer)
+    for (const name of budgets) {
+      for (const measure of BUDGET_MEASURES) this.#closed.add(budgetAllowance(measure, name))
+    }
+    const units = [...this.#holders.units()].map(([, unit]) => unit)
+    this.#audit(units.filter(({ kind }) => kind === 'budget').map(({ allowance }) => allowance))
   }
 
-  #budgetUnit(allowance: string): LeaseUnit | undefined {
+  #audit(allowances: readonly string[]): void {
+    if (this.#purges) this.#audits.audit(allowances)
+  }
+
+  /**
+   * Tells Redis of closed journals. Other machines know the sum of all closed journals from the database: what Redis has under the name of
+   * one of these counts twice until then. A budget that Redis does not know has no such name.
+   */
+  async #auditClosed(): Promise<void> {
+    const allowances = [...this.#closed].slice(0, BATCH)
+    const answers = await this.#askTaken(allowances)
+    const answered = allowances.filter((_, at) => typeof answers[at] === 'string')
+    for (const allowance of answered) this.#closed.delete(allowance)
+    this.#audit(allowances.filter((_, at) => typeof answers[at] === 'string' && answers[at] !== ''))
+  }
+
+  /** A unit of a front that is here; without one, that of all fronts together. */
+  #budgetUnit(allowance: string): LeaseUnit {
     for (const { units, isGone } of this.#holders.all()) {
       const unit = isGone ? undefined : units.get(allowance)
       if (unit !== undefined) return unit
     }
-    return undefined
+    const unit = this.#holders.unit(this.#holders.holder(EVERYBODY), allowance)
+    unit.kind = 'budget'
+    return unit
   }
 
-  /** Journals of other machines bear the name of theirs. */
+  /** Journals of other machines bear the name of theirs. The sum of closed journals has none: it is the same for all machines. */
   #writerName(writer: string): string {
-    return writer.includes('/') ? writer : `${this.#options.node}/${writer}`
+    return writer === '' || writer.includes('/') ? writer : `${this.#options.node}/${writer}`
   }
 
   /** Another machine needs what `holder` has, or has given back what it waits for. */
@@ -280,6 +315,12 @@ export class RedisAuthority implements Authority {
     this.#presence.tick(nowMs)
     if (!this.#presence.isHere) return
     if (this.#presence.hereForMs(nowMs) > RESUME_GRACE_MS) this.#purges = true
+    if (this.#purges && this.#closed.size > 0 && !this.#auditing) {
+      this.#auditing = true
+      this.#auditClosed()
+        .catch(this.#options.onFault)
+        .finally(() => (this.#auditing = false))
+    }
     for (const unit of this.#waiting) {
       if (unit.waiting === null) this.#waiting.delete(unit)
       else if (nowMs - unit.answeredMs >= POLL_MS[unit.waiting]) this.#dirty.add(unit)
@@ -441,7 +482,7 @@ export class RedisAuthority implements Authority {
         if (flight.session !== holder.session) return
         if (unit.kind === 'budget') {
           if (read.reply.isUnread && unit.waiting !== null && !unit.hasNews) this.#audits.forget(unit.allowance)
-          this.#audit(unit.allowance)
+          this.#audit([unit.allowance])
         }
         holder.replies.add(unit, read.reply, flight.requests, this.#presence.clocks)
         touched.add(holder)

@@ -5,8 +5,8 @@ export interface SettledSpendAuditsOptions {
   readonly budgets: SettledSpend
   /** This machine's name for a journal, the same on all machines. */
   readonly writerName: (writer: string) => string
-  /** A unit of this machine that deals with the budget, if there is one. */
-  readonly unitOf: (allowance: string) => LeaseUnit | undefined
+  /** A unit of this machine that tells Redis of the budget. */
+  readonly unitOf: (allowance: string) => LeaseUnit
   /** A unit has an audit to tell Redis. */
   readonly onAudited: (unit: LeaseUnit) => void
   readonly onFault: (cause: unknown) => void
@@ -32,12 +32,10 @@ export class SettledSpendAudits {
     this.#changes += 1
   }
 
-  /** Returns false if the journal was closed before. */
-  ended(writer: string): boolean {
-    if (!this.#living.delete(writer)) return false
+  ended(writer: string): void {
+    this.#living.delete(writer)
     this.#changes += 1
     this.#audited.clear()
-    return true
   }
 
   /** The next `audit` reads the database again. */
@@ -45,27 +43,30 @@ export class SettledSpendAudits {
     this.#audited.delete(allowance)
   }
 
-  audit(allowance: string): void {
-    if (this.#audited.has(allowance)) return
-    this.#audited.add(allowance)
-    this.#read(allowance).catch(this.#options.onFault)
+  audit(allowances: readonly string[]): void {
+    const unread = allowances.filter((allowance) => !this.#audited.has(allowance))
+    if (unread.length === 0) return
+    for (const allowance of unread) this.#audited.add(allowance)
+    this.#read(unread).catch(this.#options.onFault)
   }
 
-  async #read(allowance: string): Promise<void> {
+  async #read(allowances: readonly string[]): Promise<void> {
     const { budgets, writerName, unitOf, onAudited } = this.#options
     let changes: number
-    let settled: ReadonlyMap<string, number>
+    let settled: Awaited<ReturnType<SettledSpend['read']>>
     do {
       changes = this.#changes
-      settled = (await budgets.read([allowance])).get(allowance) ?? new Map<string, number>()
+      settled = await budgets.read(allowances)
     } while (changes !== this.#changes)
-    const unit = unitOf(allowance)
-    if (unit === undefined) {
-      this.#audited.delete(allowance)
-      return
+    const living = [...this.#living].map(writerName)
+    for (const allowance of allowances) {
+      const used = [...(settled.get(allowance) ?? [])]
+      const unit = unitOf(allowance)
+      unit.settled({
+        amounts: Object.fromEntries(used.map(([writer, amount]) => [writerName(writer), amount])),
+        living,
+      })
+      onAudited(unit)
     }
-    const amounts = Object.fromEntries([...settled].map(([writer, amount]) => [writerName(writer), amount] as const))
-    unit.settled({ amounts, living: [...this.#living].map(writerName) })
-    onAudited(unit)
   }
 }

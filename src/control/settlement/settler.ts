@@ -34,8 +34,8 @@ export interface SettlerOptions {
   readonly priceOf: PriceOf
   /** Returns the current tenants: who pays for what. None by default. */
   readonly tenants?: () => Tenants
-  /** Called once all records of a dead writer are committed. */
-  readonly onWriterEnded?: (writer: string) => void
+  /** Called once all records of a dead writer are committed, with the budgets that it used. */
+  readonly onWriterEnded?: (writer: string, budgets: readonly string[]) => void
   /** Called after each commit with the numbers of its rows and dead letters. */
   readonly onCommitted?: (rows: number, deadLetters: number) => void
   /** Records per transaction; 8 000 by default, which is what a chunk of a segment holds. */
@@ -256,16 +256,21 @@ class JournalSettler implements Settler {
       if (!writers.has(writer)) await this.#interruptOpen(writer)
     }
     for (const name of await listBudgetWriters(database, node)) {
-      if (!writers.has(name.slice(node.length + 1))) await closeBudgetWriter(database, name)
+      const writer = name.slice(node.length + 1)
+      if (!writers.has(writer)) await this.#closeBudgets(writer)
     }
     return offsets
   }
 
   async #close(writer: string): Promise<void> {
-    const { database, node } = this.#target
     await this.#interruptOpen(writer)
-    await closeBudgetWriter(database, writerName(node, writer))
-    this.#options.onWriterEnded?.(writer)
+    await this.#closeBudgets(writer)
+  }
+
+  async #closeBudgets(writer: string): Promise<void> {
+    const { database, node } = this.#target
+    const budgets = await closeBudgetWriter(database, writerName(node, writer))
+    this.#options.onWriterEnded?.(writer, budgets)
   }
 
   async #interruptOpen(writer: string): Promise<void> {

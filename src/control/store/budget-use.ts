@@ -64,14 +64,17 @@ export async function listBudgetWriters(queryable: Queryable, node: string): Pro
   return rows.map(({ writer }) => writer)
 }
 
-/** Merges the use of a writer that has ended into the use without a writer. */
-export async function closeBudgetWriter(queryable: Queryable, writer: string): Promise<void> {
-  await queryable.query(
-    `WITH closed AS (DELETE FROM budget_use WHERE writer = $1 RETURNING budget, cost_micro, tokens)
-      INSERT INTO budget_use AS u (budget, writer, cost_micro, tokens)
-      SELECT budget, '', cost_micro, tokens FROM closed ORDER BY budget
-      ON CONFLICT (budget, writer)
-      DO UPDATE SET cost_micro = u.cost_micro + excluded.cost_micro, tokens = u.tokens + excluded.tokens`,
+/** Merges the use of a writer that has ended into the use without a writer. Returns the budgets that the writer used. */
+export async function closeBudgetWriter(queryable: Queryable, writer: string): Promise<string[]> {
+  const rows = await queryable.query<{ budget: string }>(
+    `WITH closed AS (DELETE FROM budget_use WHERE writer = $1 RETURNING budget, cost_micro, tokens),
+      merged AS (
+        INSERT INTO budget_use AS u (budget, writer, cost_micro, tokens)
+        SELECT budget, '', cost_micro, tokens FROM closed ORDER BY budget
+        ON CONFLICT (budget, writer)
+        DO UPDATE SET cost_micro = u.cost_micro + excluded.cost_micro, tokens = u.tokens + excluded.tokens)
+      SELECT budget FROM closed`,
     [writer],
   )
+  return rows.map(({ budget }) => budget)
 }

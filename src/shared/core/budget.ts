@@ -18,7 +18,8 @@ export interface ModelBudget extends MonthlyBudget {
 
 export type BudgetOwner = 'key' | 'member' | 'department' | 'enterprise' | 'wallet'
 
-export type BudgetMeasure = 'money' | 'tokens'
+export const BUDGET_MEASURES = ['money', 'tokens'] as const
+export type BudgetMeasure = (typeof BUDGET_MEASURES)[number]
 
 /** A limit that applies to a key. A wallet has no months: its limit is all that was ever paid in. */
 export interface BudgetLimit {

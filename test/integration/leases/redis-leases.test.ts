@@ -3,6 +3,7 @@ import { GatewayError } from '../../../src/shared/core/errors.ts'
 import { Admissions } from '../../../src/front/limits/admissions.ts'
 import { budgetsContract } from '../../contract/budgets.ts'
 import { FRONTS, leasesContract, principal } from '../../contract/leases.ts'
+import { BudgetWorld } from '../../support/budget-world.ts'
 import { dose, itLater } from '../../support/dose.ts'
 import { LeaseLane } from '../../support/lease-lane.ts'
 import { LeaseWorld } from '../../support/lease-world.ts'
@@ -28,6 +29,25 @@ leasesContract({
 })
 
 budgetsContract(RUNS, () => new LeaseLane(client()))
+
+it('counts a closed journal once, and nothing of what its front held, at another machine', async () => {
+  const limit = 100
+  const world = new BudgetWorld(new SeededRandom(1), new LeaseLane(client()))
+  await world.leases.settle()
+  const [here, there] = world.leases.nodes.map(({ fronts }) => fronts[0]) as [WorldFront, WorldFront]
+  void world.request(here, limit, 60, 60, 0)
+  await world.leases.run(5_000)
+  world.crash(here)
+  // By then this machine has nothing to do with the budget any more.
+  await world.leases.run(30_000)
+
+  for (let asked = 60; asked < limit; asked++) {
+    void world.request(there, limit, 1, 1, 0)
+    await world.leases.run(200)
+  }
+  await world.leases.run(5_000)
+  expect(world.spent).toBe(limit)
+})
 
 /** A machine that has lost its control process asks `WANTED` times at each front while another one uses up the limit. */
 async function withoutControl(awayMs: number): Promise<{ atMs: number[]; elsewhere: number }> {

@@ -2,6 +2,7 @@ import { ChatCompletionRequest } from '../../shared/endpoints/chat-completions.t
 import { Embeddings, EmbeddingsRequest } from '../../shared/endpoints/embeddings.ts'
 import type { AiAnswer, AiRequest } from '../../shared/core/ai-request.ts'
 import { GatewayError } from '../../shared/core/errors.ts'
+import { MAX_CALL_MS } from '../../shared/core/tool-call.ts'
 import type { Queryable } from '../store/database.ts'
 import { failureOf, jsonOf } from './ai-answers.ts'
 import { keyAllows } from './callers.ts'
@@ -19,9 +20,6 @@ export interface ModelToolsOptions {
   /** Has a front serve a request: with all limits of its key, and a row in the request log. */
   readonly requestAi: (request: AiRequest, signal: AbortSignal) => Promise<AiAnswer>
 }
-
-/** Answers take as long as the gateway allows; nothing waits longer than this. */
-const MAX_CALL_MS = 3_600_000
 
 const KEY_ID = {
   type: 'string',

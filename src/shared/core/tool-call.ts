@@ -9,6 +9,9 @@ export const TOOL_CALL_HEADER = 'sluice-tool-call'
 /** Stands in the head of the front's answer when the result is captured. */
 export const CAPTURES_RESULT_HEADER = 'sluice-captures-result'
 
+/** Longest time of a call, once it has begun. The `timeout_ms` of upstream servers has the same bound. */
+export const MAX_CALL_MS = 3_600_000
+
 /** A call of a tool at an upstream server: a front admits, reserves and records it, the control process makes it. */
 export interface ToolCallOrder {
   /** The name under which clients know the tool. */

@@ -1,13 +1,14 @@
 import type { DeadlineClock } from '../runtime/deadlines.ts'
 import { Deadline } from '../runtime/deadlines.ts'
 import { GatewayError } from '../core/errors.ts'
-import type { Exchange } from '../core/exchange.ts'
+import type { Exchange, IncomingRequest } from '../core/exchange.ts'
+import { MAX_CALL_MS } from '../core/tool-call.ts'
 import type { ControlToFront, FrontToControl } from './messages.ts'
 import { CREDIT_BYTES, MAX_MANAGEMENT_BODY_BYTES } from './messages.ts'
 
 /** Management requests that one front may have under way; a further one gets 429. */
 const MAX_IN_FLIGHT = 256
-/** Streams of events that one front may have besides, open or held; a further one is refused. */
+/** Streams of events that one front may have besides, open or held; a further one is refused. Long requests count, too. */
 const MAX_STREAMS = 2_048
 /** Logins and registrations among them, so that a storm of logins leaves room for logged-in users; a further one gets 429. */
 const MAX_LOGINS = 128
@@ -20,8 +21,12 @@ const LOGIN_PATHS: ReadonlySet<string> = new Set([
   '/api/auth/oidc/callback',
   '/api/auth/oidc/token',
 ])
-/** A request fails when the control process sends nothing for it for this long. */
+/** A request fails when the control process sends nothing for it for this long, unless it may take longer. */
 const SILENCE_MS = 60_000
+/** Before the time of a call, its user may have to authorise the gateway, and the tools of its server may be listed. */
+const CALL_SILENCE_MS = MAX_CALL_MS + 600_000
+/** The method of a message that calls a tool. */
+const CALL = 'tools/call'
 const FRAME_BYTES = 65_536
 
 /** A message of the control process about one tunnelled request. */
@@ -43,7 +48,7 @@ interface Passage {
   isHeld: boolean
   /** It has never been held and released. */
   isFirstHold: boolean
-  /** Counts among the streams and not among the requests, until it is closed: it was held, or `isEndless`. */
+  /** Counts among the streams, not the requests, until it is closed: it was held, `isEndless`, or may take long. */
   takesStream: boolean
   /** The part of the request's body that is not sent yet. */
   rest: Buffer
@@ -82,7 +87,7 @@ export class Tunnel {
     exchange: Exchange,
     requestId: string,
     refuse: (error: GatewayError) => void,
-    lastsMs: number | null = null,
+    lastsMs: number | null = isToolCall(exchange.request) ? CALL_SILENCE_MS : null,
   ): Promise<void> {
     if (this.#passages.size - this.#streams >= MAX_IN_FLIGHT) {
       refuse(
@@ -139,6 +144,8 @@ export class Tunnel {
     }
     // `readBody` has a deadline of its own. The client may have left meanwhile.
     if (!this.#passages.has(id)) return
+    // Its body is here: it needs no place among the requests any more.
+    if (passage.ends) this.#takeStream(passage)
     passage.deadline.atMs = this.#deadlines.nowMs + passage.silenceMs
     this.#deadlines.watch(passage.deadline)
     this.#ask(passage)
@@ -284,6 +291,11 @@ export class Tunnel {
     if (wasOpen && passage.takesStream) this.#streams -= 1
     return wasOpen
   }
+}
+
+/** A client calls a tool and may get no sign of life before the result. Revision 2026-07-28 requires the header. */
+function isToolCall({ method, path, headers }: IncomingRequest): boolean {
+  return method === 'POST' && (path.startsWith('/mcp/tools/') || (path === '/mcp' && headers['mcp-method'] === CALL))
 }
 
 function asksForEvents({ exchange: { request } }: Passage): boolean {

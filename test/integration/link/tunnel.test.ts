@@ -114,6 +114,43 @@ describe('a management request', () => {
   })
 })
 
+describe.each([
+  ['POST /mcp/tools/{name}', { method: 'POST', path: '/mcp/tools/search__find' }],
+  ['tools/call without a session', { method: 'POST', path: '/mcp', headers: { 'mcp-method': 'tools/call' } }],
+] as const)('a call of a tool by %s', (_, request) => {
+  it('may last as long as a tool may take, and is not given up for its silence', async () => {
+    let answer: () => void = () => undefined
+    link.serve = () =>
+      new Promise((resolve) => {
+        answer = () => {
+          resolve({ status: 200, headers: [], body: Buffer.from('result') })
+        }
+      })
+    const exchange = new FakeExchange(request)
+    const { refusals } = await link.forward(exchange)
+    await eventually(() => {
+      expect(link.served).toHaveLength(1)
+    })
+    link.pass(61_000)
+    link.pass(3_600_000)
+    expect(refusals).toEqual([])
+    answer()
+    await over(exchange)
+    expect(exchange.response.body.toString()).toBe('result')
+  })
+
+  it('leaves the places of other requests free, and is given up in the end', async () => {
+    link.serve = () => new Promise(() => undefined)
+    const calls = await Promise.all(Array.from({ length: 256 }, () => link.forward(new FakeExchange(request))))
+    expect((await link.forward(new FakeExchange())).refusals).toEqual([])
+    link.pass(4_201_000)
+    expect(calls.flatMap(({ refusals }) => refusals.map(({ code }) => code))).toEqual(
+      Array.from({ length: 256 }, () => 'CONTROL_UNAVAILABLE'),
+    )
+    expect(link.front.tunnel.inFlight).toBe(0)
+  })
+})
+
 function patterned(length: number): Buffer {
   const bytes = Buffer.alloc(length)
   for (let i = 0; i < length; i++) bytes[i] = (i * 31 + (i >> 16)) & 255

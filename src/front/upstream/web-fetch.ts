@@ -22,6 +22,11 @@ export interface WebFetchOptions {
   /** Bytes of a body; of a stream of events: of one event. */
   readonly maxBytes: number
   /**
+   * The answer to this request may be a stream of events, however long, because its reader takes one event after the other. All others
+   * are bodies, whatever their types say.
+   */
+  readonly mayStream: (method: string, sent: string | null) => boolean
+  /**
    * The answer to `sent` was larger than `maxBytes`. Returns the event that ends a stream in place of the one that is too large; null: its
    * body ends with an error, as other bodies do.
    */
@@ -69,8 +74,12 @@ export class WebFetch {
         reject(abortOf(signal))
         return
       }
-      const tooLarge = (): string | null => options.onTooLarge(typeof body === 'string' ? body : null)
-      const bounds = { maxBytes: options.maxBytes, tooLarge }
+      const sent = typeof body === 'string' ? body : null
+      const bounds = {
+        maxBytes: options.maxBytes,
+        mayStream: () => options.mayStream(method, sent),
+        tooLarge: () => options.onTooLarge(sent),
+      }
       const answer = new Answer(bounds, resolve, reject, () => signal?.removeEventListener('abort', abort))
       const call = this.#client.send(
         {
@@ -100,8 +109,13 @@ function isSendable(method: string): method is UpstreamRequest['method'] {
   return ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'].includes(method)
 }
 
+function isEventStream(contentType: string | null): boolean {
+  return contentType?.split(';', 1)[0]?.trim().toLowerCase() === 'text/event-stream'
+}
+
 interface Bounds {
   readonly maxBytes: number
+  readonly mayStream: () => boolean
   readonly tooLarge: () => string | null
 }
 
@@ -148,7 +162,7 @@ class Answer {
     for (const [name, value] of Object.entries(headers)) {
       for (const one of Array.isArray(value) ? value : [value ?? '']) fields.append(name, one)
     }
-    this.#isEvents = (fields.get('content-type') ?? '').startsWith('text/event-stream')
+    this.#isEvents = status === 200 && isEventStream(fields.get('content-type')) && this.#bounds.mayStream()
     const stream = new ReadableStream<Uint8Array>(
       {
         start: (controller) => {

@@ -184,8 +184,10 @@ describe('operations of an HTTP API', () => {
     answer = (_, res) => res.writeHead(200, { 'content-type': 'image/png' }).end('png')
     const content = [{ type: 'image', mimeType: 'image/png', data: Buffer.from('png').toString('base64') }]
     expect(await call('shop__photo', {})).toMatchObject({ content })
-    answer = (_, res) => res.writeHead(200, { 'content-type': 'text/plain' }).end('x'.repeat(4_200_000))
-    expect(JSON.stringify(await call('shop__photo', {}))).toContain('UPSTREAM_BODY_TOO_LARGE')
+    for (const type of ['text/plain', 'text/event-stream']) {
+      answer = (_, res) => res.writeHead(200, { 'content-type': type }).end(':\n\n'.repeat(1_400_000))
+      expect(JSON.stringify(await call('shop__photo', {}))).toContain('UPSTREAM_BODY_TOO_LARGE')
+    }
     answer = () => undefined
     expect(JSON.stringify(await call('shop__photo', {}))).toContain('UPSTREAM_TIMEOUT')
   })

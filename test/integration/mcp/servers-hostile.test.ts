@@ -161,6 +161,30 @@ describe('a server', () => {
     60_000,
   )
 
+  it.each([
+    ['an error', 'tools/call', 500, 'UPSTREAM_ERROR'],
+    ['an answer to a notification', 'notifications/initialized', 200, 'UPSTREAM_BODY_TOO_LARGE'],
+  ])('that sends %s as an endless stream of events is cut off', async (_, intercepted, status, code) => {
+    if (intercepted === 'tools/call') await registerAndList()
+    else await register()
+    let ended = false
+    upstream.intercept = (method, res) => {
+      if (method !== intercepted) return false
+      res.on('close', () => (ended = true))
+      res.writeHead(status, { 'content-type': 'text/event-stream' })
+      const send = (): void => {
+        while (!res.destroyed && res.write(':\n\n'.repeat(20_000)));
+      }
+      res.on('drain', send)
+      send()
+      return true
+    }
+    expect(intercepted === 'tools/call' ? await call() : JSON.stringify(await test())).toContain(code)
+    await eventually(() => {
+      expect(ended).toBe(true)
+    })
+  })
+
   it('that sends no JSON is refused before its time-out', async () => {
     await registerAndList()
     upstream.intercept = (method, res) => {

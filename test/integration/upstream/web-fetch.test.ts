@@ -40,6 +40,7 @@ function fetchWith(options: Options = {}, network: Partial<ConstructorParameters
     connectMs: 1_000,
     firstByteMs: 5_000,
     maxBytes: 1_000,
+    mayStream: () => true,
     onTooLarge: () => null,
     ...options,
   })
@@ -91,6 +92,27 @@ it('passes a stream whose events are small, however many there are, and puts an 
   expect(text.replaceAll('data: 1', '').trim()).toBe('data: instead of 1')
   expect(text.match(/data: 1\r/g)).toHaveLength(500)
   expect(sent).toEqual(['asked'])
+})
+
+it.each([
+  ['of an error', 500, 'text/event-stream', true],
+  ['of another success', 202, 'text/event-stream', true],
+  ['where none is read as one', 200, 'text/event-stream', false],
+  ['of a type that only begins so', 200, 'text/event-streams', true],
+])('bounds a stream %s like any other body', async (_, status, type, mayStream) => {
+  const server = await serve((_req, res) => {
+    res.writeHead(status, { 'content-type': type }).end(':\n\n'.repeat(1_000))
+  })
+  const asked: unknown[] = []
+  const call = fetchWith({
+    mayStream: (...request) => {
+      asked.push(request)
+      return mayStream
+    },
+  })
+  const answer = await call(`http://127.0.0.1:${portOf(server)}/`, { method: 'POST', body: 'asked' })
+  await expect(answer.text()).rejects.toMatchObject({ code: 'UPSTREAM_BODY_TOO_LARGE' })
+  expect(asked).toEqual(mayStream ? [] : [['POST', 'asked']])
 })
 
 it('ends with its signal, and closes the connection', async () => {

@@ -23,6 +23,7 @@ export function oauthFetch(server: ToolServer, serverUrl: string, parts: Transpo
       connectMs: CONNECT_MS,
       firstByteMs: DEADLINE_MS,
       maxBytes: MAX_ANSWER_BYTES,
+      mayStream: () => false,
       onTooLarge: () => null,
     })
     const headers = new Headers(init.headers)

@@ -49,7 +49,7 @@ export class OpenApiConnection implements ServerConnection {
       server,
       url,
       operations,
-      fetchTo(server, url, parts, () => null),
+      fetchTo(server, url, parts, { mayStream: () => false, onTooLarge: () => null }),
     )
   }
 

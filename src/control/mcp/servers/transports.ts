@@ -19,16 +19,23 @@ const RECONNECTS = {
 
 export type Fetch = (url: string | URL, init?: RequestInit) => Promise<Response>
 
+/** The part of bounds that depends on the reader of the answers; see `WebFetchOptions`. */
+export interface AnswerBounds {
+  readonly mayStream: (method: string, sent: string | null) => boolean
+  readonly onTooLarge: (sent: string | null) => string | null
+}
+
 export interface TransportParts {
   readonly reach: UpstreamReach
   /** A `fetch` that keeps to the addresses that may be called, and to bounds. */
-  readonly fetchWithin: (options: {
-    readonly publicOnly: boolean
-    readonly connectMs: number
-    readonly firstByteMs: number
-    readonly maxBytes: number
-    readonly onTooLarge: (sent: string | null) => string | null
-  }) => Fetch
+  readonly fetchWithin: (
+    options: AnswerBounds & {
+      readonly publicOnly: boolean
+      readonly connectMs: number
+      readonly firstByteMs: number
+      readonly maxBytes: number
+    },
+  ) => Fetch
 }
 
 /**
@@ -52,11 +59,15 @@ export function transportTo(
       ...(cwd === null ? {} : { cwd }),
     })
   }
-  const plain = fetchTo(server, place.url, parts, (sent) => {
-    const id = idOf(sent)
-    if (id !== null) return tooLargeEvent(id)
-    onTooLarge()
-    return null
+  const plain = fetchTo(server, place.url, parts, {
+    // The SDK reads all other answers whole.
+    mayStream: (method, sent) => method === 'GET' || (place.transport === 'http' && idOf(sent) !== null),
+    onTooLarge: (sent) => {
+      const id = idOf(sent)
+      if (id !== null) return tooLargeEvent(id)
+      onTooLarge()
+      return null
+    },
   })
   const url = new URL(place.url)
   const requestInit = { headers: { ...headers }, redirect: 'error' as const }
@@ -71,7 +82,7 @@ export function fetchTo(
   { headers, source, timeoutMs }: ToolServer,
   url: string,
   parts: TransportParts,
-  onTooLarge: (sent: string | null) => string | null,
+  bounds: AnswerBounds,
 ): Fetch {
   if (headers === null) {
     throw new GatewayError('UPSTREAM_UNREACHABLE', {
@@ -88,7 +99,7 @@ export function fetchTo(
     connectMs: CONNECT_MS,
     firstByteMs: timeoutMs,
     maxBytes: MAX_MESSAGE_BYTES,
-    onTooLarge,
+    ...bounds,
   })
 }
 
@@ -112,10 +123,10 @@ function withTokens(fetch: Fetch, user: UserToken): { readonly fetch: Fetch; rea
   }
 }
 
-/** The id of the request in a message; null: there is none. */
+/** The id of a message that is a request; null: it is none. Our answers to a server have an id, and no method. */
 function idOf(sent: string | null): string | number | null {
-  const { id } = JSON.parse(sent ?? '{}') as { readonly id?: string | number }
-  return id ?? null
+  const { id, method } = JSON.parse(sent ?? '{}') as { readonly id?: string | number; readonly method?: string }
+  return method === undefined ? null : (id ?? null)
 }
 
 function tooLargeEvent(id: string | number): string {

@@ -14,6 +14,7 @@ import type {
   Tool as ProtocolTool,
 } from '@modelcontextprotocol/server'
 import type { McpCaller } from './callers.ts'
+import { NO_VALIDATION } from './no-validation.ts'
 import { listPrompts, promptText } from './prompts.ts'
 import type { Resources } from './resources.ts'
 import type { ApiError, Json, Tool, ToolCall, ToolClient, ToolOutcome } from './tool-source.ts'
@@ -51,7 +52,11 @@ export function createProtocolServer(parts: ProtocolServerParts, place: CallPlac
   const { tools, resources, version, onListed, onFault } = parts
   const server = new Server(
     { name: 'sluice', title: 'Sluice', version },
-    { capabilities: { tools: { listChanged: true }, resources: {}, prompts: {} }, instructions: INSTRUCTIONS },
+    {
+      capabilities: { tools: { listChanged: true }, resources: {}, prompts: {} },
+      instructions: INSTRUCTIONS,
+      jsonSchemaValidator: NO_VALIDATION,
+    },
   )
   // Messages of clients that are not well-formed: their senders hear of them.
   server.onerror = ignore

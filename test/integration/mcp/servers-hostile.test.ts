@@ -375,25 +375,39 @@ describe('a server that asks during a call', () => {
     }
   }
 
-  it('asks the user of the client, under its own name', async () => {
-    await registerAndList({ interactive: true })
-    asking(ELICIT)
+  /** The text that the user is asked, and the result of the call, when the user answers with `content`. */
+  const answered = async (content: Record<string, string>): Promise<{ asked: string; result: string }> => {
     const client = new Client({ name: 'test', version: '1' }, { capabilities: { elicitation: {} } })
     let asked = ''
     const troubles: string[] = []
     client.onerror = (cause) => troubles.push(String(cause))
     client.setRequestHandler(ElicitRequestSchema, ({ params }) => {
       asked = params.message
-      return { action: 'accept', content: { name: 'Ada' } }
+      return { action: 'accept', content }
     })
     const requestInit = { headers: { authorization: `Bearer ${key}` } }
     await client.connect(new StreamableHTTPClientTransport(new URL('/mcp', world.gateway.url), { requestInit }))
     const calling = client.callTool({ name: `${id}__run`, arguments: {} }, undefined, { timeout: 40_000 })
     const result = await calling.catch((cause: unknown) => String(cause))
     expect(troubles, JSON.stringify({ asked, result, calls: upstream.calls })).toEqual([])
-    expect(asked).toBe(`[${id}] Your name?`)
-    expect(JSON.stringify(result)).toContain('Ada')
     await client.close()
+    return { asked, result: JSON.stringify(result) }
+  }
+
+  it('asks the user of the client, under its own name', async () => {
+    await registerAndList({ interactive: true })
+    asking(ELICIT)
+    const { asked, result } = await answered({ name: 'Ada' })
+    expect(asked).toBe(`[${id}] Your name?`)
+    expect(result).toContain('Ada')
+  })
+
+  it('gets an answer that would take for ever to be checked, which holds nobody up', async () => {
+    await registerAndList({ interactive: true })
+    const requestedSchema = { ...ELICIT.params.requestedSchema, patternProperties: { '': { pattern: '^(a+)+$' } } }
+    asking({ ...ELICIT, params: { ...ELICIT.params, requestedSchema } })
+    const name = `${'a'.repeat(64)}!`
+    expect((await answered({ name })).result).toContain(name)
   })
 
   it('gets answers of the model that its settings name, paid by the key of the call', async () => {

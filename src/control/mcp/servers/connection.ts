@@ -1,14 +1,9 @@
 import { Client } from '@modelcontextprotocol/client'
-import type {
-  CallToolResult,
-  ClientOptions,
-  CreateMessageResult,
-  ElicitResult,
-  Tool,
-} from '@modelcontextprotocol/client'
+import type { CallToolResult, CreateMessageResult, ElicitResult, Tool } from '@modelcontextprotocol/client'
 import { GatewayError } from '../../../shared/core/errors.ts'
 import type { ToolDefinition, ToolServer } from '../../../shared/core/tool-server.ts'
 import type { DigestedTool } from '../../store/tool-servers.ts'
+import { NO_VALIDATION } from '../no-validation.ts'
 import type { Json, ToolClient } from '../tool-source.ts'
 import type { UserToken } from './user-token.ts'
 import { isTooLarge, serverError } from './server-errors.ts'
@@ -47,13 +42,6 @@ export interface ServerConnection {
   listTools(signal: AbortSignal): Promise<DigestedTool[]>
   call(tool: ToolDefinition, input: Readonly<Record<string, unknown>>, options: CallOptions): Promise<CallToolResult>
   close(): Promise<void>
-}
-
-/** Results are not checked against the schemas that servers give: clients may do that. */
-const NO_VALIDATION: NonNullable<ClientOptions['jsonSchemaValidator']> = {
-  getValidator:
-    <T>() =>
-    (input: unknown) => ({ valid: true, data: input as T & {}, errorMessage: undefined }),
 }
 
 /** A connection to a server, with the handshake done. It ends with the first thing that breaks its bounds. */

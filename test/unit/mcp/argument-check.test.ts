@@ -26,10 +26,36 @@ describe('arguments of tools', () => {
     for (const digest of ['a', 'b']) check.check(digest, schema, {})
   })
 
+  it.each(['http://json-schema.org/draft-07/schema#', 'https://json-schema.org/draft-06/schema'])(
+    'are checked against a list of items of %s',
+    ($schema) => {
+      const check = new ArgumentCheck()
+      const pair = { type: 'array', items: [{ type: 'string' }, { type: 'integer' }], additionalItems: false }
+      const schema = { ...OBJECT, $schema, properties: { pair } }
+      check.check('a', schema, { pair: ['x', 1] })
+      for (const bad of [[1], ['x', 'y'], ['x', 1, 2]]) {
+        expect(() => {
+          check.check('a', schema, { pair: bad })
+        }).toThrow(expect.objectContaining({ code: 'INVALID_FIELD' }) as Error)
+      }
+    },
+  )
+
+  it('are checked against a list of items of the draft of the protocol', () => {
+    const check = new ArgumentCheck()
+    const pair = { type: 'array', prefixItems: [{ type: 'string' }], items: false }
+    const schema = { ...OBJECT, properties: { pair } }
+    check.check('a', schema, { pair: ['x'] })
+    expect(() => {
+      check.check('a', schema, { pair: ['x', 1] })
+    }).toThrow(expect.objectContaining({ code: 'INVALID_FIELD' }) as Error)
+  })
+
   it.each([
     ['that refer to elsewhere', { ...OBJECT, properties: { a: { $ref: 'https://example.com/schema' } } }],
     ['that are too large', { ...OBJECT, description: 'x'.repeat(100_000) }],
     ['that are wrong', { ...OBJECT, properties: { a: { type: 'nothing' } } }],
+    ['with a list of items that name no older draft', { ...OBJECT, properties: { a: { items: [{}] } } }],
   ])('of schemas %s are not taken', (_, schema) => {
     expect(() => {
       new ArgumentCheck().check('a', schema, {})
@@ -47,10 +73,13 @@ describe('arguments of tools', () => {
     ask()
   })
 
-  it('of a schema that doubles its work with each level are stopped', () => {
+  it.each([
+    ['the draft of the protocol', {}],
+    ['an older draft', { $schema: 'http://json-schema.org/draft-07/schema#' }],
+  ])('of a schema of %s that doubles its work with each level are stopped', (_, draft) => {
     const branch = { properties: { a: { $ref: '#/$defs/d' } }, minProperties: 1 }
     const double = { anyOf: [branch, branch] }
-    const schema = { ...OBJECT, $defs: { d: double }, properties: { a: { $ref: '#/$defs/d' } } }
+    const schema = { ...OBJECT, ...draft, $defs: { d: double }, properties: { a: { $ref: '#/$defs/d' } } }
     let input: Record<string, unknown> = {}
     for (let depth = 0; depth < 40; depth++) input = { a: input }
     expect(() => {

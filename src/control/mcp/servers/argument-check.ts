@@ -1,6 +1,7 @@
 import { createContext, Script } from 'node:vm'
-import { Ajv2020 } from 'ajv/dist/2020.js'
+import { Ajv } from 'ajv'
 import type { ErrorObject, ValidateFunction } from 'ajv'
+import { Ajv2020 } from 'ajv/dist/2020.js'
 import { LRUCache } from 'lru-cache'
 import { fieldError } from '../../../shared/core/field-error.ts'
 import { GatewayError } from '../../../shared/core/errors.ts'
@@ -69,8 +70,9 @@ interface Compiled {
 
 function compiled(schema: Json, withinMs: number): ValidateFunction | null | 'late' {
   if (JSON.stringify(schema).length > MAX_SCHEMA_BYTES || isDeeper(schema, MAX_DEPTH)) return null
+  const Dialect = isClassic(schema) ? Ajv : Ajv2020
   // A schema of its own for each tool: their ids cannot meet.
-  const ajv = new Ajv2020({ strict: false, validateFormats: false, verbose: true, inlineRefs: false, logger: false })
+  const ajv = new Dialect({ strict: false, validateFormats: false, verbose: true, inlineRefs: false, logger: false })
   // The meta-schema takes longest to be compiled, and is not the server's: it is outside of the time.
   void ajv.validateSchema({})
   let validate: ValidateFunction | null = null
@@ -82,6 +84,11 @@ function compiled(schema: Json, withinMs: number): ValidateFunction | null | 'la
     return isTimeout(cause) ? 'late' : null
   }
   return validate
+}
+
+/** Drafts in which `items` may be a list. Schemas that name no draft are of 2020-12, as the protocol says. */
+function isClassic({ $schema }: Json): boolean {
+  return typeof $schema === 'string' && /^https?:\/\/json-schema\.org\/draft-0[67]\/schema#?$/.test($schema)
 }
 
 function isTimeout(cause: unknown): boolean {

@@ -90,6 +90,7 @@ const DOSED_PARTS = [
   'test/unit/limits/holder-limits.test.ts',
   'test/unit/limits/leases.test.ts',
   'test/unit/limits/places-through-kills.test.ts',
+  'test/unit/mcp/connection.test.ts',
   'test/unit/scheduling/histories.test.ts',
 ]
 

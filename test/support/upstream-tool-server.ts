@@ -43,6 +43,8 @@ export class UpstreamToolServer {
   protection: { readonly issuer: string; readonly accepts: (token: string) => boolean } | null = null
   readonly headers: IncomingMessage['headers'][] = []
   readonly methods: string[] = []
+  /** Sessions that clients have ended. */
+  readonly ended: string[] = []
   calls = 0
   readonly #server: Server
   readonly #streams = new Set<ServerResponse>()
@@ -98,6 +100,7 @@ export class UpstreamToolServer {
       return
     }
     if (req.method === 'DELETE') {
+      this.ended.push(String(req.headers['mcp-session-id']))
       res.writeHead(200).end()
       return
     }

@@ -291,6 +291,25 @@ describe('a server', () => {
   })
 })
 
+describe('a session at a server', () => {
+  it('ends with the call that has its own', async () => {
+    await registerAndList({ interactive: true, sampling_model: 'sim-gpt' })
+    expect(await call()).toContain('"isError":false')
+    await eventually(() => {
+      expect(upstream.ended).toHaveLength(1)
+    })
+  })
+
+  it('ends when the server is deleted', async () => {
+    await registerAndList()
+    expect(await call()).toContain('"isError":false')
+    await world.admin.expect('adminDeleteToolServer', 204, { params: { id } })
+    await eventually(() => {
+      expect(upstream.ended).toContain('session-1')
+    })
+  })
+})
+
 describe('a server of the revision without a handshake', () => {
   it('is called too', async () => {
     const { key: own } = await world.key(await world.user(), { mcp_tools: ['list_models'] })

@@ -1,4 +1,4 @@
-import { Client } from '@modelcontextprotocol/client'
+import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client'
 import type { CallToolResult, CreateMessageResult, ElicitResult, Tool } from '@modelcontextprotocol/client'
 import { GatewayError } from '../../../shared/core/errors.ts'
 import type { ToolDefinition, ToolServer } from '../../../shared/core/tool-server.ts'
@@ -10,12 +10,15 @@ import { isTooLarge, serverError } from './server-errors.ts'
 import { readTool } from './tool-definitions.ts'
 import { transportTo } from './transports.ts'
 import type { TransportParts } from './transports.ts'
+import { untilAborted } from './until-aborted.ts'
 
 const MAX_TOOLS = 1_000
 const MAX_PAGES = 100
 /** Of all pages together. */
 const MAX_LIST_BYTES = 16 * 1024 * 1024
 const MAX_CONNECT_MS = 15_000
+/** A server has this long to end a session. */
+const END_MS = 2_000
 
 export interface CallOptions {
   readonly signal: AbortSignal
@@ -41,6 +44,7 @@ export interface ServerConnection {
   /** All tools of the server that are well-formed, the first of each name. */
   listTools(signal: AbortSignal): Promise<DigestedTool[]>
   call(tool: ToolDefinition, input: Readonly<Record<string, unknown>>, options: CallOptions): Promise<CallToolResult>
+  /** It is not usable from now on. Resolves when the server has been told, or has not listened for some time. Never rejects. */
   close(): Promise<void>
 }
 
@@ -144,6 +148,11 @@ export class Connection implements ServerConnection {
   async close(): Promise<void> {
     if (this.#isClosed) return
     this.#isClosed = true
+    const { transport } = this.#client
+    if (transport instanceof StreamableHTTPClientTransport) {
+      // The server would keep it: the SDK ends the connection alone.
+      await untilAborted(transport.terminateSession(), AbortSignal.timeout(END_MS)).catch(() => undefined)
+    }
     await this.#client.close().catch(() => undefined)
   }
 

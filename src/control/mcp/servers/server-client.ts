@@ -82,7 +82,7 @@ export class ServerClient {
       try {
         return await work(connection, until)
       } finally {
-        await connection.close()
+        void connection.close()
       }
     })
   }
@@ -119,7 +119,7 @@ export class ServerClient {
       return await work(connection, signal)
     } catch (cause) {
       if (!isLostSession(cause)) throw cause
-      await connection.close()
+      void connection.close()
       return work(await this.#open(signal), signal)
     }
   }

@@ -4,7 +4,7 @@ import type { BodyOf } from '../../shared/api/operation.ts'
 import { checkStoredToolServer, toolAccessRule } from '../../shared/config/tool-servers.ts'
 import type { OAuthEntry } from '../../shared/config/tool-servers.ts'
 import { GatewayError } from '../../shared/core/errors.ts'
-import { stateOfTool } from '../../shared/core/tool-server.ts'
+import { OWN_SERVER, stateOfTool } from '../../shared/core/tool-server.ts'
 import type { ToolServer, ToolServerAddress } from '../../shared/core/tool-server.ts'
 import type { UpstreamReach } from '../../shared/core/upstream-reach.ts'
 import type { Seal } from '../../shared/runtime/seal.ts'
@@ -110,6 +110,10 @@ export function toolServerHandlers(database: Database, parts: ToolServerParts): 
 
     adminCreateToolServer: async ({ body, afterCommit }) => {
       checkStorable(body)
+      if (body.id === OWN_SERVER) {
+        const message = `id must not be ${OWN_SERVER}, the name of the gateway's own tools: choose another id.`
+        throw new GatewayError('INVALID_FIELD', { message, param: '/id' })
+      }
       const { headers = {} } = body
       const document = await documentOf(body)
       const server = checked({ id: body.id, ...settingsOf(body, NEW, document) }, headers, oauthOf(body, NEW), reach)

@@ -63,9 +63,6 @@ export type ToolOutcome =
     }
   | { readonly isError: true; readonly status: number; readonly error: ApiError }
 
-/** The name that chats give to the gateway's own tools. */
-export const OWN_SERVER = 'sluice'
-
 /** A place where tools come from. Names are unique over all sources. */
 export interface ToolSource {
   /** The server that a tool belongs to, as chats name it. Default: `OWN_SERVER` for all. */

@@ -1,7 +1,8 @@
 import { GatewayError } from '../../shared/core/errors.ts'
 import { newRequestId } from '../../shared/core/request-id.ts'
+import { OWN_SERVER } from '../../shared/core/tool-server.ts'
 import type { McpCaller } from './callers.ts'
-import { failedOutcome, OWN_SERVER } from './tool-source.ts'
+import { failedOutcome } from './tool-source.ts'
 import type { Tool, ToolCall, ToolOutcome, ToolSource } from './tool-source.ts'
 
 /** A result of a tool: clients and models take no larger ones. The protocol sends it twice, as text and as an object. */

@@ -738,7 +738,7 @@ const toolAccess = Type.Array(
 
 const toolServer = entry('An upstream server of tools: an address, or a program.', {
   id: Type.String({
-    description: 'Unique. The names of its tools begin with it.',
+    description: 'Unique, and not "sluice", the name of the own tools. The names of its tools begin with it.',
     pattern: SERVER_ID,
     expects: 'lower-case letters, digits and "-", at most 32',
   }),

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto'
 import { GatewayError } from '../core/errors.ts'
+import { OWN_SERVER } from '../core/tool-server.ts'
 import type { ToolAccessRule, ToolServer, ToolServerAddress } from '../core/tool-server.ts'
 import type { UpstreamReach } from '../core/upstream-reach.ts'
 import { parseServerUrl } from './address.ts'
@@ -25,6 +26,9 @@ export function resolveToolServers(
   })
 
   function resolveOne(entry: ToolServerEntry, path: Path): ToolServer {
+    if (entry.id === OWN_SERVER) {
+      fail([...path, 'id'], `${OWN_SERVER} is the name of the gateway's own tools: choose another id`)
+    }
     if (ids.has(entry.id)) fail([...path, 'id'], `the id ${entry.id} is taken by another tool server`)
     ids.add(entry.id)
     const headers = resolveHeaders(entry.headers ?? {}, 'none', path, fail)

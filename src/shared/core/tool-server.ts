@@ -3,6 +3,9 @@ import type { EnterpriseRole } from '../api/roles.ts'
 /** Ids of upstream servers of tools. They have no underscore: `<id>__<tool>` has one meaning. */
 export const SERVER_ID = '^[a-z0-9](?:[a-z0-9-]{0,30}[a-z0-9])?$'
 
+/** The name that chats give to the gateway's own tools. No upstream server has it as its id. */
+export const OWN_SERVER = 'sluice'
+
 /** `openapi`: no tool server, but an HTTP API, whose operations are the tools. */
 export type ToolServerTransport = 'http' | 'sse' | 'openapi'
 

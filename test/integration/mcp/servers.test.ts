@@ -88,6 +88,14 @@ describe('a server that an admin has registered', () => {
     expect(upstream.headers.some((headers) => headers.authorization === 'Bearer very-secret')).toBe(true)
   })
 
+  it('does not have the name of the own tools', async () => {
+    const body = { id: 'sluice', url: upstream.url }
+    const { json } = await world.admin.expect('adminCreateToolServer', 400, { body })
+    expect(json).toMatchObject({
+      error: { code: 'INVALID_FIELD', param: '/id', message: expect.stringContaining('choose another id') as string },
+    })
+  })
+
   it('has tools for those whom its rules name, and none for others', async () => {
     await register('acme', { access: [{ enterprise_id: enterpriseId, role: 'owner' }] })
     const ownKey = await world.key(owner, { mcp_tools: ['acme__*'] })

@@ -9,6 +9,13 @@ const server = (members: string) => `mcp: {servers: [{id: notes, url: "https://n
 const refusal = (members: string, files: Record<string, string> = {}): string =>
   readError({ yaml: server(members), files }).message
 
+it('a tool server does not have the name of the own tools', () => {
+  const { message } = readError({ yaml: 'mcp:\n  servers:\n    - {id: sluice, url: "https://tools.example.com/mcp"}' })
+  expect(message).toBe(
+    "sluice.yaml:3:12: mcp.servers[0].id: sluice is the name of the gateway's own tools: choose another id",
+  )
+})
+
 describe('a tool server with OAuth', () => {
   it('has a client and scopes, and shows no secret', () => {
     const members = 'auth: oauth, oauth_client_id: sluice, oauth_client_secret: CANARY, oauth_scopes: [read, write]'

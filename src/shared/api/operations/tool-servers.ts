@@ -204,7 +204,7 @@ export const TOOL_SERVERS = {
     access: 'platform-admin',
     body: Type.Object({
       id: Type.String({
-        description: 'The names of its tools begin with it.',
+        description: 'The names of its tools begin with it. "sluice" is the name of the own tools, and refused.',
         pattern: '^[a-z0-9](?:[a-z0-9-]{0,30}[a-z0-9])?$',
         examples: ['search'],
         maxLength: 32,

@@ -1,5 +1,4 @@
-import { createHash } from 'node:crypto'
-import { closeSync, mkdirSync, openSync, readdirSync, rmSync } from 'node:fs'
+import { closeSync, openSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as elapsed } from 'node:timers/promises'
@@ -13,6 +12,7 @@ import { loadSecrets } from '../shared/config/secrets.ts'
 import type { Config } from '../shared/config/shape.ts'
 import { lockDataDirectory } from '../shared/runtime/data-directory.ts'
 import { exampleModel } from './example-model.ts'
+import { makeLinkDirectory } from './link-directory.ts'
 import { claimPort } from './listen-port.ts'
 import { fileState } from './config-watch.ts'
 import { Reload } from './reload.ts'
@@ -239,16 +239,11 @@ function openLog({ log }: Config): Logger {
 }
 
 /**
- * The path is short for any data directory, because a Unix socket path has at most 107 bytes. It contains the process id: the
- * control process of a killed supervisor may still listen for a moment, and the fronts of this supervisor must not connect to it.
+ * The path contains the process id: the control process of a killed supervisor may still listen for a moment, and the fronts of this
+ * supervisor must not connect to it.
  */
-function socketPathOf(config: Config): string {
-  const name = createHash('sha256').update(config.dataDir).digest('hex').slice(0, 16)
-  const directory = join(tmpdir(), `sluice-${process.getuid?.() ?? 0}-${name}`)
-  mkdirSync(directory, { recursive: true, mode: 0o700 })
-  // This process has the lock of the data directory: the processes that made these files have ended or are about to end.
-  for (const before of readdirSync(directory)) rmSync(join(directory, before), { force: true })
-  return join(directory, `${process.pid}.sock`)
+function socketPathOf({ dataDir }: Config): string {
+  return join(makeLinkDirectory(dataDir, tmpdir()), `${process.pid}.sock`)
 }
 
 function urlOf(config: Config, port: number): string {

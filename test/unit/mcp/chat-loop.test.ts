@@ -73,6 +73,59 @@ async function run(callsOfRound: number, options: Partial<ChatLoopOptions['bound
   return { choices, made, items: whole.mcp_items, usage: whole.usage, text: whole.choices[0]?.message['content'] }
 }
 
+/** A streamed chat with the tools `look` and `list`, whose model sends these chunks: one list for each round. */
+async function runStream(rounds: ReadonlyArray<readonly Json[]>, body: Json = {}) {
+  const tools = new Map([['s', [tool('look'), tool('list')]]])
+  const chat = new CompletionsChat({
+    body: { model: 'm', stream: true, messages: [{ role: 'user', content: 'hi' }], ...body },
+    servers: offerTools(SERVERS, { tools, taken: new Set(), maxTools: 5 }),
+    approvals: new Approvals(new Seal(Buffer.alloc(32), 'test'), 'key:k'),
+  })
+  const bodies: Json[] = []
+  const made: Array<{ name: string; input: unknown }> = []
+  const loop = new ChatLoop({
+    chat,
+    bounds: { maxRounds: 5, maxResultBytes: 100, maxCalls: null },
+    isSpent: () => false,
+    request: (_, round: Json) => {
+      const chunks = rounds[bodies.length] ?? []
+      bodies.push(structuredClone(round))
+      const bytes = Buffer.from(
+        chunks.map((chunk) => `data: ${JSON.stringify(chunk)}\n\n`).join('') + 'data: [DONE]\n\n',
+      )
+      return Promise.resolve({ status: 200, headers: new Map(), body: bodyOf(bytes), report: () => undefined })
+    },
+    callTool: ({ name, input }) => {
+      made.push({ name, input })
+      return Promise.resolve({ isError: false, content: [{ type: 'text', text: name }], structured: null })
+    },
+    signal: new AbortController().signal,
+  })
+  let sent = ''
+  for await (const part of loop.run(await loop.begin())) sent += part
+  const chunks = sent
+    .split('\n\n')
+    .filter((event) => event.startsWith('data: {'))
+    .map((event) => JSON.parse(event.slice('data: '.length)) as Json)
+  return { bodies, made, chunks, chat }
+}
+
+function chunkOf(delta: Json, reason: string | null = null): Json {
+  return {
+    id: 'a',
+    object: 'chat.completion.chunk',
+    created: 1,
+    model: 'm',
+    choices: [{ index: 0, delta, finish_reason: reason }],
+  }
+}
+
+function callOf(name: string, input: string, more: Json = {}): Json {
+  return { ...more, function: { name, arguments: input } }
+}
+
+const DONE = [chunkOf({ role: 'assistant', content: 'done' }), chunkOf({}, 'stop')]
+
 async function* bodyOf(bytes: Buffer): AsyncGenerator<Buffer> {
   yield await Promise.resolve(bytes)
 }
@@ -102,6 +155,89 @@ describe('a chat with tools', () => {
       'ää\n[cut: the result has 20 bytes, and 4 of them are here]',
     )
   })
+})
+
+describe('the parallel calls of a stream', () => {
+  const [look, list] = [callOf('look', '{"at":1}'), callOf('list', '{"at":2}')]
+
+  it.each<[string, Json[]]>([
+    [
+      'whole, with ids',
+      [
+        {
+          tool_calls: [
+            { ...look, id: 'c1' },
+            { ...list, id: 'c2' },
+          ],
+        },
+      ],
+    ],
+    ['whole, without ids', [{ tool_calls: [look, list] }]],
+    ['whole, in two chunks', [{ tool_calls: [look] }, { tool_calls: [list] }]],
+    [
+      'in parts, with ids',
+      [
+        { tool_calls: [callOf('look', '', { id: 'c1' })] },
+        { tool_calls: [{ id: 'c1', function: { arguments: '{"at":1}' } }] },
+        { tool_calls: [callOf('list', '{"at"', { id: 'c2' })] },
+        { tool_calls: [{ function: { arguments: ':2}' } }] },
+      ],
+    ],
+    [
+      'all with the same index',
+      [{ tool_calls: [{ ...look, id: 'c1', index: 0 }] }, { tool_calls: [{ ...list, id: 'c2', index: 0 }] }],
+    ],
+    [
+      'with an index',
+      [
+        { tool_calls: [callOf('look', '', { id: 'c1', index: 0 }), callOf('list', '', { id: 'c2', index: 1 })] },
+        { tool_calls: [{ index: 1, function: { arguments: '{"at":2}' } }] },
+        { tool_calls: [{ index: 0, function: { arguments: '{"at":1}' } }] },
+      ],
+    ],
+  ])('are told apart: %s', async (_, deltas) => {
+    const { made, bodies } = await runStream([
+      [...deltas.map((delta) => chunkOf(delta)), chunkOf({}, 'tool_calls')],
+      DONE,
+    ])
+    expect(made).toEqual([
+      { name: 'look', input: { at: 1 } },
+      { name: 'list', input: { at: 2 } },
+    ])
+    expect(bodies[1]?.['messages']).toMatchObject([
+      { role: 'user' },
+      { tool_calls: [look, list] },
+      { role: 'tool', content: 'look' },
+      { role: 'tool', content: 'list' },
+    ])
+  })
+
+  it('of the client get an index each', async () => {
+    const calls = [callOf('own', '{}', { id: 'c1' }), callOf('other', '{}', { id: 'c2' })]
+    const { chunks } = await runStream([[chunkOf({ tool_calls: calls }), chunkOf({}, 'tool_calls')]])
+    expect(chunks[0]).toMatchObject({
+      choices: [
+        {
+          delta: {
+            tool_calls: [
+              { index: 0, id: 'c1' },
+              { index: 1, id: 'c2' },
+            ],
+          },
+        },
+      ],
+    })
+  })
+})
+
+it('a whole answer whose calls have the same index has as many calls', () => {
+  const servers = offerTools(SERVERS, { tools: new Map([['s', [tool('look')]]]), taken: new Set(), maxTools: 5 })
+  const approvals = new Approvals(new Seal(Buffer.alloc(32), 'test'), 'key:k')
+  const chat = new CompletionsChat({ body: { model: 'm', messages: [] }, servers, approvals })
+  chat.roundBody(false)
+  const calls = ['{"at":1}', '{"at":2}'].map((input) => callOf('look', input, { index: 0 }))
+  chat.readWhole({ choices: [{ message: { tool_calls: calls } }] })
+  expect(chat.endRound(false).calls.map(({ input }) => input)).toEqual(['{"at":1}', '{"at":2}'])
 })
 
 describe('tools of servers', () => {

@@ -7,6 +7,8 @@ import type { OfferedServer, OfferedTool } from './offered-tools.ts'
 
 /** A call whose fragments are still coming. */
 interface OpenCall {
+  /** `index` on the wire; null when the upstream sends none. */
+  readonly key: number | null
   readonly call: Record<string, unknown>
   readonly offered: OfferedTool | null
   /** Its index in the answer to the client, for a call of the client's functions. */
@@ -38,7 +40,7 @@ export class CompletionsChat implements Chat {
   #whole: Json = {}
   // Of the round under way.
   #message: Record<string, unknown> = {}
-  #calls = new Map<number, OpenCall>()
+  #calls: OpenCall[] = []
   #ownCalls = 0
   #finish: Json | null = null
 
@@ -76,7 +78,7 @@ export class CompletionsChat implements Chat {
     const isFirst = this.#rounds === 0
     this.#rounds += 1
     this.#message = {}
-    this.#calls = new Map()
+    this.#calls = []
     this.#ownCalls = 0
     this.#finish = null
     const { tools: _, tool_choice: asked, ...rest } = this.#body
@@ -111,16 +113,16 @@ export class CompletionsChat implements Chat {
     this.#finish = choice
     const { tool_calls: calls, ...message } = jsonOrNull(choice['message']) ?? {}
     this.#message = { ...message, content: message['content'] ?? null }
-    for (const [index, call] of list(calls).entries()) this.#fragment({ index, ...call })
+    for (const [index, call] of list(calls).entries()) this.#fragment({ ...call, index }, false)
     this.#text = joined(this.#text, text(message['content']))
   }
 
   endRound(isLast: boolean): RoundEnd {
-    const calls = [...this.#calls.values()].flatMap(({ call, offered, input }): ModelCall[] =>
+    const calls = this.#calls.flatMap(({ call, offered, input }): ModelCall[] =>
       offered === null ? [] : [{ callId: text(call['id']), itemId: itemId('mcp'), offered, input }],
     )
     if (calls.length === 0 || this.#ownCalls > 0 || isLast) return { calls: [] }
-    const made = [...this.#calls.values()].map(({ call, name, input }) => ({
+    const made = this.#calls.map(({ call, name, input }) => ({
       ...call,
       type: 'function',
       function: { name, arguments: input },
@@ -169,7 +171,8 @@ export class CompletionsChat implements Chat {
       if (isNews) forwarded[name] = this.#member(name, value)
       else if (this.#rounds === 1) forwarded[name] = value
     }
-    const calls = list(fragments).flatMap((fragment) => this.#fragment(fragment))
+    const sentCalls = list(fragments)
+    const calls = sentCalls.flatMap((fragment) => this.#fragment(fragment, sentCalls.length > 1))
     if (calls.length > 0) forwarded['tool_calls'] = calls
     // Only the end of the round tells whether it is the last one.
     if (reason !== null && reason !== undefined) this.#finish = { ...rest, finish_reason: reason }
@@ -194,14 +197,14 @@ export class CompletionsChat implements Chat {
   }
 
   /** Returns what the client gets of it: nothing of a call that the gateway makes. */
-  #fragment({ index, function: sent, ...call }: Json): Json[] {
-    const at = typeof index === 'number' ? index : 0
+  #fragment({ index, function: sent, ...call }: Json, isOneOfMany: boolean): Json[] {
+    const key = typeof index === 'number' ? index : null
     const { name, arguments: input, ...more } = jsonOrNull(sent) ?? {}
     const part = typeof input === 'string' ? input : isJson(input) ? JSON.stringify(input) : ''
-    const known = this.#calls.get(at)
+    const known = this.#find(key, text(call['id']), text(name), isOneOfMany)
     if (known === undefined) {
       const offered = this.#offered.get(text(name)) ?? null
-      this.#calls.set(at, { call, offered, index: this.#ownCalls, name: text(name), input: part })
+      this.#calls.push({ key, call, offered, index: this.#ownCalls, name: text(name), input: part })
       if (offered !== null) return []
       this.#ownCalls += 1
       return [{ index: this.#ownCalls - 1, ...call, ...(sent === undefined ? {} : { function: sent }) }]
@@ -210,6 +213,22 @@ export class CompletionsChat implements Chat {
     for (const [member, value] of Object.entries(call)) if (value !== null) known.call[member] = value
     if (known.offered !== null) return []
     return [{ index: known.index, ...call, function: { ...more, arguments: part } }]
+  }
+
+  /**
+   * Returns the call that a fragment continues; undefined: the fragment begins one. Follows `ChatDecoder.#find` of `dialects`, which this folder
+   * may not import: an index finds its call, unless the id is another. Without an index, a new id begins a call; so does a name when calls
+   * come whole, or when the last call is complete.
+   */
+  #find(key: number | null, id: string, name: string, isOneOfMany: boolean): OpenCall | undefined {
+    if (key !== null) {
+      const known = this.#calls.findLast((call) => call.key === key)
+      const knownId = text(known?.call['id'])
+      return name !== '' && id !== '' && knownId !== '' && id !== knownId ? undefined : known
+    }
+    if (id !== '') return this.#calls.findLast(({ call }) => call['id'] === id)
+    const last = this.#calls.at(-1)
+    return last !== undefined && name !== '' && (isOneOfMany || isObject(last.input)) ? undefined : last
   }
 
   #tell(item: Json): string {
@@ -228,7 +247,7 @@ export class CompletionsChat implements Chat {
   }
 
   #answer(): Json {
-    const own = [...this.#calls.values()].filter(({ offered }) => offered === null)
+    const own = this.#calls.filter(({ offered }) => offered === null)
     const calls = own.map(({ call, name, input }) => ({ ...call, function: { name, arguments: input } }))
     const content = this.#text === '' ? (this.#message['content'] ?? null) : this.#text
     const message = { ...this.#message, content, ...(calls.length === 0 ? {} : { tool_calls: calls }) }
@@ -263,6 +282,15 @@ function choiceMember(choice: unknown, tools: number): Json {
 
 function joined(before: string, next: string): string {
   return before === '' || next === '' ? before + next : before + SEPARATOR + next
+}
+
+/** Whether the input of a call is complete. */
+function isObject(input: string): boolean {
+  try {
+    return isJson(JSON.parse(input))
+  } catch {
+    return false
+  }
 }
 
 function event(value: Json): string {

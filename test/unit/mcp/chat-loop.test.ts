@@ -240,6 +240,26 @@ it('a whole answer whose calls have the same index has as many calls', () => {
   expect(chat.endRound(false).calls.map(({ input }) => input)).toEqual(['{"at":1}', '{"at":2}'])
 })
 
+it('counts the last usage of each round of a stream', async () => {
+  const usageOf = (prompt: number, completion: number): Json => ({
+    usage: { prompt_tokens: prompt, completion_tokens: completion },
+  })
+  const rounds = [
+    [
+      { ...chunkOf({ tool_calls: [callOf('look', '{}', { id: 'c1' })] }), ...usageOf(10, 1) },
+      { ...chunkOf({}, 'tool_calls'), ...usageOf(10, 5) },
+      { ...chunkOf({}), usage: null },
+    ],
+    [
+      { ...chunkOf({ content: 'done' }, 'stop'), ...usageOf(20, 2) },
+      { choices: [], ...usageOf(20, 3) },
+    ],
+  ]
+  const { chat, chunks } = await runStream(rounds, { stream_options: { include_usage: true } })
+  expect(chunks.at(-1)).toMatchObject({ choices: [], ...usageOf(30, 8) })
+  expect([chat.promptTokens, chat.completionTokens]).toEqual([30, 8])
+})
+
 describe('tools of servers', () => {
   it('get names that functions may have, and that no other function has', () => {
     const tools = new Map([['s', [tool('a.b'), tool('a_b'), tool('x'.repeat(70)), tool('own')]]])

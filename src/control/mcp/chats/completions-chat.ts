@@ -43,6 +43,7 @@ export class CompletionsChat implements Chat {
   #calls: OpenCall[] = []
   #ownCalls = 0
   #finish: Json | null = null
+  #roundUsage: Json | null = null
 
   constructor({ body, servers }: ChatTerms) {
     this.#body = body
@@ -81,6 +82,7 @@ export class CompletionsChat implements Chat {
     this.#calls = []
     this.#ownCalls = 0
     this.#finish = null
+    this.#roundUsage = null
     const { tools: _, tool_choice: asked, ...rest } = this.#body
     const chosen = chosenTool(asked, this.#servers)
     const first = chosen === null ? asked : { type: 'function', function: { name: chosen.functionName } }
@@ -99,7 +101,8 @@ export class CompletionsChat implements Chat {
     const { choices, usage, error, ...head } = JSON.parse(data) as Json
     if (error !== undefined) throw new BrokenRound(event({ error }))
     this.#head ??= head
-    this.#usage = addUsage(this.#usage, jsonOrNull(usage))
+    // Upstreams that send several usages count from the start each time, so the last one wins.
+    this.#roundUsage = jsonOrNull(usage) ?? this.#roundUsage
     return list(choices)
       .map((choice) => this.#choice(choice))
       .join('')
@@ -108,7 +111,7 @@ export class CompletionsChat implements Chat {
   readWhole(answer: Json): void {
     const { choices, usage, ...head } = answer
     this.#head ??= head
-    this.#usage = addUsage(this.#usage, jsonOrNull(usage))
+    this.#roundUsage = jsonOrNull(usage)
     const [choice = {}] = list(choices)
     this.#finish = choice
     const { tool_calls: calls, ...message } = jsonOrNull(choice['message']) ?? {}
@@ -118,6 +121,7 @@ export class CompletionsChat implements Chat {
   }
 
   endRound(isLast: boolean): RoundEnd {
+    this.#usage = addUsage(this.#usage, this.#roundUsage)
     const calls = this.#calls.flatMap(({ call, offered, input }): ModelCall[] =>
       offered === null ? [] : [{ callId: text(call['id']), itemId: itemId('mcp'), offered, input }],
     )

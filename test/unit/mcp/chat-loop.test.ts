@@ -260,6 +260,27 @@ it('counts the last usage of each round of a stream', async () => {
   expect([chat.promptTokens, chat.completionTokens]).toEqual([30, 8])
 })
 
+it('takes the names of a stream from its first chunk with a choice', async () => {
+  const filtered = {
+    id: '',
+    object: '',
+    created: 0,
+    model: '',
+    choices: [],
+    prompt_filter_results: [{ prompt_index: 0 }],
+  }
+  const named = { system_fingerprint: 'fp', service_tier: 'default', obfuscation: 'x' }
+  const rounds = [
+    [filtered, { ...chunkOf({ tool_calls: [callOf('look', '{}', { id: 'c1' })] }, 'tool_calls'), ...named }],
+    [filtered, ...DONE.map((chunk) => ({ ...chunk, id: 'b' }))],
+  ]
+  const { chunks } = await runStream(rounds, { stream_options: { include_usage: true } })
+  const { choices: _, ...head } = chunkOf({})
+  const expected = { ...head, system_fingerprint: 'fp', service_tier: 'default' }
+  const heads = chunks.map(({ choices: _, usage: __, mcp_item: ___, ...rest }) => rest)
+  expect(heads).toEqual(chunks.map(() => expected))
+})
+
 describe('tools of servers', () => {
   it('get names that functions may have, and that no other function has', () => {
     const tools = new Map([['s', [tool('a.b'), tool('a_b'), tool('x'.repeat(70)), tool('own')]]])

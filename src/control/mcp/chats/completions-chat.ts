@@ -17,6 +17,9 @@ interface OpenCall {
   input: string
 }
 
+/** The members that all chunks of a stream share. */
+const HEAD = new Set(['id', 'object', 'created', 'model', 'system_fingerprint', 'service_tier'])
+
 /** Between the texts of two rounds. */
 const SEPARATOR = '\n\n'
 
@@ -98,14 +101,15 @@ export class CompletionsChat implements Chat {
 
   readEvent(data: string): string {
     if (data === '[DONE]') return ''
-    const { choices, usage, error, ...head } = JSON.parse(data) as Json
+    const chunk = JSON.parse(data) as Json
+    const { usage, error } = chunk
     if (error !== undefined) throw new BrokenRound(event({ error }))
-    this.#head ??= head
+    const choices = list(chunk['choices'])
+    // Azure's first chunk has no choices and no id.
+    if (choices.length > 0) this.#head ??= headOf(chunk)
     // Upstreams that send several usages count from the start each time, so the last one wins.
     this.#roundUsage = jsonOrNull(usage) ?? this.#roundUsage
-    return list(choices)
-      .map((choice) => this.#choice(choice))
-      .join('')
+    return choices.map((choice) => this.#choice(choice)).join('')
   }
 
   readWhole(answer: Json): void {
@@ -273,6 +277,10 @@ function itemOf({ itemId: id, offered, input }: ModelCall, result: CallResult | 
     error: result?.error ?? null,
     status: result === null ? 'in_progress' : result.error === null ? 'completed' : 'failed',
   }
+}
+
+function headOf(chunk: Json): Json {
+  return Object.fromEntries(Object.entries(chunk).filter(([name]) => HEAD.has(name)))
 }
 
 /** After the first round, the model is free to answer. */

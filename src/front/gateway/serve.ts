@@ -9,6 +9,7 @@ import type { RetryBudget } from '../scheduling/retry-budget.ts'
 import type { Scheduler } from '../scheduling/scheduler.ts'
 import type { SlotRequest } from '../scheduling/slot-request.ts'
 import { WaitingSlot } from '../scheduling/waiting-slot.ts'
+import { allowedFallbacks } from './allowed-fallbacks.ts'
 import { Attempt } from './attempt.ts'
 import type { AttemptOptions } from './attempt.ts'
 import { isTimeSpent } from './total-time.ts'
@@ -94,9 +95,8 @@ class Serving {
       throw modelNotFound(model)
     }
     const routes = [route]
-    for (const fallback of fallbacks.get(model) ?? []) {
-      const allowed = this.#ctx.principal?.models
-      const other = allowed?.has(fallback) === false ? null : scheduler.route(fallback, servedBy)
+    for (const fallback of allowedFallbacks(this.#ctx, model, fallbacks)) {
+      const other = scheduler.route(fallback, servedBy)
       if (other !== null) routes.push(other)
     }
     return routes

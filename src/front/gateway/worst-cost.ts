@@ -2,6 +2,7 @@ import type { PriceBook } from '../../shared/core/price-book.ts'
 import type { RequestBody } from '../../shared/core/request-body.ts'
 import type { RequestContext } from '../../shared/core/request-context.ts'
 import type { Scheduler } from '../scheduling/scheduler.ts'
+import { allowedFallbacks } from './allowed-fallbacks.ts'
 
 export interface WorstCostParts {
   readonly scheduler: Pick<Scheduler, 'route'>
@@ -28,7 +29,7 @@ export function worstCost(ctx: RequestContext, body: RequestBody, parts: WorstCo
   const promptTokens = Math.ceil(body.estimatedPromptTokens * PROMPT_MARGIN)
   let micro = 0
   let unpriced: string | null = null
-  for (const model of [body.model, ...(parts.fallbacks.get(body.model) ?? [])]) {
+  for (const model of [body.model, ...allowedFallbacks(ctx, body.model, parts.fallbacks)]) {
     for (const { deployment } of parts.scheduler.route(model, ctx.endpoint.servedBy) ?? []) {
       const answer = body.maxOutputTokens ?? deployment.target?.maxOutputTokens ?? parts.defaultOutputTokens
       const tokens = { promptTokens, completionTokens: answer * body.choices }

@@ -18,6 +18,7 @@ import {
   resetsUnread,
   says,
   saysAndCloses,
+  withRetryInfo,
   withSecondAnswer,
 } from '../support/raw-plays.ts'
 import type { RawPlay } from '../support/fault-upstream.ts'
@@ -392,6 +393,12 @@ const statuses: FaultGroup = {
       { retryAfter: null, headers: { 'retry-after-ms': '50000' } },
       'retry-after-ms',
     ),
+    {
+      name: 'status-429-retry-info',
+      upstream: "answers 429, with Google's `RetryInfo` in the body",
+      source: raw(says(withRetryInfo)),
+      ...both(refused('UPSTREAM_RATE_LIMITED', TOLD, 40)),
+    },
     status(429, refused('UPSTREAM_RATE_LIMITED', REST), { retryAfter: 'soon' }, 'retry-after that cannot be read'),
     status(500, failed),
     status(501, refused('UPSTREAM_NOT_FOUND')),

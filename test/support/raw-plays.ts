@@ -113,6 +113,13 @@ export function withSecondAnswer(good: GoodAnswer): string {
   return httpAnswer(good) + httpAnswer({ contentType: 'application/json', body: '{"poisoned":true}' })
 }
 
+/** A 429 of Google, which asks for a wait of 40 seconds in its body. */
+export function withRetryInfo(): string {
+  const details = [{ '@type': 'type.googleapis.com/google.rpc.RetryInfo', retryDelay: '40s' }]
+  const body = JSON.stringify({ error: { code: 429, message: 'Too many.', status: 'RESOURCE_EXHAUSTED', details } })
+  return httpAnswer({ contentType: 'application/json', body }).replace('200 OK', '429 Too Many Requests')
+}
+
 export function asEventStream(): string {
   return httpAnswer({ contentType: 'text/event-stream', body: 'data: {"choices":[]}\n\n' })
 }

@@ -15,7 +15,7 @@ Generated from \`test/fault/upstream-fault-table.ts\`, which tests check against
 - \`observed\` after a 200 means that the upstream's count of tokens is missing or implausible, so the gateway counted the text that
   passed.
 - **Key**: *in use*: one such answer has no effect, but several failures in a row open the key's circuit breaker; *rests*: the
-  scheduler does not use the key for about a second; *rests as told*: for the time in \`retry-after\`; *out*: for a minute or more.
+  scheduler does not use the key for about a second; *rests as told*: for the time that the upstream names; *out*: for a minute or more.
 - \`timeouts.idle_ms\` is the longest time without progress of the answer: an event of a stream (comments and pings are events), a KiB of any
   body, a blank line before a body begins. \`timeouts.total_ms\` bounds all attempts of a request together.
 - No answer shows the upstream's host, credentials or accounts.

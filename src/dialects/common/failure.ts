@@ -1,4 +1,5 @@
 import type { UpstreamFailure } from '../../shared/core/dialect.ts'
+import { objects, textOr } from './fields.ts'
 import { asObject } from './json-value.ts'
 import type { JsonObject } from './json-value.ts'
 
@@ -8,6 +9,8 @@ const MAX_TEXT_BYTES = 64 * 1024
 const MAX_PAGE_LENGTH = 300
 const MAX_DEPTH = 4
 const MAX_DETAILS = 10
+const RETRY_INFO = 'google.rpc.RetryInfo'
+const SECONDS = /^(\d{1,6}(?:\.\d{1,9})?)s$/
 
 /** Reads an error body of any form: JSON of any kind, HTML, plain text, nothing. */
 export function readFailureBody(body: Buffer): UpstreamFailure {
@@ -22,13 +25,16 @@ export function failureOf(value: unknown): UpstreamFailure {
   const error = errorOf(value, 0)
   const code = wordOf(error?.['code'])
   const param = wordOf(error?.['param'])
-  const reasons = reasonsOf(error)
+  const details = objects(error?.['details']).slice(0, MAX_DETAILS)
+  const reasons = reasonsOf(error, details)
+  const waitSeconds = waitOf(details)
   return {
     message: cut(messageOf(value, 0)),
     type: cleanUp(typeOf(value, 0)).slice(0, MAX_TYPE_LENGTH),
     ...(code === null ? null : { code }),
     ...(param === null ? null : { param }),
     ...(reasons.length === 0 ? null : { reasons }),
+    ...(waitSeconds === null ? null : { retryAfterSeconds: waitSeconds }),
   }
 }
 
@@ -45,12 +51,15 @@ function wordOf(value: unknown): string | null {
 }
 
 /** Reasons as Google gives them: `status`, and `reason` of each detail. */
-function reasonsOf(error: JsonObject | null): string[] {
-  const details = error?.['details']
-  const reasons = Array.isArray(details)
-    ? details.slice(0, MAX_DETAILS).map((detail) => asObject(detail)?.['reason'])
-    : []
-  return [error?.['status'], ...reasons].flatMap((reason) => wordOf(reason) ?? [])
+function reasonsOf(error: JsonObject | null, details: readonly JsonObject[]): string[] {
+  return [error?.['status'], ...details.map(({ reason }) => reason)].flatMap((reason) => wordOf(reason) ?? [])
+}
+
+/** Seconds to wait. Google tells them in the body (`"34.07s"`), not in a header. */
+function waitOf(details: readonly JsonObject[]): number | null {
+  const info = details.find((detail) => textOr(detail['@type'], '').endsWith(RETRY_INFO))
+  const seconds = SECONDS.exec(textOr(info?.['retryDelay'], ''))?.[1]
+  return seconds === undefined ? null : Number(seconds)
 }
 
 function parse(body: Buffer): unknown {

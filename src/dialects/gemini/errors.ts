@@ -3,10 +3,7 @@ import { failureOf } from '../common/failure.ts'
 import { objects, textOr } from '../common/fields.ts'
 import { asObject } from '../common/json-value.ts'
 
-const RETRY_INFO = 'google.rpc.RetryInfo'
 const ERROR_INFO = 'google.rpc.ErrorInfo'
-const SECONDS = /^(\d{1,6}(?:\.\d{1,9})?)s$/
-const MS_PER_SECOND = 1000
 
 /**
  * Reads an error of the service. Its type is the reason when one is told: the status does not tell a bad key from any other
@@ -18,14 +15,6 @@ export function geminiFailure(value: unknown): UpstreamFailure {
   if (error === null) return failure.type === '' ? { ...failure, type: 'invalid_answer' } : failure
   const type = textOr(detailOf(error, ERROR_INFO)?.['reason'], '') || textOr(error['status'], '') || failure.type
   return { message: failure.message, type }
-}
-
-/** Milliseconds that the service asks to wait. The body holds them, not a header. Null when it asks for no wait. */
-export function retryDelayMs(value: unknown): number | null {
-  const error = errorOf(value)
-  if (error === null) return null
-  const seconds = SECONDS.exec(textOr(detailOf(error, RETRY_INFO)?.['retryDelay'], ''))?.[1]
-  return seconds === undefined ? null : Math.ceil(Number(seconds) * MS_PER_SECOND)
 }
 
 /** A stream without SSE has its errors in an array. */

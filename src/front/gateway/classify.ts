@@ -72,7 +72,13 @@ export function classifyStatus(
   // Providers answer 429 for an account without money, too. Waiting does not help it.
   const isOutOfMoney = status === 429 && BY_TYPE.get(failure.type) === 'UPSTREAM_AUTH'
   const code = ruleFor(status, failure)?.is ?? (isOutOfMoney ? 'UPSTREAM_AUTH' : byStatus)
-  return toError(code, failure, redact, `HTTP ${status}`, retryAfterSeconds(headers))
+  return toError(
+    code,
+    failure,
+    redact,
+    `HTTP ${status}`,
+    retryAfterSeconds(headers) ?? failure.retryAfterSeconds ?? null,
+  )
 }
 
 /** Classifies an error inside a 200. */

@@ -51,6 +51,8 @@ export interface UpstreamFailure {
   readonly param?: string
   /** Its `status`, where that is a text, and reasons among its details. */
   readonly reasons?: readonly string[]
+  /** The wait that its body asks for. */
+  readonly retryAfterSeconds?: number
 }
 
 /** A job at a provider. */

@@ -1,7 +1,8 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { geminiPath } from '../../../src/dialects/gemini/address.ts'
 import { geminiCodec } from '../../../src/dialects/gemini/codec.ts'
-import { geminiFailure, retryDelayMs } from '../../../src/dialects/gemini/errors.ts'
+import { failureOf } from '../../../src/dialects/common/failure.ts'
+import { geminiFailure } from '../../../src/dialects/gemini/errors.ts'
 import { parseRequest as parseMessages } from '../../../src/dialects/anthropic-messages/parse-request.ts'
 import { clientCodec } from '../../../src/dialects/codecs.ts'
 import { startSimulator, type Simulator } from '../../../src/simulator/simulator.ts'
@@ -126,7 +127,9 @@ describe('the simulated Gemini', () => {
   it('fails as the service fails', async () => {
     const limited = await gemini('generateContent', prompt('[[sim {"status":429,"retryAfter":34}]]'))
     const body: unknown = await limited.json()
-    expect([limited.status, geminiFailure(body).type, retryDelayMs(body)]).toEqual([429, 'RESOURCE_EXHAUSTED', 34_000])
+    expect(limited.status).toBe(429)
+    expect(geminiFailure(body).type).toBe('RESOURCE_EXHAUSTED')
+    expect(failureOf(body).retryAfterSeconds).toBe(34)
     simulator.configureKey('key-g', { fault: 'error-event-mid', after: 2 })
     expect((await events(await gemini('streamGenerateContent', prompt('a b c d')))).at(-1)).toMatchObject({
       type: 'error',

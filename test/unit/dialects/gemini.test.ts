@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { geminiPath, googlePath, vertexHost } from '../../../src/dialects/gemini/address.ts'
-import { geminiFailure, retryDelayMs } from '../../../src/dialects/gemini/errors.ts'
+import { failureOf } from '../../../src/dialects/common/failure.ts'
+import { geminiFailure } from '../../../src/dialects/gemini/errors.ts'
 import { videoCodec } from '../../../src/dialects/videos/codecs.ts'
 import { loadUpstreamFixtures } from '../../support/recorded-fixtures.ts'
 
@@ -64,14 +65,15 @@ describe('errors of Gemini', () => {
 
   it('say in their body how long to wait', () => {
     const limited = loadUpstreamFixtures('gemini').filter(({ features }) => features.has('error:RetryInfo'))
-    const delays = limited.map(({ response }) => retryDelayMs(JSON.parse(response.toString())))
+    const delayOf = (value: unknown): number | undefined => failureOf(value).retryAfterSeconds
+    const delays = limited.map(({ response }) => delayOf(JSON.parse(response.toString())))
     expect(delays).toHaveLength(1)
     expect(delays[0]).toBeGreaterThan(0)
     const details = [{ '@type': 'type.googleapis.com/google.rpc.RetryInfo', retryDelay: '34.0701s' }]
-    expect(retryDelayMs([{ error: { details } }])).toBe(34_071)
+    expect(delayOf([{ error: { details } }])).toBe(34.0701)
     for (const retryDelay of ['34', '-1s', 'soon', 5, null]) {
-      expect(retryDelayMs({ error: { details: [{ ...details[0], retryDelay }] } })).toBeNull()
+      expect(delayOf({ error: { details: [{ ...details[0], retryDelay }] } })).toBeUndefined()
     }
-    expect(retryDelayMs('no')).toBeNull()
+    expect(delayOf('no')).toBeUndefined()
   })
 })

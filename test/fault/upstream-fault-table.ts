@@ -20,6 +20,7 @@ import {
   saysAndCloses,
   withRetryInfo,
   withSecondAnswer,
+  withoutTerminal,
 } from '../support/raw-plays.ts'
 import type { RawPlay } from '../support/fault-upstream.ts'
 import { answerHead, httpAnswer } from '../support/fault-upstream.ts'
@@ -188,6 +189,13 @@ const head: FaultGroup = {
       upstream: 'closes after a whole body, but before the last chunk',
       source: raw(saysAndCloses((good) => chunkedHead(good) + chunked(good.body).slice(0, -5))),
       buffered: truncated,
+      streamed: whole,
+    },
+    {
+      name: 'no-terminal-no-last-chunk',
+      upstream: 'closes after the finish reason of a stream, before its terminal event and the last chunk',
+      source: raw(saysAndCloses((good) => chunkedHead(good) + chunked(withoutTerminal(good)).slice(0, -5))),
+      buffered: null,
       streamed: whole,
     },
     {

@@ -96,6 +96,11 @@ export function half({ body }: GoodAnswer): string {
   return body.slice(0, body.length >> 1)
 }
 
+/** The body of a stream without its last event. */
+export function withoutTerminal({ body }: GoodAnswer): string {
+  return body.slice(0, body.lastIndexOf('\n\n', body.length - 3) + 2)
+}
+
 export function compressed(good: GoodAnswer): Buffer {
   const body = gzipSync(good.body)
   const head = answerHead(good, ['content-encoding: gzip', `content-length: ${body.length}`])

@@ -109,7 +109,9 @@ export class StreamRelay implements AnswerReceiver, BodySink {
   }
 
   lost(error: GatewayError): void {
-    if (!this.#over) this.#failed(error)
+    if (this.#over) return
+    if (this.#inspector.finished) this.end()
+    else this.#failed(error)
   }
 
   clientLeft(): void {

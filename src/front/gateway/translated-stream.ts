@@ -1,3 +1,4 @@
+import type { StreamDecoder } from '../../shared/core/codec.ts'
 import { GatewayError } from '../../shared/core/errors.ts'
 import { StreamTranslation } from '../../dialects/translate.ts'
 import type { AnswerTranslation } from '../../dialects/translate.ts'
@@ -70,7 +71,15 @@ export class TranslatedStream implements AnswerReceiver, BodySink {
   }
 
   lost(error: GatewayError): void {
-    if (!this.#over) this.#failed(error)
+    if (this.#over) return
+    if (!this.#stream.decoder.finished) {
+      this.#failed(error)
+      return
+    }
+    // Some dialects end with their last event alone: their decoders fail here, too.
+    this.#take(() => {
+      this.#text += this.#stream.finish()
+    }, error)
   }
 
   clientLeft(): void {
@@ -95,8 +104,8 @@ export class TranslatedStream implements AnswerReceiver, BodySink {
     return !this.#stream.decoder.over
   }
 
-  /** Runs `read`, then sends the text that it produced. */
-  #take(read: () => void): void {
+  /** Runs `read`, then sends the text that it produced. @param lost the error of an upstream that broke off; null: it did not */
+  #take(read: () => void, lost: GatewayError | null = null): void {
     try {
       read()
     } catch (cause) {
@@ -114,11 +123,12 @@ export class TranslatedStream implements AnswerReceiver, BodySink {
     }
     if (text !== '') this.#client.send(Buffer.from(text))
     if (decoder.over) {
-      const { failure } = decoder
-      this.#failed(
-        failure === null ? new GatewayError('UPSTREAM_TRUNCATED') : classifyFailure(failure, this.#answer.redact),
-      )
+      this.#failed(lost ?? this.#failureOf(decoder))
     }
+  }
+
+  #failureOf({ failure }: StreamDecoder): GatewayError {
+    return failure === null ? new GatewayError('UPSTREAM_TRUNCATED') : classifyFailure(failure, this.#answer.redact)
   }
 
   #failed(error: GatewayError): void {

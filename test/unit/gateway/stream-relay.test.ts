@@ -1,37 +1,12 @@
 import { beforeEach, describe, expect, it } from 'vitest'
-import type { GatewayError } from '../../../src/shared/core/errors.ts'
+import { GatewayError } from '../../../src/shared/core/errors.ts'
 import type { RequestContext } from '../../../src/shared/core/request-context.ts'
 import { dialectOf } from '../../../src/dialects/codecs.ts'
-import type { AttemptControl } from '../../../src/front/gateway/answer-receiver.ts'
 import { StreamRelay } from '../../../src/front/gateway/stream-relay.ts'
 import type { FakeExchange } from '../../support/fake-exchange.ts'
 import { memoryInUse } from '../../support/memory-in-use.ts'
 import { BODY, makeContext } from './context.ts'
-
-class RecordingControl implements AttemptControl {
-  readonly calls: string[] = []
-  error: GatewayError | null = null
-  /** Chunks that brought a whole event. */
-  progress = 0
-
-  progressed(): void {
-    this.progress += 1
-  }
-  pause(): void {
-    this.calls.push('pause')
-  }
-  served(): void {
-    this.calls.push('served')
-  }
-  failed(error: GatewayError): void {
-    this.calls.push('failed')
-    this.error = error
-  }
-  broken(error: GatewayError): void {
-    this.calls.push('broken')
-    this.error = error
-  }
-}
+import { RecordingControl } from './recording-control.ts'
 
 const COMMENT = ': processing\n\n'
 const USAGE = event({ choices: [], usage: { prompt_tokens: 7, completion_tokens: 3, total_tokens: 10 } })
@@ -124,6 +99,31 @@ describe('a stream that breaks off within an event', () => {
     ctx.finish?.()
     expect(sent()).toBe(text('a') + FINISH + DONE)
     expect([control.calls, ctx.tokens.settlement]).toEqual([['served'], 'exact'])
+  })
+})
+
+describe('a stream whose connection breaks', () => {
+  const reset = new GatewayError('UPSTREAM_TRUNCATED', { detail: 'reset' })
+
+  it.each([
+    ['and its usage', USAGE, 'exact', 3],
+    ['and a part of its usage', USAGE.slice(0, 30), 'observed', 1],
+    ['and nothing else', '', 'observed', 1],
+  ])('is whole when its finish reason has come %s', (_, rest, settlement, tokens) => {
+    feed(text('abc') + FINISH + rest)
+    relay.lost(reset)
+    ctx.finish?.()
+    expect(sent()).toBe(text('abc') + FINISH + DONE)
+    expect(control.calls).toEqual(['served'])
+    expect([ctx.tokens.settlement, ctx.tokens.usage.completionTokens]).toEqual([settlement, tokens])
+  })
+
+  it('is broken before', () => {
+    feed(text('a'))
+    relay.lost(reset)
+    ctx.finish?.()
+    expect([control.calls, control.error]).toEqual([['broken'], reset])
+    expect(sent()).not.toContain(DONE)
   })
 })
 

@@ -25,7 +25,7 @@ export class VideoContent {
     this.#parts = parts
   }
 
-  /** Throws VIDEO_NOT_FOUND for an invalid or expired link. */
+  /** Calls `refuse` with VIDEO_NOT_FOUND for an invalid or expired link, and with GATEWAY_OVERLOADED above `maxStreams`. */
   serve(exchange: Exchange, refuse: (error: GatewayError) => void): void {
     const { seal, clock, reader, maxStreams } = this.#parts
     const { path, query, headers } = exchange.request
@@ -34,8 +34,14 @@ export class VideoContent {
     const expires = Number(parameters.get('expires') ?? Number.NaN)
     const isGood = seal.isSigned(id, expires, parameters.get('signature') ?? '') && expires * 1000 > clock.now()
     const job = isGood ? seal.open(id) : null
-    if (job === null) throw new GatewayError('VIDEO_NOT_FOUND')
-    if (this.#streams >= maxStreams) throw new GatewayError('GATEWAY_OVERLOADED', { retryAfterSeconds: 1 })
+    if (job === null) {
+      refuse(new GatewayError('VIDEO_NOT_FOUND'))
+      return
+    }
+    if (this.#streams >= maxStreams) {
+      refuse(new GatewayError('GATEWAY_OVERLOADED', { retryAfterSeconds: 1 }))
+      return
+    }
     const stream = new ContentStream(exchange, refuse, () => {
       this.#streams -= 1
     })

@@ -226,6 +226,8 @@ describe('a link', () => {
       bent.searchParams.set(name, value)
       expect((await fetch(bent)).status).toBe(404)
     }
+    expect((await fetch(new URL(link.pathname, link))).status).toBe(404)
+    expect(gateway.output).not.toContain('a handler failed')
     expect((await fetch(link)).status).toBe(200)
     expect((await fetch(link, { method: 'HEAD' })).status).toBe(200)
   })

@@ -13,6 +13,7 @@ import type { VideoJob } from '../../../src/front/videos/job-seal.ts'
 import { JobWatch } from '../../../src/front/videos/job-watch.ts'
 import type { Ending } from '../../../src/front/videos/job-watch.ts'
 import { SharedJobBook } from '../../../src/front/videos/shared-job-book.ts'
+import { VideoContent } from '../../../src/front/videos/video-content.ts'
 import { WaitingClient } from '../../../src/front/videos/waiting-client.ts'
 import { FakeExchange } from '../../support/fake-exchange.ts'
 import { makeContext } from './context.ts'
@@ -46,6 +47,41 @@ async function pass(ms: number, tickMs = 10): Promise<void> {
     await Promise.resolve()
   }
 }
+
+describe('the content of a video', () => {
+  const seal = new JobSeal(Buffer.alloc(32, 1))
+  const id = seal.seal(JOB)
+
+  /** The codes of the refusals of requests that come one after the other, and are never over. */
+  function refusalsOf(...queries: readonly string[]): ErrorCode[] {
+    const nothing = (): void => undefined
+    const call = { pause: nothing, resume: nothing, progressed: nothing, abort: nothing }
+    const clock = { now: () => nowMs, monotonicUs: () => nowMs * 1000 }
+    const content = new VideoContent({ clock, seal, reader: { fetch: () => call }, maxStreams: 2 })
+    const codes: ErrorCode[] = []
+    for (const query of queries) {
+      const exchange = new FakeExchange({ path: `/v1/video/generations/${id}/content`, query })
+      content.serve(exchange, ({ code }) => codes.push(code))
+    }
+    return codes
+  }
+
+  const linkUntil = (expires: number): string => `expires=${expires}&signature=${seal.sign(id, expires)}`
+
+  it('is refused without a good link, and such a refusal is no fault', () => {
+    const good = linkUntil(2_000)
+    expect(refusalsOf('', linkUntil(999), good.replace('2000', '2001'), good)).toEqual([
+      'VIDEO_NOT_FOUND',
+      'VIDEO_NOT_FOUND',
+      'VIDEO_NOT_FOUND',
+    ])
+  })
+
+  it('is refused above the most concurrent streams', () => {
+    const good = linkUntil(2_000)
+    expect(refusalsOf(good, good, good)).toEqual(['GATEWAY_OVERLOADED'])
+  })
+})
 
 describe('a job id', () => {
   const seal = new JobSeal(Buffer.alloc(32, 1))

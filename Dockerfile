@@ -18,7 +18,8 @@ WORKDIR /app
 # The volume takes owner and mode from here. Nothing else is ever written, so the root file system may be read-only.
 RUN install -d -o node -g node -m 0700 /data
 COPY --from=pack /app ./
-USER node
+# The user and the group `node`. Kubernetes cannot tell that a name is not root (`runAsNonRoot`).
+USER 1000:1000
 VOLUME /data
 EXPOSE 8787
 STOPSIGNAL SIGTERM

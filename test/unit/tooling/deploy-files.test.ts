@@ -1,6 +1,11 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
 
+it('runs the container as a number, which Kubernetes can tell from root', () => {
+  const users = readFileSync('Dockerfile', 'utf8').match(/^USER .*$/gm)
+  expect(users?.at(-1)).toMatch(/^USER [1-9]\d*:[1-9]\d*$/)
+})
+
 describe('the example of nginx', () => {
   const headers = new Map(
     [...readFileSync('config/deploy/nginx.conf', 'utf8').matchAll(/proxy_set_header (\S+) (\S+);/g)].map(

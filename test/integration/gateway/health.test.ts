@@ -1,4 +1,6 @@
+import { execFile } from 'node:child_process'
 import { join } from 'node:path'
+import { promisify } from 'node:util'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import type { Simulator } from '../../../src/simulator/simulator.ts'
 import { startSimulator } from '../../../src/simulator/simulator.ts'
@@ -122,6 +124,20 @@ it('is unhealthy and not ready, yet live, when no key can be used', async () => 
     checks: { key_pool: { status: 'down', message: expect.any(String) } },
   })
   expect((await probe('/health/live')).status).toBe(200)
+})
+
+it.each<[string, (port: string) => Record<string, string>, boolean]>([
+  ['PORT', (port) => ({ PORT: port }), true],
+  ['SLUICE__SERVER__PORT, which goes before PORT', (port) => ({ PORT: '1', SLUICE__SERVER__PORT: port }), true],
+  [
+    'SLUICE_HEALTH_URL, which goes before all',
+    (port) => ({ SLUICE__SERVER__PORT: '1', SLUICE_HEALTH_URL: `http://127.0.0.1:${port}/health/live` }),
+    true,
+  ],
+  ['a port where nothing answers', () => ({ PORT: '1' }), false],
+])('is found by the health check of the container at %s', async (_, envOf, isFound) => {
+  const check = promisify(execFile)(process.execPath, ['config/healthcheck.mjs'], { env: envOf(String(gateway.port)) })
+  await (isFound ? expect(check).resolves.toBeDefined() : expect(check).rejects.toMatchObject({ code: 1 }))
 })
 
 it('says that no upstream key is usable to clients, and why to operators: in the log and by doctor', async () => {

@@ -29,6 +29,7 @@ import { toolServers } from './migrations/0028-tool-servers.ts'
 import { toolServerDocuments } from './migrations/0029-tool-server-documents.ts'
 import { toolServerGrants } from './migrations/0030-tool-server-grants.ts'
 import { keyDays } from './migrations/0031-key-days.ts'
+import { listedToolServers } from './migrations/0032-listed-tool-servers.ts'
 
 /** The migrations in the order in which they are applied. */
 const MIGRATIONS: readonly Migration[] = [
@@ -61,6 +62,7 @@ const MIGRATIONS: readonly Migration[] = [
   toolServerDocuments,
   toolServerGrants,
   keyDays,
+  listedToolServers,
 ]
 
 // The number is arbitrary, but every node must use the same one.

@@ -140,7 +140,10 @@ export async function putToolServerDocument(tx: Queryable, id: string, document:
 export async function deleteToolServer(queryable: Queryable, id: string): Promise<boolean> {
   const rows = await queryable.query('DELETE FROM tool_servers WHERE id = $1 RETURNING id', [storableText(id)])
   if (rows.length > 0) {
-    await queryable.query('DELETE FROM server_tools WHERE server_id = $1', [id])
+    await queryable.query(
+      `WITH listed AS (DELETE FROM listed_tool_servers WHERE server_id = $1) DELETE FROM server_tools WHERE server_id = $1`,
+      [id],
+    )
     await deleteGrantsOfServer(queryable, id)
   }
   return rows.length > 0
@@ -156,8 +159,8 @@ export async function listServerTools(queryable: Queryable, serverIds: readonly 
 }
 
 /**
- * Notes which tools a server has. With `allowsFirst`, those of its first list are allowed. A tool that it does not have any more, and
- * that no admin has allowed, is forgotten.
+ * Notes which tools a server has. With `allowsFirst`, those of its first list are allowed, and of no later one. A tool that it does not
+ * have any more, and that no admin has allowed, is forgotten.
  */
 export async function noteSeenTools(
   database: Database,
@@ -169,11 +172,11 @@ export async function noteSeenTools(
   const seen = tools.map(({ definition }) => JSON.stringify(definition))
   const digests = tools.map(({ digest }) => digest)
   await database.transaction(async (tx) => {
-    const [first] = await tx.query<{ isFirst: boolean }>(
-      'SELECT NOT EXISTS (SELECT 1 FROM server_tools WHERE server_id = $1) AS "isFirst"',
+    const first = await tx.query(
+      'INSERT INTO listed_tool_servers (server_id) VALUES ($1) ON CONFLICT DO NOTHING RETURNING server_id',
       [serverId],
     )
-    const allows = allowsFirst && first?.isFirst === true
+    const allows = allowsFirst && first.length > 0
     await tx.query('DELETE FROM server_tools WHERE server_id = $1 AND allowed IS NULL AND name <> ALL ($2::text[])', [
       serverId,
       names,

@@ -1,12 +1,21 @@
-import { afterAll, beforeAll, expect, it } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { ServerBook } from '../../../src/control/mcp/servers/server-book.ts'
 import type { ServerBookOptions } from '../../../src/control/mcp/servers/server-book.ts'
 import type { Database, Queryable } from '../../../src/control/store/database.ts'
 import { migrate } from '../../../src/control/store/migrate.ts'
 import { openPostgres } from '../../../src/control/store/postgres-database.ts'
-import { allowServerTool, denyServerTool, noteSeenTools } from '../../../src/control/store/tool-servers.ts'
+import {
+  allowServerTool,
+  deleteToolServer,
+  denyServerTool,
+  listServerTools,
+  noteSeenTools,
+  putToolServer,
+} from '../../../src/control/store/tool-servers.ts'
+import type { StoredToolServer } from '../../../src/control/store/tool-servers.ts'
 import { stateOfTool } from '../../../src/shared/core/tool-server.ts'
 import type { ToolServer } from '../../../src/shared/core/tool-server.ts'
+import { Seal } from '../../../src/shared/runtime/seal.ts'
 import type { TestPostgres } from '../../support/postgres.ts'
 import { startPostgres } from '../../support/postgres.ts'
 
@@ -91,3 +100,37 @@ it.each([1, 2])(
     expect(await states()).toEqual(['allowed'])
   },
 )
+
+async function statesAt(id: string): Promise<Record<string, string>> {
+  const tools = await listServerTools(database, [id])
+  return Object.fromEntries(tools.map((tool) => [tool.name, stateOfTool(tool)]))
+}
+
+describe('a server whose tools are all allowed', () => {
+  it('gets none of them allowed again that was denied, after a list without it', async () => {
+    await noteSeenTools(database, 'denied', [FIND], true)
+    expect(await statesAt('denied')).toEqual({ find: 'allowed' })
+    await denyServerTool(database, 'denied', 'find')
+    await noteSeenTools(database, 'denied', [], true)
+    await noteSeenTools(database, 'denied', [FIND], true)
+    expect(await statesAt('denied')).toEqual({ find: 'waiting' })
+  })
+
+  it('gets those of its first list alone, also when that is empty', async () => {
+    await noteSeenTools(database, 'empty', [], true)
+    await noteSeenTools(database, 'empty', [FIND], true)
+    expect(await statesAt('empty')).toEqual({ find: 'waiting' })
+  })
+
+  it('is another one after it was deleted', async () => {
+    const settings = { id: 'again', place: { url: 'https://tools.example.com/mcp' } } as StoredToolServer
+    const register = (): Promise<void> =>
+      putToolServer(database, new Seal(Buffer.alloc(32), 'a test'), settings, { headers: {}, clientSecret: null })
+    await register()
+    await noteSeenTools(database, 'again', [], true)
+    expect(await deleteToolServer(database, 'again')).toBe(true)
+    await register()
+    await noteSeenTools(database, 'again', [FIND], true)
+    expect(await statesAt('again')).toEqual({ find: 'allowed' })
+  })
+})

@@ -11,6 +11,12 @@ export interface Person {
 
 export const CLIENT = { id: 'sluice', secret: 'a secret of the client' } as const
 
+interface RegisteredClients {
+  find(id: string): Promise<object | undefined>
+  upsert(id: string, client: object): Promise<void>
+  destroy(id: string): Promise<void>
+}
+
 /** An OpenID provider on loopback. Whoever comes is logged in as `person`, without a page in between. */
 export class OpenIdProvider {
   person: Person | null = { subject: 'ada', claims: {} }
@@ -84,6 +90,27 @@ export class OpenIdProvider {
       next = new URL(location, next)
     }
     throw new Error('the provider redirects without an end')
+  }
+
+  /** Registers a client that sends its secret in a header. */
+  async register(redirectUrl: string): Promise<{ readonly client_id: string; readonly client_secret: string }> {
+    const grants = { grant_types: ['authorization_code', 'refresh_token'], response_types: ['code'] }
+    const response = await fetch(`${this.issuer}/reg`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({ redirect_uris: [redirectUrl], ...grants }),
+    })
+    if (response.status !== 201) throw new Error(`not registered: ${await response.text()}`)
+    return (await response.json()) as { client_id: string; client_secret: string }
+  }
+
+  /** Gives a registered client another secret; null: forgets the client. */
+  async changeClient(id: string, secret: string | null): Promise<void> {
+    const { adapter } = this.#provider?.Client as unknown as { readonly adapter: RegisteredClients }
+    const known = await adapter.find(id)
+    if (known === undefined) throw new Error(`no registered client ${id}`)
+    if (secret === null) await adapter.destroy(id)
+    else await adapter.upsert(id, { ...known, client_secret: secret })
   }
 
   async stop(): Promise<void> {

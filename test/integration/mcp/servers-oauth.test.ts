@@ -39,11 +39,7 @@ beforeAll(async () => {
   bob = await world.user()
   await world.key(ada)
   await world.key(bob)
-  await register('notes')
-  await connect(world.admin, 'notes', 'root')
-  await eventually(async () => {
-    expect(await namesFor(ada.token)).toContain('notes__whoami')
-  })
+  await registerListed('notes')
 }, 120_000)
 
 afterAll(async () => {
@@ -77,6 +73,15 @@ async function register(id: string, body: object = {}): Promise<void> {
   const settings = { url: upstream.url, auth: 'oauth', oauth_scopes: ['openid'], allow_all_tools: true }
   await world.admin.expect('adminCreateToolServer', 201, {
     body: { id, ...settings, access: [{ everyone: true }], ...body },
+  })
+}
+
+/** Registers a server whose tools are listed. */
+async function registerListed(id: string, body: object = {}): Promise<void> {
+  await register(id, body)
+  await connect(world.admin, id, 'root')
+  await eventually(async () => {
+    expect(await namesFor(ada.token)).toContain(`${id}__whoami`)
   })
 }
 
@@ -269,6 +274,24 @@ describe('a grant', () => {
     await world.admin.expect('adminDeleteToolServer', 204, { params })
     await eventually(async () => {
       expect(await stateOf(ada, 'moved')).toBeUndefined()
+    })
+  })
+
+  it('outlives a new secret of the client that an admin has registered, and a wrong one', async () => {
+    const { client_id: clientId, client_secret: secret } = await provider.register(
+      `${world.gateway.url}/api/mcp/callback`,
+    )
+    await registerListed('rotated', { oauth_client_id: clientId, oauth_client_secret: secret })
+    await connect(ada.client, 'rotated', 'ada')
+    expect((await call(ada.token, 'rotated__whoami')).text).toContain('ada')
+    await provider.changeClient(clientId, 'a newer secret')
+    revoked.add(used.get('ada') ?? '')
+    expect((await call(ada.token, 'rotated__whoami')).text).toContain('AUTHORIZATION_NEEDED')
+    expect(await stateOf(ada, 'rotated')).toBe('connected')
+    const body = { oauth_client_secret: 'a newer secret' }
+    await world.admin.expect('adminUpdateToolServer', 200, { params: { id: 'rotated' }, body })
+    await eventually(async () => {
+      expect((await call(ada.token, 'rotated__whoami')).text).toContain('ada')
     })
   })
 

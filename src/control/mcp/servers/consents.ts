@@ -14,7 +14,7 @@ import {
   takeConsent,
 } from '../../store/tool-server-grants.ts'
 import { mayUse, rightsOfUser } from './access.ts'
-import { GrantRefused, OAuthClient } from './oauth-client.ts'
+import { configuredClient, GrantRefused, OAuthClient } from './oauth-client.ts'
 import type { Authority, PendingConsent } from './oauth-client.ts'
 import type { ServerBook } from './server-book.ts'
 import type { TransportParts } from './transports.ts'
@@ -121,16 +121,14 @@ export class Consents {
   /** The configured client, or the one that the gateway has registered, now or earlier. */
   async #clientAt(
     oauth: OAuthClient,
-    { id: serverId, oauth: settings, clientSecret }: ToolServer,
+    server: ToolServer,
     authority: Authority,
     redirectUrl: string,
   ): Promise<OAuthClientInformationMixed> {
-    const clientId = settings?.clientId ?? null
-    if (clientId !== null) {
-      return { client_id: clientId, ...(clientSecret === null ? {} : { client_secret: clientSecret }) }
-    }
+    const configured = configuredClient(server)
+    if (configured !== null) return configured
     const { database, seal } = this.#options
-    const place = { serverId, issuer: authority.metadata.issuer, redirectUrl }
+    const place = { serverId: server.id, issuer: authority.metadata.issuer, redirectUrl }
     const known = await findOAuthClient<OAuthClientInformationMixed>(database, seal, place)
     if (known !== null && !hasEnded(known)) return known
     const registered = await oauth.register(authority, redirectUrl).catch((cause: unknown) => {

@@ -5,7 +5,7 @@ import type { Seal } from '../../../shared/runtime/seal.ts'
 import type { Queryable } from '../../store/database.ts'
 import { claimRenewal, deleteGrant, findGrant, releaseRenewal, renewGrant } from '../../store/tool-server-grants.ts'
 import type { SealedGrant } from '../../store/tool-server-grants.ts'
-import { GrantRefused, OAuthClient } from './oauth-client.ts'
+import { configuredClient, GrantRefused, OAuthClient } from './oauth-client.ts'
 import type { GrantSecrets } from './oauth-client.ts'
 import type { TransportParts } from './transports.ts'
 import type { UserToken } from './user-token.ts'
@@ -122,17 +122,22 @@ export class Grants {
   async #exchange(server: ToolServer, userId: string, { secrets, version }: Grant): Promise<Grant | null> {
     const { database, seal, parts } = this.#options
     const owner = { userId, serverId: server.id }
+    // Its secret may be another one since the consent.
+    const configured = configuredClient(server)
+    const own = configured?.client_id === secrets.client.client_id ? configured : null
     try {
-      const renewed = await new OAuthClient(server, secrets.url, parts).renew(secrets)
+      const client = own ?? secrets.client
+      const renewed = await new OAuthClient(server, secrets.url, parts).renew({ ...secrets, client })
       await renewGrant(database, seal, { ...owner, secrets: renewed }, version)
       return await this.#find(server, userId)
     } catch (cause) {
-      if (cause instanceof GrantRefused) {
+      // An admin can correct the settings of a client. The grant then is as good as before.
+      if (cause instanceof GrantRefused && !(cause.isClient && own !== null)) {
         await deleteGrant(database, owner, version)
         return null
       }
       await releaseRenewal(database, owner, version)
-      throw cause
+      throw cause instanceof GrantRefused ? this.needed(server) : cause
     }
   }
 }

@@ -67,6 +67,13 @@ export class GrantRefused extends Error {
   }
 }
 
+/** The client that an admin has registered at the authorization server; null: the gateway registers itself. */
+export function configuredClient({ oauth, clientSecret }: ToolServer): OAuthClientInformationMixed | null {
+  const clientId = oauth?.clientId ?? null
+  if (clientId === null) return null
+  return { client_id: clientId, ...(clientSecret === null ? {} : { client_secret: clientSecret }) }
+}
+
 /** The client of OAuth for one tool server. Its errors are GatewayErrors, and GrantRefused. */
 export class OAuthClient {
   readonly #server: ToolServer

@@ -181,10 +181,10 @@ export class ServerBook {
 
   #entryOf(server: ToolServer, userId: string | null): Client {
     if (this.#isClosed) throw new GatewayError('DRAINING', { retryAfterSeconds: 1 })
-    const { id, place, headers, timeoutMs, source, oauth } = server
+    const { id, place, headers, clientSecret, timeoutMs, source, oauth } = server
     // `headers` and `place` of the configuration do not show themselves in JSON.
     const shared = headers === null ? null : Object.entries(headers)
-    const made = JSON.stringify([{ ...place }, shared, timeoutMs, source, oauth])
+    const made = JSON.stringify([{ ...place }, shared, timeoutMs, source, oauth, clientSecret])
     const key = oauth === null ? id : keyOf(id, userId ?? '')
     const known = this.#clients.get(key)
     if (known?.made === made) {

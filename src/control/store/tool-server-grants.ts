@@ -215,13 +215,25 @@ export async function putOAuthClient(
   )
 }
 
-/** Forgets a client that its authorization server does not know any more. */
-export async function deleteOAuthClient(queryable: Queryable, place: ClientPlace): Promise<void> {
-  await queryable.query('DELETE FROM tool_server_clients WHERE server_id = $1 AND issuer = $2 AND redirect_url = $3', [
-    place.serverId,
-    place.issuer,
-    place.redirectUrl,
-  ])
+/** Forgets a client that its authorization server does not know any more. One that was registered since stays. */
+export async function forgetOAuthClient(
+  queryable: Queryable,
+  seal: Seal,
+  { serverId, issuer }: Omit<ClientPlace, 'redirectUrl'>,
+  clientId: string,
+): Promise<void> {
+  const rows = await queryable.query<{ redirectUrl: string; sealed: Buffer }>(
+    'SELECT redirect_url AS "redirectUrl", sealed FROM tool_server_clients WHERE server_id = $1 AND issuer = $2',
+    [serverId, issuer],
+  )
+  for (const { redirectUrl, sealed: bytes } of rows) {
+    const client = opened<{ readonly client_id: string }>(seal, bytes, clientContext({ serverId, issuer, redirectUrl }))
+    if (client?.client_id !== clientId) continue
+    await queryable.query(
+      'DELETE FROM tool_server_clients WHERE server_id = $1 AND issuer = $2 AND redirect_url = $3 AND sealed = $4',
+      [serverId, issuer, redirectUrl, bytes],
+    )
+  }
 }
 
 function sealed(seal: Seal, value: object, context: Buffer): Buffer {

@@ -101,6 +101,12 @@ async function connect(client: ManagementClient, id: string, subject: string): P
   await client.expect('finishToolConnection', 200, { body })
 }
 
+/** The client as which the gateway sends a user to the authorization server. */
+async function clientIdAt(user: McpUser, id: string): Promise<string> {
+  const { json } = await user.client.expect('startToolConnection', 200, { params: { id } })
+  return new URL(String(json['url'])).searchParams.get('client_id') ?? ''
+}
+
 async function namesFor(token: string): Promise<string[]> {
   const answer = await fetch(`${world.gateway.url}/mcp/tools`, { headers: { authorization: `Bearer ${token}` } })
   return ((await answer.json()) as { tools: Array<{ name: string }> }).tools.map(({ name }) => name)
@@ -293,6 +299,25 @@ describe('a grant', () => {
     await eventually(async () => {
       expect((await call(ada.token, 'rotated__whoami')).text).toContain('ada')
     })
+  })
+
+  it('is had again when the authorization server has forgotten the client that the gateway registered', async () => {
+    await registerListed('forgotten')
+    const [one, other] = [ada, bob] as const
+    await connect(one.client, 'forgotten', 'ada')
+    await connect(other.client, 'forgotten', 'bob')
+    for (const { token } of [one, other]) await call(token, 'forgotten__whoami')
+    const before = await clientIdAt(one, 'forgotten')
+    await provider.changeClient(before, null)
+    revoked = new Set(used.values())
+    expect((await call(one.token, 'forgotten__whoami')).text).toContain('/console/connect/forgotten')
+    await connect(one.client, 'forgotten', 'ada')
+    const after = await clientIdAt(one, 'forgotten')
+    expect(after).not.toBe(before)
+    // The grant of the other one is for the client that was forgotten.
+    expect((await call(other.token, 'forgotten__whoami')).text).toContain('AUTHORIZATION_NEEDED')
+    expect(await clientIdAt(other, 'forgotten')).toBe(after)
+    expect((await call(one.token, 'forgotten__whoami')).text).toContain('ada')
   })
 
   it('needs settings that fit together', async () => {

@@ -6,8 +6,8 @@ import type { ToolServer } from '../../../shared/core/tool-server.ts'
 import type { Seal } from '../../../shared/runtime/seal.ts'
 import type { Queryable } from '../../store/database.ts'
 import {
-  deleteOAuthClient,
   findOAuthClient,
+  forgetOAuthClient,
   insertConsent,
   putGrant,
   putOAuthClient,
@@ -138,11 +138,12 @@ export class Consents {
     return registered
   }
 
-  async #refused(serverId: string, { metadata, redirectUrl }: PendingConsent, cause: unknown): Promise<never> {
+  async #refused(serverId: string, { metadata, client }: PendingConsent, cause: unknown): Promise<never> {
     if (!(cause instanceof GrantRefused)) throw cause
     if (cause.isClient) {
       // The next start registers another one.
-      await deleteOAuthClient(this.#options.database, { serverId, issuer: metadata.issuer, redirectUrl })
+      const { database, seal } = this.#options
+      await forgetOAuthClient(database, seal, { serverId, issuer: metadata.issuer }, client.client_id)
     }
     throw refusedBy(cause)
   }

@@ -3,7 +3,14 @@ import { GatewayError } from '../../../shared/core/errors.ts'
 import type { ToolServer } from '../../../shared/core/tool-server.ts'
 import type { Seal } from '../../../shared/runtime/seal.ts'
 import type { Queryable } from '../../store/database.ts'
-import { claimRenewal, deleteGrant, findGrant, releaseRenewal, renewGrant } from '../../store/tool-server-grants.ts'
+import {
+  claimRenewal,
+  deleteGrant,
+  findGrant,
+  forgetOAuthClient,
+  releaseRenewal,
+  renewGrant,
+} from '../../store/tool-server-grants.ts'
 import type { SealedGrant } from '../../store/tool-server-grants.ts'
 import { configuredClient, GrantRefused, OAuthClient } from './oauth-client.ts'
 import type { GrantSecrets } from './oauth-client.ts'
@@ -133,11 +140,18 @@ export class Grants {
     } catch (cause) {
       // An admin can correct the settings of a client. The grant then is as good as before.
       if (cause instanceof GrantRefused && !(cause.isClient && own !== null)) {
+        if (cause.isClient) await this.#forgetClient(server, secrets)
         await deleteGrant(database, owner, version)
         return null
       }
       await releaseRenewal(database, owner, version)
       throw cause instanceof GrantRefused ? this.needed(server) : cause
     }
+  }
+
+  /** The next consent registers another client. */
+  async #forgetClient({ id: serverId }: ToolServer, { client, metadata: { issuer } }: GrantSecrets): Promise<void> {
+    const { database, seal } = this.#options
+    await forgetOAuthClient(database, seal, { serverId, issuer }, client.client_id)
   }
 }

@@ -35,6 +35,19 @@ const SELECT = `SELECT d.id, d.name, d.parent_id AS "parentId", d.monthly_budget
     (SELECT count(*) FROM members m WHERE m.enterprise_id = d.enterprise_id AND m.department_id = d.id) AS members
   FROM departments d`
 
+/**
+ * SQL of an array: the department of a row, and those above it.
+ * @param place the alias of the row, which has `enterprise_id` and `department_id`
+ */
+export function departmentsAbove(place: string): string {
+  return `ARRAY (
+    WITH RECURSIVE above AS (
+      SELECT id, parent_id FROM departments WHERE enterprise_id = ${place}.enterprise_id AND id = ${place}.department_id
+      UNION SELECT d.id, d.parent_id FROM departments d JOIN above a ON d.id = a.parent_id
+        WHERE d.enterprise_id = ${place}.enterprise_id
+    ) SELECT id FROM above)`
+}
+
 export async function listDepartments(queryable: Queryable, enterpriseId: string): Promise<Department[]> {
   return queryable.query<Department>(`${SELECT} WHERE d.enterprise_id = $1 ORDER BY d.name, d.id`, [enterpriseId])
 }

@@ -2,6 +2,7 @@ import type { EnterpriseRole } from '../../shared/api/roles.ts'
 import type { ServerTool, ToolDefinition, ToolServer, ToolServerAddress } from '../../shared/core/tool-server.ts'
 import type { Seal } from '../../shared/runtime/seal.ts'
 import type { Database, Queryable } from './database.ts'
+import { departmentsAbove } from './departments.ts'
 import { deleteGrantsOfServer } from './tool-server-grants.ts'
 import { storableText } from './text.ts'
 
@@ -221,13 +222,7 @@ export async function denyServerTool(queryable: Queryable, serverId: string, nam
   return rows.length > 0
 }
 
-const PLACES = `
-  m.enterprise_id AS "enterpriseId", m.role, ARRAY (
-    WITH RECURSIVE above AS (
-      SELECT id, parent_id FROM departments WHERE enterprise_id = m.enterprise_id AND id = m.department_id
-      UNION SELECT d.id, d.parent_id FROM departments d JOIN above a ON d.id = a.parent_id
-        WHERE d.enterprise_id = m.enterprise_id
-    ) SELECT id FROM above) AS "departmentIds"`
+const PLACES = `m.enterprise_id AS "enterpriseId", m.role, ${departmentsAbove('m')} AS "departmentIds"`
 
 /** The places of a user: the active enterprises of which the user is an active member. */
 export function listToolHoldersOfUser(queryable: Queryable, userId: string): Promise<ToolHolder[]> {

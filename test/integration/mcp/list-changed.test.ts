@@ -136,6 +136,40 @@ describe('a client', () => {
     })
   })
 
+  it.each(['user', 'key'])('of a %s is told when the department or the enterprise gives other rights', async (kind) => {
+    const params = { id: await world.enterprise(`Acme of a ${kind}`) }
+    const made = async (name: string): Promise<string> =>
+      String((await world.admin.expect('createDepartment', 201, { params, body: { name } })).json['id'])
+    const [above, departmentId] = [await made('above'), await made('own')]
+    const member = await world.member(params.id, 'employee')
+    const { json } = await world.admin.expect('listMembers', 200, { params })
+    const own = (json['data'] as Array<{ id: string; user_id: string }>).find(({ user_id: id }) => id === member.id)
+    await world.admin.expect('updateMember', 200, {
+      params: { ...params, memberId: own?.id ?? '' },
+      body: { department_id: departmentId },
+    })
+    const server = { id: `branch-${kind}`, url: upstream.url, allow_all_tools: true }
+    await world.admin.expect('adminCreateToolServer', 201, {
+      body: { ...server, access: [{ department_id: above }] },
+    })
+    await world.admin.expect('adminRefreshToolServer', 200, { params: { id: server.id } })
+    const name = `${server.id}__find`
+    const { key } = await world.key(member, { mcp_tools: [name] })
+    const seen = await listening(kind === 'key' ? key : member.token)
+    // A new client's list is made anew once in any case: the later changes tell whether they are seen.
+    for (const parentId of [null, above, null, above]) {
+      const body = { parent_id: parentId }
+      await world.admin.expect('updateDepartment', 200, { params: { ...params, departmentId }, body })
+      await eventually(() => {
+        expect(seen.names.includes(name)).toBe(parentId === above)
+      })
+    }
+    await world.admin.expect('adminUpdateEnterprise', 200, { params, body: { status: 'disabled' } })
+    await eventually(() => {
+      expect(seen.names).not.toContain(name)
+    })
+  })
+
   it('without a session is told on the stream that it listens to', async () => {
     const { key, id } = await world.key(user, { mcp_tools: ['list_models'] })
     let told = 0

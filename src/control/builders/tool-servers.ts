@@ -95,6 +95,7 @@ export function buildToolServers(
       return { latencyMs: since(), tools, error: null }
     } catch (cause) {
       const { code, message } = GatewayError.from(cause)
+      if (code === 'INTERNAL') onFault(cause)
       return { latencyMs: since(), tools: null, error: { code, message } }
     }
   }

@@ -1,6 +1,11 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import type { KeyCaller } from '../../../src/control/mcp/callers.ts'
+import { Grants } from '../../../src/control/mcp/servers/grants.ts'
 import { ServerBook } from '../../../src/control/mcp/servers/server-book.ts'
 import type { ServerBookOptions } from '../../../src/control/mcp/servers/server-book.ts'
+import { ServerClient } from '../../../src/control/mcp/servers/server-client.ts'
+import { ServerTools } from '../../../src/control/mcp/servers/server-tools.ts'
+import { Tools } from '../../../src/control/mcp/tools.ts'
 import type { Database, Queryable } from '../../../src/control/store/database.ts'
 import { migrate } from '../../../src/control/store/migrate.ts'
 import { openPostgres } from '../../../src/control/store/postgres-database.ts'
@@ -15,11 +20,15 @@ import {
 import type { StoredToolServer } from '../../../src/control/store/tool-servers.ts'
 import { stateOfTool } from '../../../src/shared/core/tool-server.ts'
 import type { ToolServer } from '../../../src/shared/core/tool-server.ts'
+import type { ToolCallReport } from '../../../src/shared/core/tool-call.ts'
+import { UpstreamReach } from '../../../src/shared/core/upstream-reach.ts'
 import { Seal } from '../../../src/shared/runtime/seal.ts'
 import type { TestPostgres } from '../../support/postgres.ts'
 import { startPostgres } from '../../support/postgres.ts'
+import { UpstreamToolServer } from '../../support/upstream-tool-server.ts'
 
 const ID = 'pages'
+const SEAL = new Seal(Buffer.alloc(32), 'a test')
 const FIND = {
   definition: {
     name: 'find',
@@ -46,13 +55,13 @@ afterAll(async () => {
   await postgres.stop()
 })
 
-/** The database, with `between` after the statement that reads the version of the servers. */
-function interrupted(between: () => Promise<unknown>): Database {
+/** The database, with `between` after each statement with this part: by default that which reads the version of the servers. */
+function interrupted(between: () => Promise<unknown>, part = 'AS version'): Database {
   const queryable = (inner: Queryable): Queryable['query'] =>
     (async (statement, values) => {
       const rows = await inner.query(statement, values)
       const text = typeof statement === 'string' ? statement : statement.text
-      if (text.includes('AS version')) await between()
+      if (text.includes(part)) await between()
       return rows
     }) as Queryable['query']
   return new Proxy(database, {
@@ -124,13 +133,94 @@ describe('a server whose tools are all allowed', () => {
 
   it('is another one after it was deleted', async () => {
     const settings = { id: 'again', place: { url: 'https://tools.example.com/mcp' } } as StoredToolServer
-    const register = (): Promise<void> =>
-      putToolServer(database, new Seal(Buffer.alloc(32), 'a test'), settings, { headers: {}, clientSecret: null })
+    const register = (): Promise<void> => putToolServer(database, SEAL, settings, { headers: {}, clientSecret: null })
     await register()
     await noteSeenTools(database, 'again', [], true)
     expect(await deleteToolServer(database, 'again')).toBe(true)
     await register()
     await noteSeenTools(database, 'again', [FIND], true)
     expect(await statesAt('again')).toEqual({ find: 'allowed' })
+  })
+})
+
+describe('a fault of the gateway during a call', () => {
+  const { signal } = new AbortController()
+  const transports = {
+    reach: new UpstreamReach(),
+    version: '0.0.0',
+    documentOf: () => Promise.resolve(null),
+    fetchWithin: () => fetch,
+  }
+  const grantsOf = (of: Queryable): Grants =>
+    new Grants({ database: of, seal: SEAL, parts: transports, connectUrl: null })
+  let upstream: UpstreamToolServer
+  let server: ToolServer
+
+  beforeAll(async () => {
+    upstream = await UpstreamToolServer.start()
+    upstream.tools = [{ name: 'find', description: 'Finds pages.' }]
+    server = {
+      id: 'faulty',
+      place: { url: upstream.url, transport: 'http' },
+      headers: {},
+      clientSecret: null,
+      source: 'file',
+      timeoutMs: 10_000,
+      priceMicro: 0,
+      enabled: true,
+      access: [{ everyone: true }],
+      allowAllTools: true,
+      isInteractive: false,
+      samplingModel: null,
+      oauth: null,
+    }
+  })
+
+  afterAll(async () => {
+    await upstream.stop()
+  })
+
+  const bookOf = (of: Database, onFault: (cause: unknown) => void): ServerBook =>
+    new ServerBook({ database: of, seal: SEAL, configured: [server], transports, grants: grantsOf(of), onFault })
+
+  it('is none of the server: it is recorded as INTERNAL, and reported', async () => {
+    const faults: unknown[] = []
+    const onFault = (cause: unknown): void => {
+      faults.push(cause)
+    }
+    const first = bookOf(database, onFault)
+    await first.refresh(server, null, signal)
+    await first.close()
+    const failing = interrupted(() => Promise.reject(new Error('no database')), 'INSERT INTO server_tools')
+    const book = bookOf(failing, onFault)
+    const reports: ToolCallReport[] = []
+    const answer = {
+      status: 200,
+      headers: new Map<string, string>(),
+      body: (async function* () {})(),
+      report: (report: ToolCallReport) => {
+        reports.push(report)
+      },
+    }
+    const requestAi = () => Promise.resolve(answer)
+    const tools = new Tools([new ServerTools({ database, book, grants: grantsOf(database), requestAi })], onFault)
+    const key = { id: 'k', digest: 'd', tools: ['*'], enterpriseId: null, userId: null } as unknown as KeyCaller['key']
+    const caller: KeyCaller = { kind: 'key', subject: 'key:k', key, origin: { address: '127.0.0.1', userAgent: '' } }
+    const outcome = await tools.call({ caller, name: 'faulty__find', input: {}, signal, progress: null })
+    await book.close()
+    expect(outcome).toMatchObject({ isError: true, status: 500, error: { code: 'INTERNAL' } })
+    expect(reports).toMatchObject([{ error: { code: 'INTERNAL', message: 'Internal error.' }, resultBytes: null }])
+    expect(faults).toMatchObject([{ cause: { message: 'no database' } }])
+    expect(upstream.calls).toBe(0)
+  })
+
+  it('stays one below the library that asks for the token of a user', async () => {
+    const failing = interrupted(() => Promise.reject(new Error('no database')), 'FROM tool_server_grants')
+    const ofUsers = { ...server, oauth: { clientId: null, scopes: [] } }
+    const user = grantsOf(failing).tokenOf(ofUsers, 'somebody')
+    const client = new ServerClient(ofUsers, { parts: transports, onChanged: () => undefined, user })
+    const fault = { code: 'INTERNAL', cause: { message: 'no database' } }
+    await expect(client.listTools(signal)).rejects.toMatchObject(fault)
+    await client.close()
   })
 })

@@ -14,6 +14,7 @@ import {
 import type { SealedGrant } from '../../store/tool-server-grants.ts'
 import { configuredClient, GrantRefused, OAuthClient } from './oauth-client.ts'
 import type { GrantSecrets } from './oauth-client.ts'
+import { asOwnFault } from './server-errors.ts'
 import type { TransportParts } from './transports.ts'
 import type { UserToken } from './user-token.ts'
 
@@ -71,21 +72,26 @@ export class Grants {
     return {
       given,
       needed: () => this.needed(server),
-      token: async () => {
-        const grant = await this.#find(server, userId)
-        if (grant === null) throw this.needed(server)
-        const { renewAtMs } = grant.secrets
-        const isFresh = renewAtMs === null || Date.now() < renewAtMs
-        return handOut(isFresh ? grant : await this.#renewed(server, userId, grant))
-      },
-      refused: async (token) => {
-        const grant = await this.#find(server, userId)
-        if (grant === null) throw this.needed(server)
-        // Another call, or another machine, has a newer one already.
-        if (grant.secrets.accessToken !== token) return
-        await this.#renewed(server, userId, grant)
-      },
+      token: async () => handOut(await asOwnFault(this.#present(server, userId))),
+      refused: (token) => asOwnFault(this.#replaced(server, userId, token)),
     }
+  }
+
+  /** The grant with a token that is good for some time. Rejects with AUTHORIZATION_NEEDED. */
+  async #present(server: ToolServer, userId: string): Promise<Grant> {
+    const grant = await this.#find(server, userId)
+    if (grant === null) throw this.needed(server)
+    const { renewAtMs } = grant.secrets
+    const isFresh = renewAtMs === null || Date.now() < renewAtMs
+    return isFresh ? grant : this.#renewed(server, userId, grant)
+  }
+
+  async #replaced(server: ToolServer, userId: string, token: string): Promise<void> {
+    const grant = await this.#find(server, userId)
+    if (grant === null) throw this.needed(server)
+    // Another call, or another machine, has a newer one already.
+    if (grant.secrets.accessToken !== token) return
+    await this.#renewed(server, userId, grant)
   }
 
   async #find({ id, place }: ToolServer, userId: string): Promise<Grant | null> {

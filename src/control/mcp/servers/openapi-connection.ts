@@ -7,6 +7,7 @@ import { requestOf } from '../openapi/operation-request.ts'
 import { operationsOf } from '../openapi/operations.ts'
 import type { ApiOperation } from '../openapi/operations.ts'
 import type { CallOptions, ServerConnection } from './connection.ts'
+import { asOwnFault } from './server-errors.ts'
 import { readTool } from './tool-definitions.ts'
 import { fetchTo } from './transports.ts'
 import type { Fetch, TransportParts } from './transports.ts'
@@ -40,7 +41,7 @@ export class OpenApiConnection implements ServerConnection {
 
   /** Rejects when the document cannot be read, and when the address must not be called. */
   static async open(server: ToolServer, { url }: ToolServerAddress, parts: OpenApiParts): Promise<OpenApiConnection> {
-    const text = await parts.documentOf(server.id)
+    const text = await asOwnFault(parts.documentOf(server.id))
     if (text === null) {
       throw new GatewayError('UPSTREAM_INVALID_ANSWER', { message: 'The server has no OpenAPI document.' })
     }

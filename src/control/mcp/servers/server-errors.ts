@@ -39,6 +39,15 @@ export function serverError(cause: unknown, server: ToolServer, tokens: readonly
   }
 }
 
+/** Keeps a fault of ours apart from those of the server, for whose calls the work is done: it is INTERNAL, also among the causes. */
+export async function asOwnFault<Result>(work: Promise<Result>): Promise<Result> {
+  try {
+    return await work
+  } catch (cause) {
+    throw GatewayError.from(cause)
+  }
+}
+
 /** Failures of the server itself. Callers can bring about all others, such as results that are late or too large. */
 const SERVER_FAILURES: ReadonlySet<ErrorCode> = new Set([
   'UPSTREAM_UNREACHABLE',

@@ -19,7 +19,6 @@ import { askedClient } from './asked-client.ts'
 import { connectedUser, refuseOtherDefinition } from './connected-user.ts'
 import type { Grants } from './grants.ts'
 import type { BookedServer, ServerBook } from './server-book.ts'
-import { serverError } from './server-errors.ts'
 
 export interface ServerToolsOptions {
   readonly database: Queryable
@@ -175,7 +174,8 @@ export class ServerTools implements ToolSource {
       const result = await book.clientOf(server, userId).callTool(definition, input, { signal, progress, asks })
       return madeOf(result, isCaptured)
     } catch (cause) {
-      const failure = serverError(cause, server)
+      // The client of the server has told its failures apart: anything else is a fault of ours.
+      const failure = GatewayError.from(cause)
       const { code, message } = failure
       return { failure, report: { error: { code, message }, resultBytes: null, result: null } }
     }

@@ -142,23 +142,24 @@ function clientOf(server: Server, { mcpReq }: ServerContext): ToolClient {
   const { elicitation, sampling } = server.getClientCapabilities() ?? {}
   // A client that names no mode has forms.
   const hasForms = elicitation !== undefined && (elicitation.form !== undefined || elicitation.url === undefined)
+  // On the stream of the call: the client may have no other one, or have it at another machine.
+  const asked = (signal: AbortSignal) => ({ signal, timeout: ASK_MS, relatedRequestId: mcpReq.id })
   return {
     open:
       elicitation?.url === undefined
         ? null
         : async ({ url, message }, signal) => {
             const params = { mode: 'url' as const, url, message, elicitationId: randomUUID() }
-            return (await mcpReq.elicitInput(params, { signal, timeout: ASK_MS })).action === 'accept'
+            return (await mcpReq.elicitInput(params, asked(signal))).action === 'accept'
           },
     elicit: !hasForms
       ? null
-      : (params, signal) =>
-          mcpReq.elicitInput(params as unknown as ElicitRequestFormParams, { signal, timeout: ASK_MS }),
+      : (params, signal) => mcpReq.elicitInput(params as unknown as ElicitRequestFormParams, asked(signal)),
     sample:
       sampling === undefined
         ? null
         : (params, signal) =>
-            mcpReq.requestSampling(params as unknown as CreateMessageRequest['params'], { signal, timeout: ASK_MS }),
+            mcpReq.requestSampling(params as unknown as CreateMessageRequest['params'], asked(signal)),
   }
 }
 

@@ -6,7 +6,7 @@ import {
   isLegacyRequest,
   WebStandardStreamableHTTPServerTransport,
 } from '@modelcontextprotocol/server'
-import type { AuthInfo, McpHttpHandler, Server } from '@modelcontextprotocol/server'
+import type { AuthInfo, ClientCapabilities, McpHttpHandler, Server } from '@modelcontextprotocol/server'
 import type { ManagementRequest, ManagementResponse } from '../management/web.ts'
 import type { McpCaller } from './callers.ts'
 import { EventBytes, EventLog } from './event-log.ts'
@@ -91,7 +91,7 @@ export class StreamableHttp {
     caller: McpCaller,
   ): Promise<ManagementResponse> {
     this.#sessions.reserve(caller.subject)
-    const session = await this.#create(this.#ids.issue(caller.subject), caller)
+    const session = await this.#create(this.#ids.issue(caller.subject, capabilitiesIn(message)), caller)
     const response = await session.transport.handleRequest(web, handlingOf(caller, message))
     if (response.status < 400) this.#sessions.add(session)
     else session.close()
@@ -123,8 +123,9 @@ export class StreamableHttp {
    * control process is a new one. Undefined: the id is of no session of this caller.
    */
   async #resumed(id: string, request: ManagementRequest, caller: McpCaller): Promise<McpSession | undefined> {
-    if (!this.#ids.isOf(id, caller.subject)) return undefined
-    const resuming = this.#resuming.get(id) ?? this.#resume(id, request, caller)
+    const capabilities = this.#ids.capabilitiesOf(id, caller.subject)
+    if (capabilities === null) return undefined
+    const resuming = this.#resuming.get(id) ?? this.#resume({ id, capabilities }, request, caller)
     this.#resuming.set(id, resuming)
     try {
       await resuming
@@ -134,13 +135,17 @@ export class StreamableHttp {
     return this.#sessions.use(id, caller)
   }
 
-  async #resume(id: string, { headers }: ManagementRequest, caller: McpCaller): Promise<void> {
+  async #resume(
+    { id, capabilities }: { readonly id: string; readonly capabilities: ClientCapabilities },
+    { headers }: ManagementRequest,
+    caller: McpCaller,
+  ): Promise<void> {
     this.#sessions.reserve(caller.subject)
     const session = await this.#create(id, caller)
     // Revisions before 2025-06-18 do not name themselves in each message; they differ in nothing that matters here.
     const protocolVersion = headers['mcp-protocol-version'] ?? DEFAULT_NEGOTIATED_PROTOCOL_VERSION
     const clientInfo = { name: 'resumed', version: '1' }
-    const params = { protocolVersion, capabilities: {}, clientInfo }
+    const params = { protocolVersion, capabilities, clientInfo }
     const message = { jsonrpc: '2.0', id: 0, method: 'initialize', params }
     const accept = 'application/json, text/event-stream'
     const fields = { accept, 'content-type': 'application/json' }
@@ -248,6 +253,11 @@ export class StreamableHttp {
     if (!stream.isOver) this.#sessions.add(session)
     return { status: response.status, headers: headersOf(response, request), body: stream }
   }
+}
+
+/** What a client says in its handshake that it can do. */
+function capabilitiesIn(message: unknown): ClientCapabilities {
+  return [message].flat().find(isInitializeRequest)?.params.capabilities ?? {}
 }
 
 /** The body of an answer that is a stream of events; null: it is none. */

@@ -33,14 +33,14 @@ function slowChat(id: number, eventsPerSecond: number, tokens: number): object {
 describe('a session of Streamable HTTP', () => {
   it('has an id that cannot be guessed, and belongs to its user alone', async () => {
     const session = await beginSession(url, user.token)
-    expect(session).toMatch(/^[A-Za-z0-9_-]{48}$/)
+    expect(session).toMatch(/^[A-Za-z0-9_-]{52}$/)
     const own = await rawMcp(url, { token: user.token, session, body: LIST })
     expect(own.status).toBe(200)
     const other = await world.user()
     for (const method of ['POST', 'GET', 'DELETE']) {
       const body = method === 'POST' ? { body: LIST } : {}
       const foreign = await rawMcp(url, { method, token: other.token, session, ...body })
-      const missing = await rawMcp(url, { method, token: other.token, session: 'x'.repeat(48), ...body })
+      const missing = await rawMcp(url, { method, token: other.token, session: 'x'.repeat(52), ...body })
       expect([foreign.status, await foreign.text()]).toEqual([missing.status, await missing.text()])
       expect(foreign.status).toBe(404)
     }

@@ -99,4 +99,14 @@ describe('a question to the client of a call', () => {
     await post(one, answerOf(question, 'Ada'), session)
     expect(JSON.stringify(await next())).toContain('Ada')
   })
+
+  it('is asked in a session that another process began', async () => {
+    const session = await begin(process())
+    const other = process()
+    const next = await call(other, session)
+    const question = await next()
+    expect(question.method).toBe('elicitation/create')
+    expect((await post(other, answerOf(question, 'Ada'), session)).status).toBe(202)
+    expect(JSON.stringify(await next())).toContain('Ada')
+  })
 })

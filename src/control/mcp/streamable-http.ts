@@ -3,6 +3,7 @@ import {
   createMcpHandler,
   DEFAULT_NEGOTIATED_PROTOCOL_VERSION,
   isInitializeRequest,
+  isJSONRPCResponse,
   isLegacyRequest,
   WebStandardStreamableHTTPServerTransport,
 } from '@modelcontextprotocol/server'
@@ -15,6 +16,7 @@ import { ListenBus } from './listen-bus.ts'
 import { boundedEvents } from './outgoing-stream.ts'
 import { createProtocolServer } from './protocol-server.ts'
 import type { ProtocolServerParts } from './protocol-server.ts'
+import { QuestionIds } from './question-ids.ts'
 import { cancelledBy } from './session-notices.ts'
 import type { SessionNotices } from './session-notices.ts'
 import type { SessionIds } from './session-ids.ts'
@@ -40,6 +42,7 @@ export interface StreamableHttpOptions {
 
 interface StreamableSession extends McpSession {
   readonly transport: WebStandardStreamableHTTPServerTransport
+  readonly questions: QuestionIds
 }
 
 /** `/mcp`: Streamable HTTP, with sessions for revisions with a handshake, and without for revision 2026-07-28. */
@@ -113,8 +116,9 @@ export class StreamableHttp {
       // Clients begin a new session then.
       return plain(rpcError(404, SESSION_NOT_FOUND, 'Session not found'), request)
     }
-    // Another machine may have the call.
+    // Another machine may have the call, or the question that is answered.
     for (const requestId of cancelledBy(message)) this.#notices?.cancelled(id, requestId)
+    for (const answer of session.questions.foreignIn(message)) void this.#notices?.deliver(id, caller.subject, answer)
     return this.#answered(await session.transport.handleRequest(web, handlingOf(caller, message)), request, session)
   }
 
@@ -183,12 +187,14 @@ export class StreamableHttp {
       listening: 0,
       isUntold: false,
       transport,
+      questions: new QuestionIds(),
       sweep: (nowMs) => {
         events.sweep(nowMs)
       },
       receive: (received) => {
         // A request needs the HTTP answer that the other machine has.
-        if (cancelledBy(received).length > 0) transport.onmessage?.(received, { authInfo: authInfoOf(session.caller) })
+        if (cancelledBy(received).length === 0 && !isJSONRPCResponse(received)) return
+        transport.onmessage?.(received, { authInfo: authInfoOf(session.caller) })
       },
       tellOfTools: () => {
         if (!isClosed) server.sendToolListChanged().catch(this.#parts.onFault)
@@ -201,6 +207,7 @@ export class StreamableHttp {
       },
     }
     await server.connect(transport)
+    separateQuestions(session)
     return session
   }
 
@@ -253,6 +260,19 @@ export class StreamableHttp {
     if (!stream.isOver) this.#sessions.add(session)
     return { status: response.status, headers: headersOf(response, request), body: stream }
   }
+}
+
+/** Keeps the questions of this process apart from those of others. The transport is connected. */
+function separateQuestions({ transport, questions }: StreamableSession): void {
+  const { onmessage } = transport
+  const sendPlain = transport.send.bind(transport)
+  const send: typeof transport.send = (message, options) => sendPlain(questions.outgoing(message), options)
+  const receive: typeof transport.onmessage = (message, extra) => {
+    const own = questions.incoming(message)
+    if (own !== null) onmessage?.(own, extra)
+  }
+  transport.send = send
+  transport.onmessage = receive
 }
 
 /** What a client says in its handshake that it can do. */

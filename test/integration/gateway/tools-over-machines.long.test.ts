@@ -1,8 +1,13 @@
+import { Client } from '@modelcontextprotocol/sdk/client/index.js'
+import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js'
+import { ElicitRequestSchema } from '@modelcontextprotocol/sdk/types.js'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { eventually } from '../../support/eventually.ts'
 import { callTool, connectMcp } from '../../support/mcp-clients.ts'
 import { beginSession, rawMcp } from '../../support/mcp-raw.ts'
 import { startTwoMachines } from '../../support/two-machines.ts'
 import type { TwoMachines } from '../../support/two-machines.ts'
+import { UpstreamToolServer } from '../../support/upstream-tool-server.ts'
 
 const LIST = { jsonrpc: '2.0', id: 1, method: 'tools/list' }
 
@@ -11,7 +16,7 @@ let urls: readonly [string, string]
 let token: string
 
 beforeAll(async () => {
-  machines = await startTwoMachines()
+  machines = await startTwoMachines({ management: { private_upstreams: ['127.0.0.1'] } })
   const [first, second] = machines.gateways
   urls = [first?.url ?? '', second?.url ?? '']
   token = machines.admin.token ?? ''
@@ -76,6 +81,44 @@ describe('a session of tools on two machines', () => {
     expect((await rawMcp(urls[1], { token, session, body: cancel })).status).toBe(202)
     await calling.ended()
     expect(await calling.text()).toContain('cancelled')
+  })
+
+  it('passes the answer to a question on to the machine that asked, and asks in a session of the other one', async () => {
+    const upstream = await UpstreamToolServer.start()
+    upstream.tools = [{ name: 'ask', description: 'Asks the user.' }]
+    upstream.onCall = async ({ send }) => {
+      const answer = upstream.answerTo('q')
+      const requestedSchema = { type: 'object', properties: { name: { type: 'string' } } }
+      send({ id: 'q', method: 'elicitation/create', params: { message: 'Name?', requestedSchema } })
+      return { content: [{ type: 'text', text: JSON.stringify(await answer) }] }
+    }
+    const { json: key } = await machines.admin.expect('createKey', 201, { body: { name: 'pays for questions' } })
+    const settings = { id: 'asking', url: upstream.url, interactive: true, allow_all_tools: true }
+    await machines.admin.expect('adminCreateToolServer', 201, { body: { ...settings, access: [{ everyone: true }] } })
+    await machines.admin.expect('adminRefreshToolServer', 200, { params: { id: 'asking' } })
+    const headers = { authorization: `Bearer ${token}` }
+    await eventually(async () => {
+      expect(await (await fetch(new URL('/mcp/tools', urls[1]), { headers })).text()).toContain('asking__ask')
+    })
+    const client = new Client({ name: 'test', version: '1' }, { capabilities: { elicitation: {} } })
+    client.setRequestHandler(ElicitRequestSchema, () => ({ action: 'accept', content: { name: 'Ada' } }))
+    const answered: string[] = []
+    const transport = new StreamableHTTPClientTransport(new URL('/mcp', urls[0]), {
+      requestInit: { headers },
+      // The call goes to the machine that did not begin the session, the answer to the other one.
+      fetch: (_, init) => {
+        const body = typeof init?.body === 'string' ? init.body : ''
+        const isAnswer = body.includes('"result"')
+        if (isAnswer) answered.push(body)
+        return fetch(new URL('/mcp', urls[body.includes('tools/call') ? 1 : 0]), init)
+      },
+    })
+    await client.connect(transport)
+    const result = await client.callTool({ name: 'asking__ask', arguments: { sluice_key_id: key['id'] } })
+    expect(JSON.stringify(result)).toContain('Ada')
+    expect(answered).toHaveLength(1)
+    await client.close()
+    await upstream.stop()
   })
 
   it('refuses to send events again that the other machine keeps', async () => {

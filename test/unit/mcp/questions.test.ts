@@ -17,13 +17,16 @@ const QUESTION = {
   requestedSchema: { type: 'object', properties: { name: { type: 'string' } } },
 }
 
-/** A tool whose result is what the user answers. */
+/** A tool whose result is what the user answers. It may take its question back. */
 const asking: ToolSource = {
   list: () => Promise.resolve([ASK]),
-  call: async ({ client, signal }) => {
+  call: async ({ client, input, signal }) => {
     const elicit = client?.elicit ?? null
     if (elicit === null) throw new Error('nobody can be asked')
-    const answer = await elicit(QUESTION, signal)
+    const own = new AbortController()
+    const asked = elicit(QUESTION, AbortSignal.any([signal, own.signal]))
+    if (input['takesBack'] === true) own.abort()
+    const answer = await asked.catch(() => 'taken back')
     return { isError: false, content: [{ type: 'text', text: JSON.stringify(answer) }], structured: null }
   },
 }
@@ -72,8 +75,8 @@ interface Message {
 }
 
 /** A call of the tool, whose messages come one by one. */
-async function call(at: McpService, session: string): Promise<() => Promise<Message>> {
-  const { body } = await post(at, { id: 7, method: 'tools/call', params: { name: 'ask', arguments: {} } }, session)
+async function call(at: McpService, session: string, input: object = {}): Promise<() => Promise<Message>> {
+  const { body } = await post(at, { id: 7, method: 'tools/call', params: { name: 'ask', arguments: input } }, session)
   const chunks = (body as AsyncIterable<Buffer>)[Symbol.asyncIterator]()
   const messages: Message[] = []
   return async () => {
@@ -108,5 +111,28 @@ describe('a question to the client of a call', () => {
     expect(question.method).toBe('elicitation/create')
     expect((await post(other, answerOf(question, 'Ada'), session)).status).toBe(202)
     expect(JSON.stringify(await next())).toContain('Ada')
+  })
+
+  it('takes no answer to a question of another process', async () => {
+    const [one, other] = [process(), process()] as const
+    const session = await begin(one)
+    const nextOfOne = await call(one, session)
+    const nextOfOther = await call(other, session)
+    const [first, second] = [await nextOfOne(), await nextOfOther()]
+    expect(first.id).not.toBe(second.id)
+    expect((await post(other, answerOf(first, 'Ada'), session)).status).toBe(202)
+    await post(other, answerOf(second, 'Bob'), session)
+    expect(JSON.stringify(await nextOfOther())).toContain('Bob')
+    await post(one, answerOf(first, 'Ada'), session)
+    expect(JSON.stringify(await nextOfOne())).toContain('Ada')
+  })
+
+  it('is taken back by the id that the client knows', async () => {
+    const one = process()
+    const next = await call(one, await begin(one), { takesBack: true })
+    const { id, method } = await next()
+    expect(method).toBe('elicitation/create')
+    expect(await next()).toMatchObject({ method: 'notifications/cancelled', params: { requestId: id } })
+    expect(JSON.stringify(await next())).toContain('taken back')
   })
 })

@@ -142,6 +142,7 @@ function caller(id: string, owner: { readonly userId?: string; readonly enterpri
     budgets.push({ owner: 'wallet', id: enterpriseId, measure: 'money', limit: FAR })
   }
   return {
+    generation: 0,
     key: entryKey({ id, ...owner, budgets }),
     limits,
     userLimits: owner.userId === undefined ? null : limits,

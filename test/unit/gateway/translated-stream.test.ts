@@ -66,6 +66,6 @@ function gemini(candidate: object): string {
   return `data: ${JSON.stringify({ candidates: [candidate], usageMetadata, modelVersion: 'g' })}\r\n\r\n`
 }
 
-function message(value: { readonly type: string }): string {
+function message<Event extends { readonly type: string }>(value: Event): string {
   return `event: ${value.type}\ndata: ${JSON.stringify(value)}\n\n`
 }

@@ -143,7 +143,8 @@ describe('a client', () => {
     const [above, departmentId] = [await made('above'), await made('own')]
     const member = await world.member(params.id, 'employee')
     const { json } = await world.admin.expect('listMembers', 200, { params })
-    const own = (json['data'] as Array<{ id: string; user_id: string }>).find(({ user_id: id }) => id === member.id)
+    const members = json['data'] as Array<{ id: string; user: { id: string } }>
+    const own = members.find(({ user: of }) => of.id === member.id)
     await world.admin.expect('updateMember', 200, {
       params: { ...params, memberId: own?.id ?? '' },
       body: { department_id: departmentId },

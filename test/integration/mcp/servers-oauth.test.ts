@@ -35,10 +35,8 @@ beforeAll(async () => {
     env: { PORT: String(port) },
     config: { server: { base_url: url }, management: { private_upstreams: ['127.0.0.1'] } },
   })
-  ada = await world.user()
-  bob = await world.user()
-  await world.key(ada)
-  await world.key(bob)
+  ada = await withKey()
+  bob = await withKey()
   await registerListed('notes')
 }, 120_000)
 
@@ -74,6 +72,13 @@ async function register(id: string, body: object = {}): Promise<void> {
   await world.admin.expect('adminCreateToolServer', 201, {
     body: { id, ...settings, access: [{ everyone: true }], ...body },
   })
+}
+
+/** A user with one key, which pays for calls. */
+async function withKey(): Promise<McpUser> {
+  const user = await world.user()
+  await world.key(user)
+  return user
 }
 
 /** Registers a server whose tools are listed. */
@@ -284,26 +289,27 @@ describe('a grant', () => {
   })
 
   it('outlives a new secret of the client that an admin has registered, and a wrong one', async () => {
+    const user = await withKey()
     const { client_id: clientId, client_secret: secret } = await provider.register(
       `${world.gateway.url}/api/mcp/callback`,
     )
     await registerListed('rotated', { oauth_client_id: clientId, oauth_client_secret: secret })
-    await connect(ada.client, 'rotated', 'ada')
-    expect((await call(ada.token, 'rotated__whoami')).text).toContain('ada')
+    await connect(user.client, 'rotated', 'ada')
+    expect((await call(user.token, 'rotated__whoami')).text).toContain('ada')
     await provider.changeClient(clientId, 'a newer secret')
     revoked.add(used.get('ada') ?? '')
-    expect((await call(ada.token, 'rotated__whoami')).text).toContain('AUTHORIZATION_NEEDED')
-    expect(await stateOf(ada, 'rotated')).toBe('connected')
+    expect((await call(user.token, 'rotated__whoami')).text).toContain('AUTHORIZATION_NEEDED')
+    expect(await stateOf(user, 'rotated')).toBe('connected')
     const body = { oauth_client_secret: 'a newer secret' }
     await world.admin.expect('adminUpdateToolServer', 200, { params: { id: 'rotated' }, body })
     await eventually(async () => {
-      expect((await call(ada.token, 'rotated__whoami')).text).toContain('ada')
+      expect((await call(user.token, 'rotated__whoami')).text).toContain('ada')
     })
   })
 
   it('is had again when the authorization server has forgotten the client that the gateway registered', async () => {
     await registerListed('forgotten')
-    const [one, other] = [ada, bob] as const
+    const [one, other] = [await withKey(), await withKey()]
     await connect(one.client, 'forgotten', 'ada')
     await connect(other.client, 'forgotten', 'bob')
     for (const { token } of [one, other]) await call(token, 'forgotten__whoami')

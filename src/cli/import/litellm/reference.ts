@@ -31,6 +31,19 @@ export class References {
     return `\${${set ?? names[0]}}`
   }
 
+  /** The value of the first of `names` that the file or the environment sets; undefined: none is set. */
+  variableIfSet(...names: readonly [string, ...string[]]): string | undefined {
+    for (const name of names) {
+      const value = this.#variables[name]
+      // LiteLLM gives the variable the value of the other one.
+      if (typeof value === 'string' && value.startsWith(PREFIX)) return `\${${value.slice(PREFIX.length)}}`
+      const text = this.text(value)
+      if (text !== undefined) return text
+      if ((process.env[name] ?? '') !== '') return `\${${name}}`
+    }
+    return undefined
+  }
+
   /** A number; undefined for what is no number in the file itself. */
   number(value: unknown): number | undefined {
     const text = this.text(value)

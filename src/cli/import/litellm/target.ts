@@ -21,14 +21,17 @@ export function targetOf(params: Params, references: References): Target | NoTar
   if (cloud !== null) return 'reason' in cloud ? cloud : { ...cloud, taken: [...PARAMS, ...cloud.taken] }
   const row = PROVIDERS[prefix]
   if (row === undefined) return { reason: `Sluice has no provider for "${prefix}"` }
-  const given = references.text(params['api_base']) ?? references.text(params['base_url'])
+  const own = references.text(params['api_base']) ?? references.text(params['base_url'])
+  const given = own ?? (row.bases && references.variableIfSet(...row.bases))
   const key = references.text(params['api_key'])
   const ownHost = given !== undefined && row.provider === 'openai' && !/^https:\/\/api\.openai\.com(\/|$)/.test(given)
   const provider = ownHost ? null : row.provider
   const base =
     given ?? (provider === null || !hasAddress(provider) ? row.bases && references.variable(...row.bases) : undefined)
   if (provider === null && base === undefined) return { reason: `"${prefix}" needs an api_base` }
-  const isOpen = key === undefined && (ownHost || provider === null || SELF_HOSTED.has(provider))
+  // With an address from a variable, LiteLLM also sends the key from a variable.
+  const keyless = row.provider === null || SELF_HOSTED.has(row.provider) || (ownHost && own !== undefined)
+  const isOpen = key === undefined && keyless
   const baseUrl = base === undefined ? undefined : complete(base, row.basePath)
   const host: Host =
     prefix === 'gemini' && baseUrl !== undefined

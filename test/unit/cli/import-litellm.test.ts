@@ -68,3 +68,50 @@ describe('an address in a variable', () => {
     ])
   })
 })
+
+describe('max_parallel_requests of deployments with one host and credential', () => {
+  const PLACES = [0, 1].map((index) => `model_list[${index}].litellm_params.max_parallel_requests`)
+  const limited = (model: string, limit?: unknown): Params => ({
+    model: `openai/${model}`,
+    api_key: 'sk-a',
+    ...(limit === undefined ? {} : { max_parallel_requests: limit }),
+  })
+  const keysOf = ({ upstreams }: Imported): unknown => upstreams.map(({ keys }) => keys)
+
+  it('is the limit of the key, without a remark, for one alone', () => {
+    const one = imported([limited('gpt-4o', 5)])
+    expect(keysOf(one)).toEqual([[{ credential: 'sk-a', max_concurrency: 5 }]])
+    expect(one.remarks).toMatchObject({ lost: [], changed: [] })
+  })
+
+  it('adds up', () => {
+    const both = imported([limited('gpt-4o', 5), limited('gpt-4o-mini', 7)])
+    expect(keysOf(both)).toEqual([[{ credential: 'sk-a', max_concurrency: 12 }]])
+    expect(both.remarks.changed.map(({ path }) => path)).toEqual(PLACES)
+    expect(both.remarks.changed[0]?.reason).toContain('12')
+  })
+
+  it('does not hold for one that has none', () => {
+    const both = imported([limited('gpt-4o'), limited('gpt-4o-mini', 5)])
+    expect(keysOf(both)).toEqual([[{ credential: 'sk-a' }]])
+    expect(both.remarks.lost.map(({ path }) => path)).toEqual([PLACES[1]])
+  })
+
+  it('is not lost in silence by a host that takes no key', () => {
+    const { upstreams, remarks } = imported([{ model: 'ollama_chat/llama3.1', max_parallel_requests: 2 }])
+    expect(upstreams).toMatchObject([{ keys: [] }])
+    expect(remarks.lost.map(({ path }) => path)).toEqual([PLACES[0]])
+  })
+})
+
+it('tells of numbers that are none, and of no others', () => {
+  const { remarks } = imported([
+    { model: 'openai/a', weight: 'os.environ/WEIGHT', order: 'first', max_parallel_requests: 'os.environ/LIMIT' },
+    { model: 'openai/b', weight: 2, order: null, max_parallel_requests: '3' },
+  ])
+  expect(remarks.lost.map(({ path }) => path)).toEqual(
+    ['weight', 'order', 'max_parallel_requests']
+      .map((name) => `model_list[0].litellm_params.${name}`)
+      .concat('model_list[1].litellm_params.max_parallel_requests'),
+  )
+})

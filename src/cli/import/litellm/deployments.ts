@@ -63,6 +63,9 @@ const ELSEWHERE = new Set(['input_cost_per_token', 'output_cost_per_token', 'cac
   .add('litellm_credential_name')
   .add('use_in_pass_through')
 
+const NUMBERS = new Set(['weight', 'order', 'max_parallel_requests'])
+const NO_NUMBER = 'is no number of 0 or more in the file itself'
+
 export interface ReadContext {
   readonly references: References
   readonly remarks: Remarks
@@ -101,6 +104,8 @@ export function readDeployment(entry: unknown, path: Path, context: ReadContext)
     if (changed !== undefined) remarks.change(at(name), changed)
     if (name === 'rpm' || name === 'tpm') remarks.lose(at(name), LIMITED)
     else if (!taken.has(name)) remarks.lose(at(name), LOST[name] ?? 'Sluice has no such setting')
+    else if (NUMBERS.has(name) && isGiven(params[name]) && references.number(params[name]) === undefined)
+      remarks.lose(at(name), NO_NUMBER)
     else if (name === 'organization' && host.provider !== 'openai') remarks.lose(at(name), LOST['organization'] ?? '')
   }
   return {
@@ -139,6 +144,10 @@ function named(params: Params, path: Path, { credentials, remarks }: ReadContext
     )
   }
   return values ?? {}
+}
+
+function isGiven(value: unknown): boolean {
+  return value !== undefined && value !== null && value !== ''
 }
 
 /** The reason why Sluice cannot match the names; null: it can. */

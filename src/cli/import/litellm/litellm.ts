@@ -36,7 +36,7 @@ export function fromLiteLlm(file: Readonly<Record<string, unknown>>, remarks: Re
   const groups = new Set(deployments.map(({ group }) => group))
   const aliases = aliasesOf(file, groups, remarks)
   const names = new Set([...groups, ...[...aliases.values()].flat()])
-  const draft: DraftConfig = { upstreams: upstreamsOf(deployments, aliases) }
+  const draft: DraftConfig = { upstreams: upstreamsOf(deployments, aliases, remarks) }
   const fallbacks = fallbacksOf(file, { names }, remarks)
   if (Object.keys(fallbacks).length > 0) draft.fallbacks = fallbacks
   const facts = factsOf(deployments, remarks)

@@ -1,13 +1,12 @@
 import { Ids } from '../draft.ts'
-import type { DraftKey, DraftModel, DraftUpstream } from '../draft.ts'
+import type { DraftKey, DraftModel, DraftUpstream, Remarks } from '../draft.ts'
 import { SHARES } from './deployments.ts'
 import type { Deployment } from './deployments.ts'
 
 /** One host with one credential, and the models that it serves. */
 interface Account {
-  readonly first: Deployment
+  readonly deployments: [Deployment, ...Deployment[]]
   readonly models: DraftModel[]
-  maxConcurrency: number | undefined
 }
 
 /**
@@ -17,15 +16,17 @@ interface Account {
 export function upstreamsOf(
   deployments: readonly Deployment[],
   aliases: ReadonlyMap<string, readonly string[]>,
+  remarks: Remarks,
 ): DraftUpstream[] {
   const weights = weightsOf(deployments)
   const accounts = new Map<string, Account>()
   for (const deployment of deployments) {
-    const { host, credential, group, upstreamModel, priority, maxConcurrency } = deployment
+    const { host, credential, group, upstreamModel, priority } = deployment
     const key = JSON.stringify([host, credential])
-    const account = accounts.get(key) ?? { first: deployment, models: [], maxConcurrency: undefined }
-    accounts.set(key, account)
-    account.maxConcurrency = greater(account.maxConcurrency, maxConcurrency)
+    const known = accounts.get(key)
+    const account: Account = known ?? { deployments: [deployment], models: [] }
+    if (known === undefined) accounts.set(key, account)
+    else known.deployments.push(deployment)
     for (const id of [group, ...(aliases.get(group) ?? [])]) {
       // The same deployment twice has twice the share.
       const same = account.models.find((one) => one.id === id && (one.upstream_model ?? one.id) === upstreamModel)
@@ -40,14 +41,15 @@ export function upstreamsOf(
       else account.models.splice(account.models.indexOf(same), 1, model)
     }
   }
-  return joined([...accounts.values()])
+  return joined([...accounts.values()], remarks)
 }
 
-function joined(accounts: readonly Account[]): DraftUpstream[] {
+function joined(accounts: readonly Account[], remarks: Remarks): DraftUpstream[] {
   const ids = new Ids()
   const upstreams = new Map<string, DraftUpstream>()
-  for (const { first, models, maxConcurrency } of accounts) {
-    const { host, label, credential } = first
+  for (const { deployments, models } of accounts) {
+    const [{ host, label, credential }] = deployments
+    const maxConcurrency = concurrencyOf(deployments, remarks)
     const key: DraftKey | null =
       credential === null
         ? null
@@ -58,6 +60,23 @@ function joined(accounts: readonly Account[]): DraftUpstream[] {
     else upstreams.set(same, { id: ids.make(label), ...host, keys: key === null ? [] : [key], models })
   }
   return [...upstreams.values()]
+}
+
+/** The limit of the key that the deployments share. A deployment without a limit is not limited by those of others. */
+function concurrencyOf(deployments: Account['deployments'], remarks: Remarks): number | undefined {
+  const limits = deployments.flatMap(({ maxConcurrency }) => maxConcurrency ?? [])
+  if (limits.length === 0) return undefined
+  const sum = limits.reduce((total, limit) => total + limit, 0)
+  const isLimited = limits.length === deployments.length && deployments[0].credential !== null
+  for (const { path, maxConcurrency } of deployments) {
+    if (maxConcurrency === undefined) continue
+    const place = [...path, 'litellm_params', 'max_parallel_requests']
+    if (deployments[0].credential === null) remarks.lose(place, 'limits are of keys, and the host takes none')
+    else if (!isLimited)
+      remarks.lose(place, 'the limit would hold for all deployments of its key, and others have none')
+    else if (limits.length > 1) remarks.change(place, `max_concurrency of the key is ${sum}, for all deployments of it`)
+  }
+  return isLimited ? sum : undefined
 }
 
 /**
@@ -84,8 +103,4 @@ function groups(deployments: readonly Deployment[]): ReadonlyArray<readonly Depl
   const byName = new Map<string, Deployment[]>()
   for (const one of deployments) byName.set(one.group, [...(byName.get(one.group) ?? []), one])
   return [...byName.values()]
-}
-
-function greater(a: number | undefined, b: number | undefined): number | undefined {
-  return a === undefined ? b : b === undefined ? a : Math.max(a, b)
 }

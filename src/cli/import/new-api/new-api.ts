@@ -1,6 +1,7 @@
 import { escaped, setAt } from '../draft.ts'
 import type { DraftConfig, Remarks } from '../draft.ts'
 import { readChannels, upstreamsOf } from './channels.ts'
+import { GROUP_OPTIONS } from './groups.ts'
 import { numbersOf, pricesOf, quotaPerUsd } from './prices.ts'
 import type { Options } from './prices.ts'
 import { TABLES, text } from './rows.ts'
@@ -25,6 +26,7 @@ const LOST: Readonly<Record<string, string>> = {
 const READ = ['ModelRatio', 'CompletionRatio', 'ModelPrice', 'CacheRatio', 'CreateCacheRatio', 'GroupRatio'].concat([
   'QuotaPerUnit',
   'RetryTimes',
+  ...GROUP_OPTIONS,
 ])
 /** Switches of options in `LOST`: an option that is off loses nothing. */
 const SWITCHES: Readonly<Record<string, string>> = {
@@ -45,7 +47,7 @@ export function fromNewApi({ tables }: Source, nowMs: number, remarks: Remarks):
   const prices = pricesOf(channels, options, remarks)
   if (prices.length > 0) draft['models'] = prices
   const users = tables.get('users') ?? []
-  const context = { users, channels, quotaPerUsd: quotaPerUsd(options), nowMs, remarks }
+  const context = { users, channels, options, quotaPerUsd: quotaPerUsd(options), nowMs, remarks }
   const keys = keysOf(tables.get('tokens') ?? [], context)
   if (keys.length > 0) draft['keys'] = keys
   readOptions(options, draft, remarks)

@@ -3,6 +3,8 @@ import { generateApiKey, isApiKey } from '../../../shared/core/api-key.ts'
 import type { Remarks } from '../draft.ts'
 import { idsOf } from './channels.ts'
 import type { Channel } from './channels.ts'
+import { autoGroupsOf } from './groups.ts'
+import type { Options } from './prices.ts'
 import { flag, isDeleted, list, number, placeOf, text } from './rows.ts'
 import type { Row } from './rows.ts'
 
@@ -20,6 +22,7 @@ export interface DraftEntryKey {
 export interface TokenContext {
   readonly users: readonly Row[]
   readonly channels: readonly Channel[]
+  readonly options: Options
   readonly quotaPerUsd: number
   readonly nowMs: number
   readonly remarks: Remarks
@@ -55,7 +58,7 @@ export function keysOf(tokens: readonly Row[], context: TokenContext): DraftEntr
 function keyOf(
   token: Row,
   owner: Row | undefined,
-  { channels, remarks, nowMs, position, ...context }: TokenContext & { readonly position: number },
+  { channels, options, remarks, nowMs, position, ...context }: TokenContext & { readonly position: number },
 ): DraftEntryKey | null {
   const place = placeOf('tokens', token)
   const name = [owner === undefined ? '' : text(owner, 'username'), text(token, 'name')].filter((one) => one !== '')
@@ -68,10 +71,15 @@ function keyOf(
   if (number(token, 'status') === EXPIRED || (expiresAtMs > 0 && expiresAtMs <= nowMs)) {
     return lose('expired_time', 'it has expired')
   }
-  const models = modelsOf(token, owner, channels)
+  const groups = groupsOf(token, owner, options)
+  const models = modelsOf(token, groups, channels)
   if (models !== null && models.length === 0) return lose('model_limits', 'no channel was carried that it may use')
   const addresses = addressesOf(token, place, remarks)
   if (addresses !== null && addresses.length === 0) return lose('allow_ips', 'no address of it is one, or a CIDR range')
+  if (isAuto(token)) {
+    const names = groups.map((group) => `"${group}"`).join(', ')
+    remarks.change(`${place}.group`, `"auto" is ${names} for its user: the key may use the models of these groups`)
+  }
   const given = `sk-${text(token, 'key').trim().replace(/^sk-/, '')}`
   const isOwn = isApiKey(given)
   const at = `keys[${position}]`
@@ -116,14 +124,24 @@ function budgetOf(
   return { micro, isOfUser: ofUser < own }
 }
 
-/** Models that the token may use: those of its limit, in channels of its group. Null: all. */
-function modelsOf(token: Row, owner: Row | undefined, channels: readonly Channel[]): string[] | null {
+function isAuto(token: Row): boolean {
+  return text(token, 'group').trim() === 'auto'
+}
+
+/** The groups of a token: its own, else that of its user. */
+function groupsOf(token: Row, owner: Row | undefined, options: Options): string[] {
   const own = text(token, 'group').trim()
-  const group = own === '' ? (owner === undefined ? 'default' : text(owner, 'group')) : own
+  const ofUser = owner === undefined ? 'default' : text(owner, 'group')
+  return isAuto(token) ? autoGroupsOf(ofUser, options) : [own === '' ? ofUser : own]
+}
+
+/** Models that the token may use: those of its limit, in channels of its groups. Null: all. */
+function modelsOf(token: Row, own: readonly string[], channels: readonly Channel[]): string[] | null {
   const all = new Set(channels.flatMap(idsOf))
-  // Tokens of the group "auto" use all groups that their user may use.
-  const isOpen = group === 'auto' || group === ''
-  const ofGroup = new Set(channels.filter(({ groups }) => isOpen || groups.includes(group)).flatMap(idsOf))
+  const isOpen = own.includes('')
+  const ofGroup = new Set(
+    channels.filter(({ groups }) => isOpen || own.some((group) => groups.includes(group))).flatMap(idsOf),
+  )
   if (!flag(token, 'model_limits_enabled')) return ofGroup.size === all.size ? null : [...ofGroup]
   return list(text(token, 'model_limits'), ',').filter((model) => ofGroup.has(model))
 }

@@ -1,6 +1,7 @@
 import { randomBytes, randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { CaptureKeeper } from '../../src/control/capture/capture-keeper.ts'
+import type { CaptureKeeperOptions } from '../../src/control/capture/capture-keeper.ts'
 import { CapturedBodies } from '../../src/control/capture/captured-bodies.ts'
 import { CaptureReceiver } from '../../src/control/capture/captures.ts'
 import { DATA_KEY_SEAL, DataKeys } from '../../src/control/capture/data-keys.ts'
@@ -61,6 +62,10 @@ export function capturesContract(open: () => Promise<Database>): void {
         },
         onFault: () => undefined,
       })
+    }
+
+    function newKeeper(options: Partial<CaptureKeeperOptions> = {}): CaptureKeeper {
+      return new CaptureKeeper({ database, logRetentionDays: 0, now: Date.now, onFault: () => undefined, ...options })
     }
 
     function take(receiver: CaptureReceiver, captures: readonly Capture[]): Promise<boolean> {
@@ -197,7 +202,7 @@ export function capturesContract(open: () => Promise<Database>): void {
       const faults: unknown[] = []
       // It was on its way.
       await take(receiver, [{ ...captureOf(tenant, 'on its way'), atMs: capture.atMs }])
-      const keeper = new CaptureKeeper(database, (cause) => faults.push(cause))
+      const keeper = newKeeper({ onFault: (cause) => faults.push(cause) })
       keeper.work()
       await eventually(async () => {
         expect(await leftOf(tenant.id)).toBe(2)
@@ -216,7 +221,7 @@ export function capturesContract(open: () => Promise<Database>): void {
       const [young, theirs] = [captureOf(short, 'young'), captureOf(long, 'theirs')]
       await take(newReceiver(), [old, young, theirs])
       expect(await textsOf(old)).toEqual([null, null])
-      const keeper = new CaptureKeeper(database, () => undefined)
+      const keeper = newKeeper()
       keeper.work()
       await eventually(async () => {
         expect(await leftOf(short.id)).toBe(2)
@@ -224,6 +229,38 @@ export function capturesContract(open: () => Promise<Database>): void {
       await keeper.stop()
       expect([await textsOf(young), await textsOf(theirs)]).toEqual([
         ['young', null],
+        ['theirs', null],
+      ])
+    })
+
+    it('deletes what is older than the log keeps its rows, also from before that was lowered', async () => {
+      const [tenant, other] = [await newTenant(), await newTenant()]
+      const captureAt = (text: string, atMs: number): Capture => ({
+        ...captureOf(tenant, text, 'same'),
+        requestId: newRequestId(atMs),
+        atMs,
+      })
+      const keptMs = Date.now() - 2 * DAY_MS
+      const [old, first] = [captureAt('old', keptMs - 1), captureAt('first', keptMs)]
+      const theirs = captureOf(other, 'theirs')
+      await take(newReceiver(), [old, first, theirs])
+      expect(await textsOf(old)).toEqual(['old', 'same'])
+      const faults: unknown[] = []
+      const onFault = (cause: unknown): unknown => faults.push(cause)
+      const keeper = newKeeper({ logRetentionDays: 2, now: () => keptMs + 2 * DAY_MS, onFault })
+      keeper.work()
+      await eventually(async () => {
+        expect(await leftOf(tenant.id)).toBe(4)
+      })
+      await keeper.stop()
+      expect(faults).toEqual([])
+      expect(await usesOf(tenant.id)).toEqual([
+        { uses: 1, captures: 1 },
+        { uses: 1, captures: 1 },
+      ])
+      expect([await textsOf(old), await textsOf(first), await textsOf(theirs)]).toEqual([
+        [null, null],
+        ['first', 'same'],
         ['theirs', null],
       ])
     })

@@ -28,14 +28,16 @@ export function buildCaptures(base: ControlBase, store: ControlStore, metrics: M
   const onFault = (cause: unknown): void => {
     log.warn({ err: cause }, 'captured bodies could not be stored or removed')
   }
+  const logRetentionDays = config.log.retentionDays
+  const now = (): number => clock.now()
   const receiver = new CaptureReceiver({
     database,
     dataKeys,
     loadPool: async () => new (await import('../capture/body-pool.ts')).BodyPool(),
     isAllowed: allowed,
     maxBodyBytes,
-    logRetentionDays: config.log.retentionDays,
-    now: () => clock.now(),
+    logRetentionDays,
+    now,
     onStored: (captures) => {
       metrics.counter('capturesStored').at().add(captures)
     },
@@ -44,7 +46,7 @@ export function buildCaptures(base: ControlBase, store: ControlStore, metrics: M
     },
     onFault,
   })
-  const keeper = new CaptureKeeper(database, onFault)
+  const keeper = new CaptureKeeper({ database, logRetentionDays, now, onFault })
   const parts = {
     isAllowed: allowed,
     platformAdminsMayRead: platformAdmins,

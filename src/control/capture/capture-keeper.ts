@@ -1,23 +1,36 @@
 import { repeat } from '../../shared/runtime/repeat.ts'
-import { removeErased, removeExpiredCaptures, removeOldErasures, reuseCaptureSpace } from '../store/captures.ts'
+import {
+  removeCapturesBefore,
+  removeErased,
+  removeExpiredCaptures,
+  removeOldErasures,
+  reuseCaptureSpace,
+} from '../store/captures.ts'
 import type { Database } from '../store/database.ts'
+import { DAY_MS } from '../store/partitions.ts'
 
 const EVERY_MS = 60_000
 const ROWS = 1_000
 
+export interface CaptureKeeperOptions {
+  readonly database: Database
+  /** Days that the request log keeps its rows; 0: for ever. Bodies from before it was lowered go, too. */
+  readonly logRetentionDays: number
+  readonly now: () => number
+  readonly onFault: (cause: unknown) => void
+}
+
 /** Deletes captured bodies that are past their retention, or whose tenant was erased. */
 export class CaptureKeeper {
-  readonly #database: Database
-  readonly #onFault: (cause: unknown) => void
+  readonly #options: CaptureKeeperOptions
   #timer: NodeJS.Timeout | null = null
   #isStopped = false
   #isAsked = false
   /** Never rejects. */
   #running: Promise<void> | null = null
 
-  constructor(database: Database, onFault: (cause: unknown) => void) {
-    this.#database = database
-    this.#onFault = onFault
+  constructor(options: CaptureKeeperOptions) {
+    this.#options = options
   }
 
   /** Works for the first time at once. */
@@ -27,7 +40,7 @@ export class CaptureKeeper {
       () => {
         this.work()
       },
-      this.#onFault,
+      this.#options.onFault,
     ).unref()
     this.work()
   }
@@ -48,15 +61,20 @@ export class CaptureKeeper {
   }
 
   async #run(): Promise<void> {
+    const { database, logRetentionDays, now, onFault } = this.#options
     try {
       while (this.#isAsked && !this.#isStopped) {
         this.#isAsked = false
-        const removed = (await this.#all(removeErased)) + (await this.#all(removeExpiredCaptures))
-        await removeOldErasures(this.#database)
-        if (removed > 0 && !this.#isStopped) await reuseCaptureSpace(this.#database)
+        let removed = (await this.#all(removeErased)) + (await this.#all(removeExpiredCaptures))
+        if (logRetentionDays > 0) {
+          const oldestMs = now() - logRetentionDays * DAY_MS
+          removed += await this.#all((on, most) => removeCapturesBefore(on, oldestMs, most))
+        }
+        await removeOldErasures(database)
+        if (removed > 0 && !this.#isStopped) await reuseCaptureSpace(database)
       }
     } catch (cause) {
-      this.#onFault(cause)
+      onFault(cause)
     }
   }
 
@@ -64,7 +82,7 @@ export class CaptureKeeper {
     let all = 0
     let some = 0
     do {
-      some = this.#isStopped ? 0 : await remove(this.#database, ROWS)
+      some = this.#isStopped ? 0 : await remove(this.#options.database, ROWS)
       all += some
     } while (some > 0)
     return all

@@ -1,4 +1,5 @@
 import type { CaptureSettings } from '../../shared/core/capture.ts'
+import { firstRequestIdOf } from '../../shared/core/request-id.ts'
 import type { Database, Queryable } from './database.ts'
 
 /** The owner of captured bodies: an enterprise, a user for keys of their own, or the platform. */
@@ -193,13 +194,22 @@ export async function removeOldErasures(queryable: Queryable): Promise<void> {
 
 /** Deletes up to `most` captures that have expired, with their bodies. Returns how many. */
 export function removeExpiredCaptures(database: Database, most: number): Promise<number> {
+  return remove(database, `${CHOSEN} expires_at <= now() ORDER BY expires_at LIMIT $1 ${REMOVED}`, [most])
+}
+
+/** Deletes up to `most` captures of requests from before this time, with their bodies. Returns how many. */
+export function removeCapturesBefore(database: Database, atMs: number, most: number): Promise<number> {
+  // The first condition can use the index. Some collations sort ids otherwise than by time: the second one keeps younger captures.
+  const older = `${CHOSEN} request_id < $2 AND request_id COLLATE "C" < $2 ORDER BY request_id LIMIT $1 ${REMOVED}`
+  return remove(database, older, [most, firstRequestIdOf(atMs)])
+}
+
+const CHOSEN = 'DELETE FROM captures WHERE (request_id, part) IN (SELECT request_id, part FROM captures WHERE'
+const REMOVED = 'FOR UPDATE SKIP LOCKED) RETURNING key_id AS "keyId", digest'
+
+function remove(database: Database, statement: string, parameters: readonly unknown[]): Promise<number> {
   return database.transaction(async (tx) => {
-    const gone = await tx.query<Body>(
-      `DELETE FROM captures WHERE (request_id, part) IN (
-          SELECT request_id, part FROM captures WHERE expires_at <= now() ORDER BY expires_at LIMIT $1 FOR UPDATE SKIP LOCKED)
-        RETURNING key_id AS "keyId", digest`,
-      [most],
-    )
+    const gone = await tx.query<Body>(statement, parameters)
     await release(tx, gone)
     return gone.length
   })

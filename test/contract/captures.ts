@@ -316,6 +316,23 @@ export function capturesContract(open: () => Promise<Database>): void {
       expect(await textsOf(fine)).toEqual(['fine', null])
     })
 
+    it('drops what a tenant with slow bodies has too much of, and nothing of others', async () => {
+      const [slow, good] = [await newTenant({ ...ALL, redact: ['slow'] }), await newTenant()]
+      pack = (task) => {
+        if (task.patterns.length > 0) nowMs += 4_000
+        return Promise.resolve(packBody(task))
+      }
+      const receiver = newReceiver()
+      const fine = captureOf(good, 'fine')
+      const batch = Array.from({ length: 20 }, (_, index) => captureOf(slow, `body ${index}`))
+      expect(await take(receiver, [...batch, fine])).toBe(true)
+      expect([stored, dropped]).toEqual([4, { failed: 17 }])
+      expect(await textsOf(fine)).toEqual(['fine', null])
+      nowMs += 60_000
+      expect(await take(receiver, [captureOf(slow, 'later')])).toBe(true)
+      expect(stored).toBe(5)
+    })
+
     it('counts uses exactly when machines store and erase the same bodies at the same time', async () => {
       const tenant = await newTenant()
       const receivers = Array.from({ length: 4 }, () => newReceiver())

@@ -6,6 +6,7 @@ import type { Database } from '../store/database.ts'
 import { DAY_MS } from '../store/partitions.ts'
 import type { BodyTask, PackedBody } from './body-task.ts'
 import type { DataKey, DataKeys } from './data-keys.ts'
+import { PackingTime } from './packing-time.ts'
 import { effectiveSettings } from './settings.ts'
 
 /** Redacts and seals bodies, one after the other. */
@@ -45,6 +46,7 @@ export class CaptureReceiver {
   readonly #turn = new Semaphore(1)
   /** Ids of keys, and until when their captures are dropped. */
   readonly #slowKeys = new Map<string, number>()
+  readonly #packingTime = new PackingTime()
   #pool: Promise<BodyPacker> | null = null
   #isStopped = false
 
@@ -123,9 +125,11 @@ export class CaptureReceiver {
     return ready
   }
 
-  /** The bodies as they are stored; null when one of them cannot be redacted. */
+  /** The bodies as they are stored; null when one of them cannot be redacted, or the tenant has taken too much time. */
   async #packed({ capture, settings, dataKey }: Ready): Promise<StoredCapture[] | null> {
-    if (this.#isSlow(capture.keyId)) return null
+    const { now, onFault } = this.#options
+    const tenant = captureTenantOf(capture)
+    if (this.#isSlow(capture.keyId) || this.#packingTime.isSpent(tenant, now())) return null
     const parts: StoredCapture[] = []
     const given: Array<readonly [CapturePart, CapturedBytes | null]> = [
       ['request', settings.requests ? capture.request : null],
@@ -133,11 +137,17 @@ export class CaptureReceiver {
     ]
     try {
       for (const [part, body] of given) {
-        if (body !== null) parts.push(await this.#pack(part, body, { capture, settings, dataKey }))
+        if (body === null) continue
+        const fromMs = now()
+        try {
+          parts.push(await this.#pack(part, body, { capture, settings, dataKey }))
+        } finally {
+          this.#packingTime.charge(tenant, fromMs, now())
+        }
       }
     } catch (cause) {
       this.#setSlow(capture.keyId)
-      this.#options.onFault(cause)
+      onFault(cause)
       return null
     }
     return parts
@@ -179,7 +189,9 @@ export class CaptureReceiver {
   }
 
   #setSlow(keyId: string): void {
-    if (this.#slowKeys.size >= MAX_SLOW_KEYS) this.#slowKeys.clear()
+    this.#slowKeys.delete(keyId)
+    const [oldest] = this.#slowKeys.keys()
+    if (this.#slowKeys.size >= MAX_SLOW_KEYS && oldest !== undefined) this.#slowKeys.delete(oldest)
     this.#slowKeys.set(keyId, this.#options.now() + SLOW_KEY_MS)
   }
 }

@@ -78,20 +78,22 @@ async function examine(options: CommonOptions, spend: boolean, output: Output): 
   ]
   const clocks: ClockReading[] = []
   const holder = await lockHolder(config.dataDir)
+  // Before a check of the database takes the lock, which also corrects the mode of the directory.
+  const directory = await within('data directory', examineDirectory(config, holder))
   const checks: Array<readonly [what: string, run: () => Promise<Report>]> = [
-    ['data directory', async () => ({ findings: [await checkDataDirectory(config, holder)] })],
+    ['data directory', () => Promise.resolve(directory)],
     ['secrets', async () => ({ findings: [await checkSecrets(config)] })],
     ['disk', async () => ({ findings: [await checkDisk(config)] })],
     ['ports', async () => ({ findings: await checkPorts(config, holder) })],
     ['gateway', async () => ({ findings: [await checkGateway(config, holder)] })],
     ['certificate', async () => ({ findings: [await checkCertificate(config)] })],
-    ['database', () => checkDatabase(config, holder)],
+    ['database', () => checkDatabase(config)],
     ['redis', async () => ({ findings: [await checkRedis(config)] })],
     ...(config.upstreams.length === 0
       ? ([['upstreams', async () => ({ findings: [NO_UPSTREAMS] })]] as const)
       : upstreamChecks(config, config.upstreams, { spend }).map((run) => ['upstreams', run] as const)),
   ]
-  const stored = await within('stored upstreams', readStoredUpstreams(config, holder))
+  const stored = await within('stored upstreams', readStoredUpstreams(config))
   checks.push(...upstreamChecks(config, stored.upstreams ?? [], { spend }).map((run) => ['upstreams', run] as const))
   const progress = new Progress('checking', checks.length, output)
   try {
@@ -105,6 +107,10 @@ async function examine(options: CommonOptions, spend: boolean, output: Output): 
     progress.end()
   }
   return [...findings, ...stored.findings, checkClock(clocks)]
+}
+
+async function examineDirectory(config: Config, holder: number | null): Promise<Report> {
+  return { findings: [await checkDataDirectory(config, holder)] }
 }
 
 async function within(what: string, work: Promise<Report>): Promise<Report> {

@@ -6,13 +6,16 @@ import { pendingMigrations } from '../control/store/migrate.ts'
 import { openDatabase } from '../control/store/open-database.ts'
 import type { Output } from './output.ts'
 
+/** For callers that report a broken connection by the error of their statement alone. */
+export const UNHEARD: Pick<Output, 'note'> = { note: () => undefined }
+
 /**
  * Opens the database of a gateway for `work`. With Postgres the gateway may run meanwhile. The embedded database has one
- * owner: while a gateway runs on it, this rejects and names the process.
+ * owner: while a gateway runs on it, or still ends, this rejects with DirectoryInUseError.
  */
 export async function withDatabase<T>(
   config: Config,
-  output: Output,
+  output: Pick<Output, 'note'>,
   work: (database: Database) => Promise<T>,
 ): Promise<T> {
   const lock = config.database.url === null ? await lockDatabase(config.dataDir) : null

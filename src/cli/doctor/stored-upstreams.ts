@@ -5,10 +5,11 @@ import type { Config, UpstreamConfig } from '../../shared/config/shape.ts'
 import { UpstreamBook } from '../../shared/config/upstream-book.ts'
 import type { Book, BookedUpstream } from '../../shared/config/upstream-book.ts'
 import { UpstreamReach } from '../../shared/core/upstream-reach.ts'
+import { DirectoryInUseError } from '../../shared/runtime/data-directory.ts'
 import { Seal } from '../../shared/runtime/seal.ts'
 import { pendingMigrations } from '../../control/store/migrate.ts'
-import { openDatabase } from '../../control/store/open-database.ts'
 import { listStored, UPSTREAM_SEAL } from '../../control/store/upstreams.ts'
+import { UNHEARD, withDatabase } from '../with-database.ts'
 import { failed, reasonOf, skipped, warning } from './finding.ts'
 import type { Finding } from './finding.ts'
 
@@ -21,24 +22,16 @@ export interface StoredReport {
   readonly upstreams: readonly UpstreamConfig[]
 }
 
-/**
- * Reads the upstreams that admins added through the management plane.
- * @param holder process id of the gateway that holds the data directory; null: none
- */
-export async function readStoredUpstreams(config: Config, holder: number | null): Promise<StoredReport> {
-  const { database: settings, dataDir } = config
-  if (settings.url === null) {
-    if (holder !== null) {
-      const says = `the gateway of process ${holder} has the database open: POST /v1/admin/upstreams/{id}/test checks one`
-      return only(skipped(CHECK, says))
-    }
-    if (!existsSync(join(dataDir, 'database'))) return only(skipped(CHECK, 'there is no database yet'))
+/** Reads the upstreams that admins added through the management plane. */
+export async function readStoredUpstreams(config: Config): Promise<StoredReport> {
+  const { dataDir } = config
+  if (config.database.url === null && !existsSync(join(dataDir, 'database'))) {
+    return only(skipped(CHECK, 'there is no database yet'))
   }
   const secrets = loadSecrets(dataDir, process.env)
   if (secrets === null) return only(skipped(CHECK, 'without the secrets of the gateway, credentials cannot be read'))
   try {
-    const database = await openDatabase({ ...settings, dataDir, onFault: () => undefined })
-    try {
+    return await withDatabase(config, UNHEARD, async (database) => {
       const pending = await pendingMigrations(database)
       if (pending.length > 0) return only(skipped(CHECK, 'the schema is not up to date'))
       const book = new UpstreamBook({
@@ -50,10 +43,12 @@ export async function readStoredUpstreams(config: Config, holder: number | null)
         reach: new UpstreamReach(config.management.privateUpstreams),
       })
       return reportOf(book.merge(await listStored(database, new Seal(secrets.keyHash, UPSTREAM_SEAL))))
-    } finally {
-      await database.close()
-    }
+    })
   } catch (cause) {
+    if (cause instanceof DirectoryInUseError) {
+      const says = `process ${cause.pid} has the database open: POST /v1/admin/upstreams/{id}/test of its gateway checks one`
+      return only(skipped(CHECK, says))
+    }
     return only(skipped(CHECK, `the database cannot be read: ${reasonOf(cause)}`))
   }
 }

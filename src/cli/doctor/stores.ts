@@ -4,8 +4,9 @@ import { setTimeout as elapsed } from 'node:timers/promises'
 import type { Config } from '../../shared/config/shape.ts'
 import type { Database } from '../../control/store/database.ts'
 import { pendingMigrations } from '../../control/store/migrate.ts'
-import { openDatabase } from '../../control/store/open-database.ts'
 import { RedisConnection } from '../../control/store/redis-connection.ts'
+import { DirectoryInUseError } from '../../shared/runtime/data-directory.ts'
+import { UNHEARD, withDatabase } from '../with-database.ts'
 import type { ClockReading } from './clock.ts'
 import { failed, ok, reasonOf, skipped } from './finding.ts'
 import type { Finding } from './finding.ts'
@@ -19,29 +20,22 @@ export interface StoreReport {
   readonly clock: ClockReading | null
 }
 
-/** @param holder process id of the gateway that holds the data directory; null: none */
-export async function checkDatabase(config: Config, holder: number | null): Promise<StoreReport> {
+export async function checkDatabase(config: Config): Promise<StoreReport> {
   const { url } = config.database
   if (url === null) {
     const directory = join(config.dataDir, 'database')
-    if (holder !== null) return only(skipped('database', `the gateway of process ${holder} has it open`))
     if (!existsSync(directory)) return only(ok('database', `${directory}: the first start creates it`))
   }
-  let database: Database
   try {
-    database = await openDatabase({ ...config.database, dataDir: config.dataDir, onFault: () => undefined })
+    return await withDatabase(config, UNHEARD, async (database) => {
+      const latencyMs = await database.ping()
+      const opened = ok('database', `${database.kind} answers in ${latencyMs.toFixed(1)} ms`)
+      const clock = url === null ? null : await readClock(database)
+      return { findings: [opened, await checkMigrations(database)], clock }
+    })
   } catch (cause) {
+    if (cause instanceof DirectoryInUseError) return only(skipped('database', `process ${cause.pid} has it open`))
     return only(failed('database', reasonOf(cause), url === null ? EMBEDDED_FIX : POSTGRES_FIX))
-  }
-  try {
-    const latencyMs = await database.ping()
-    const opened = ok('database', `${database.kind} answers in ${latencyMs.toFixed(1)} ms`)
-    const clock = url === null ? null : await readClock(database)
-    return { findings: [opened, await checkMigrations(database)], clock }
-  } catch (cause) {
-    return only(failed('database', reasonOf(cause), url === null ? EMBEDDED_FIX : POSTGRES_FIX))
-  } finally {
-    await database.close()
   }
 }
 

@@ -16,6 +16,16 @@ export interface DataDirectoryLock {
   release(): Promise<void>
 }
 
+/** A live process holds the lock of the directory. */
+export class DirectoryInUseError extends Error {
+  readonly pid: number
+
+  constructor(directory: string, pid: number) {
+    super(`data directory ${directory} is in use by process ${pid}; stop it or choose another directory`)
+    this.pid = pid
+  }
+}
+
 /** The identity of a running process; `startTicks` is null when no process has this pid. */
 export function processIdentity(pid: number = process.pid): ProcessIdentity {
   return { pid, startTicks: readStat(pid)?.startTicks ?? null, bootId: readBootId() }
@@ -32,8 +42,8 @@ export function isAlive(identity: ProcessIdentity): boolean {
 }
 
 /**
- * Makes the directory (0700) and takes its lock. Rejects with one line that names the process that holds it. Takes over a lock
- * whose process has ended. A process in another pid namespace cannot be seen: two containers must not share a directory.
+ * Makes the directory (0700) and takes its lock. Rejects with DirectoryInUseError, in one line that names its holder. Takes over
+ * a lock whose process has ended. A process in another pid namespace cannot be seen: two containers must not share a directory.
  *
  * Locks are numbered files, and the highest number counts. The lock of a dead process is not removed first, since two processes
  * could do that one after the other: of those that saw `lock-7` dead, only one can make `lock-8`.
@@ -108,11 +118,7 @@ async function linked(ours: string, path: string): Promise<boolean> {
 
 async function refuseLiveHolder(directory: string, number: number): Promise<void> {
   const holder = await liveHolder(directory, number)
-  if (holder !== null) {
-    throw new Error(
-      `data directory ${directory} is in use by process ${holder.pid}; stop it or choose another directory`,
-    )
-  }
+  if (holder !== null) throw new DirectoryInUseError(directory, holder.pid)
 }
 
 async function liveHolder(directory: string, number: number): Promise<ProcessIdentity | null> {

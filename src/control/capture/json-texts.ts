@@ -1,6 +1,6 @@
-/** A string in JSON, without its quotes, or a number. */
+/** A string in JSON, without its quotes, a number, or a bare text: one outside of strings that is no JSON. */
 export interface JsonText {
-  readonly kind: 'value' | 'name' | 'number'
+  readonly kind: 'value' | 'name' | 'number' | 'bare'
   readonly start: number
   readonly end: number
   /** The name of the innermost member that contains it; null: none does. */
@@ -18,11 +18,18 @@ const COLON = 0x3a
 const MINUS = 0x2d
 const OPENING = new Set([0x7b, 0x5b])
 const CLOSING = new Set([0x7d, 0x5d])
+/** The rest of the texts between strings: `[DONE]` ends the streams of some protocols. */
+const PUNCTUATION = /^[\s{}[\],:]*$/
+const LITERAL = /\b(?:true|false|null)\b|\[DONE\]/g
+const ESCAPE = /\\(?:u[0-9a-fA-F]{4}|["\\/bfnrt])/g
+/** A name without double quotes, before its value. */
+const BARE_NAME = /([A-Za-z_][\w-]{0,63})['`]?\s{0,4}[:=]\s{0,4}$/
+const MAX_BARE_NAME = 80
 /** Deeper names are not part of paths. */
 const MAX_DEPTH = 64
 
 /** Finds the strings and the numbers of JSON that may be cut, or damaged, in time proportional to its length. */
-export function* jsonTexts(json: string, from = 0, to = json.length): Generator<JsonText> {
+function* jsonTexts(json: string, from = 0, to = json.length): Generator<JsonText> {
   const names: string[] = []
   let depth = 0
   let at = from
@@ -50,6 +57,59 @@ export function* jsonTexts(json: string, from = 0, to = json.length): Generator<
     }
     at += 1
   }
+}
+
+/**
+ * Finds the strings and numbers, and the bare texts of damaged JSON: those between strings with more than punctuation, literals and
+ * numbers. A bare text contains the numbers that are in it.
+ */
+export function* damagedJsonTexts(json: string, from = 0, to = json.length): Generator<JsonText> {
+  let numbers: JsonText[] = []
+  let isBare = false
+  let bareFrom = from
+  let at = from
+  for (const text of jsonTexts(json, from, to)) {
+    isBare ||= hasWords(json.slice(at, text.start - (text.kind === 'number' ? 0 : 1)))
+    at = text.end
+    if (text.kind === 'number') {
+      numbers.push(text)
+      continue
+    }
+    const bareTo = text.start - 1
+    yield* isBare ? bareTexts(json, bareFrom, bareTo) : numbers
+    const name = isBare && text.kind === 'value' ? bareNameBefore(json, bareFrom, bareTo) : null
+    yield name === null ? text : { ...text, name }
+    numbers = []
+    isBare = false
+    at = bareFrom = Math.min(to, text.end + 1)
+  }
+  isBare ||= hasWords(json.slice(at, to))
+  yield* isBare ? bareTexts(json, bareFrom, to) : numbers
+}
+
+/** The part of the text as bare texts that follow each other: an escape is a text by itself, so that the others stay as they are. */
+export function* bareTexts(text: string, from: number, to: number): Generator<JsonText> {
+  const part = text.slice(from, to)
+  let at = from
+  for (const { index, 0: escape } of part.includes('\\') ? part.matchAll(ESCAPE) : []) {
+    if (from + index > at) yield bareText(text, at, from + index)
+    at = from + index + escape.length
+    yield bareText(text, from + index, at)
+  }
+  if (to > at) yield bareText(text, at, to)
+}
+
+function bareText(text: string, start: number, end: number): JsonText {
+  return { kind: 'bare', start, end, name: null, path: '', isCut: end === text.length }
+}
+
+/** Whether a text outside of strings is no JSON. */
+export function hasWords(text: string): boolean {
+  return !PUNCTUATION.test(text) && !PUNCTUATION.test(text.replace(LITERAL, ''))
+}
+
+function bareNameBefore(json: string, from: number, to: number): string | null {
+  return BARE_NAME.exec(json.slice(Math.max(from, to - MAX_BARE_NAME), to))?.[1] ?? null
 }
 
 function innermost(names: readonly string[]): string | null {

@@ -1,5 +1,5 @@
 import { CREDENTIAL_FORMS, isSecretName, SHORTEST_CREDENTIAL } from './credentials.ts'
-import { decodedText, encodedText, jsonTexts } from './json-texts.ts'
+import { bareTexts, damagedJsonTexts, decodedText, encodedText, hasWords } from './json-texts.ts'
 import type { JsonText } from './json-texts.ts'
 import { RedactPattern } from './patterns.ts'
 import { joined } from './ranges.ts'
@@ -10,7 +10,7 @@ export interface Redacted {
   readonly redactions: number
 }
 
-/** Texts of the body that are read as one: a string, or the deltas of a stream. */
+/** Texts of the body that are read as one: a string, the deltas of a stream, or bare texts that follow each other. */
 interface Piece {
   readonly texts: JsonText[]
   readonly isSecret: boolean
@@ -36,6 +36,7 @@ const STREAMED = new Set([
 /** The choice, block or call that an event belongs to. */
 const INDEXES = /"(?:[a-z]{1,16}_)?index"[ \t]{0,4}:[ \t]{0,4}(\d{1,9})/g
 const EVENT_LINE = /^(?:data|event|id|retry|):/
+const EVENT_FIELD = /(?:data|event|id|retry|):/y
 /** The last word of a cut text is removed, up to this length. */
 const MAX_WORD = 4_096
 const WORD_END = /[\s"'<>(){}[\],;]/
@@ -53,16 +54,10 @@ export class Redactor {
   redact(body: string, isCut: boolean): Redacted {
     const begin = body.trimStart()
     if (begin.startsWith('{') || begin.startsWith('[')) {
-      const pieces = Array.from(jsonTexts(body), (text): Piece => ({ texts: [text], isSecret: isSecret(text) }))
-      return this.#apply(body, pieces, isCut)
+      return this.#apply(body, piecesOf(damagedJsonTexts(body)), isCut)
     }
     if (EVENT_LINE.test(begin)) return this.#apply(body, piecesOfEvents(body), isCut)
-    return this.#plain(isCut ? withoutLastWord(body) : body)
-  }
-
-  #plain(body: string): Redacted {
-    const ranges = this.#rangesIn(body)
-    return { text: replaced(body, ranges, 0), redactions: ranges.length }
+    return this.#apply(body, piecesOf(bareTexts(body, 0, body.length)), isCut)
   }
 
   #apply(body: string, pieces: readonly Piece[], isCut: boolean): Redacted {
@@ -73,7 +68,8 @@ export class Redactor {
       if (texts[0]?.kind === 'number' && !isWhole && this.#patterns.length === 0) continue
       const parts = texts.map(({ start, end }) => decodedText(body.slice(start, end)))
       const whole = parts.length === 1 ? (parts[0] ?? '') : parts.join('')
-      const mayBeCut = isCut && (texts.length > 1 || texts.at(-1)?.isCut === true)
+      const isStreamed = texts.length > 1 && texts[0]?.kind !== 'bare'
+      const mayBeCut = isCut && (isStreamed || texts.at(-1)?.isCut === true)
       const kept = mayBeCut ? withoutLastWord(whole).length : whole.length
       const ranges =
         isWhole && whole.length > 0
@@ -106,32 +102,76 @@ function isSecret({ name }: JsonText): boolean {
   return name !== null && isSecretName(name)
 }
 
-/** The strings of the events of a stream. Those of the same place in successive events are one piece. */
-function piecesOfEvents(body: string): Piece[] {
-  const pieces: Piece[] = []
+/** Pieces of one text each. Bare texts are one piece until another text follows. */
+class Pieces {
+  readonly all: Piece[] = []
+  #bare: JsonText[] | null = null
+
+  add(text: JsonText): void {
+    if (text.kind === 'bare') {
+      if (this.#bare === null) this.all.push({ texts: (this.#bare = []), isSecret: false })
+      this.#bare.push(text)
+      return
+    }
+    this.endBare()
+    this.all.push({ texts: [text], isSecret: isSecret(text) })
+  }
+
+  endBare(): void {
+    this.#bare = null
+  }
+}
+
+function piecesOf(texts: Iterable<JsonText>): readonly Piece[] {
+  const pieces = new Pieces()
+  for (const text of texts) pieces.add(text)
+  return pieces.all
+}
+
+/**
+ * The texts of the events of a stream. Strings of the same place in successive events are one piece. So are successive lines without a
+ * string: a text that begins as a stream does may have a secret of several lines.
+ */
+function piecesOfEvents(body: string): readonly Piece[] {
+  const pieces = new Pieces()
   const streamed = new Map<string, JsonText[]>()
   let from = 0
   while (from < body.length) {
     const found = body.indexOf('\n', from)
     const to = found < 0 ? body.length : found
-    if (body.startsWith('data:', from)) {
+    const texts = body.startsWith('data:', from) ? Array.from(damagedJsonTexts(body, from + 5, to)) : []
+    if (texts.some(({ kind }) => kind === 'value' || kind === 'name')) {
+      pieces.endBare()
       let indexes: string | null = null
-      for (const text of jsonTexts(body, from + 5, to)) {
+      for (const text of texts) {
         if (text.kind !== 'value' || text.name === null || !STREAMED.has(text.name)) {
-          pieces.push({ texts: [text], isSecret: isSecret(text) })
+          pieces.add(text)
           continue
         }
+        pieces.endBare()
         indexes ??= Array.from(body.slice(from, to).matchAll(INDEXES), ([, index]) => index).join(',')
         const place = `${text.path} ${indexes}`
         const before = streamed.get(place)
         if (before === undefined) streamed.set(place, [text])
         else before.push(text)
       }
+      pieces.endBare()
+    } else {
+      const value = endOfField(body, from)
+      if (hasWords(body.slice(value, to))) {
+        for (const text of bareTexts(body, value, Math.min(body.length, to + 1))) pieces.add(text)
+      }
     }
     from = to + 1
   }
-  for (const texts of streamed.values()) pieces.push({ texts, isSecret: false })
-  return pieces
+  for (const texts of streamed.values()) pieces.all.push({ texts, isSecret: false })
+  return pieces.all
+}
+
+/** The end of the name of the field that the line begins with; `from` when it begins with none. */
+function endOfField(body: string, from: number): number {
+  EVENT_FIELD.lastIndex = from
+  return EVENT_FIELD.test(body) ? EVENT_FIELD.lastIndex : from
 }
 
 function addCredentials(text: string, ranges: Range[]): void {
@@ -169,11 +209,16 @@ function rewritten(body: string, changes: readonly Change[]): string {
   const pieces: string[] = []
   let at = 0
   for (const { text, to } of [...changes].sort((a, b) => a.text.start - b.text.start)) {
-    pieces.push(body.slice(at, text.start), text.kind === 'number' ? JSON.stringify(to) : encodedText(to))
+    pieces.push(body.slice(at, text.start), writtenAs(text.kind, to))
     at = text.end
   }
   pieces.push(body.slice(at))
   return pieces.join('')
+}
+
+function writtenAs(kind: JsonText['kind'], text: string): string {
+  if (kind === 'bare') return text
+  return kind === 'number' ? JSON.stringify(text) : encodedText(text)
 }
 
 /** The last word of a cut text may be the beginning of a secret that no pattern recognises. */

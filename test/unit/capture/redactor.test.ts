@@ -114,6 +114,67 @@ it('keeps the choices of a stream apart', () => {
   expect(result.match(/"content":"x"/g)).toHaveLength(SECRET.length)
 })
 
+describe('damaged JSON', () => {
+  it.each([
+    ['without quotes', `{model:gpt-4o,n:1,messages:[{role:user,content:my key ${SECRET}}]}`],
+    ['with single quotes', `{'model': 'gpt-4o', 'messages': [{'role': 'user', 'content': 'my key ${SECRET}'}]}`],
+    ['with a quote that is not escaped', `{"content":"say "${SECRET}" now","n":null}`],
+    ['whose texts are outside of quotes', `{"a":"x"","content":"a quote, and:\\n${SECRET}"}`],
+    ['that is a template', `[[ role ]] my key is\n${SECRET}`],
+    ['in a list', `[1, 2, true, ${SECRET}, 3]`],
+  ])('%s has no secret, and nothing else of it changes', (_, body) => {
+    expect(plain.redact(body, false)).toEqual({ text: body.replace(SECRET, '[redacted:api-key]'), redactions: 1 })
+  })
+
+  it.each([
+    [`{'api_key': 'a1b2c3d4', 'n': 5}`, `{'api_key': '[redacted:secret]', 'n': 5}`],
+    ['{user:"ada",password:"abc"}', '{user:"ada",password:"[redacted:field]"}'],
+    [`{'password': "it's me", 'n': 5}`, `{'password': "[redacted:field]", 'n': 5}`],
+    [`{'key': '${PEM}'}`, `{'key': '[redacted:private-key]'}`],
+  ])('%s', (body, expected) => {
+    expect(redacted(body)).toBe(expected)
+  })
+
+  it('loses its last word where it was cut', () => {
+    const whole = `{role:user,content:my key ${SECRET}`
+    for (let end = whole.indexOf(SECRET) + 1; end < whole.length; end++) {
+      expect(redacted(whole.slice(0, end), true)).not.toContain('sk-')
+    }
+  })
+
+  it('has its matches of the patterns redacted, and its numbers', () => {
+    const redactor = new Redactor(['[0-9]{4}-[0-9]{4}', 'Falcon'])
+    expect(redacted('{note:pay 1234-5678 for Falcon,"n":7}', false, redactor)).toBe(
+      '{note:pay [redacted:pattern] for [redacted:pattern],"n":7}',
+    )
+  })
+})
+
+describe('a stream with other lines than JSON', () => {
+  it.each([
+    ['data without quotes', `data: my key ${SECRET}\n\n`],
+    ['a line of no field', `data: {"a":"b"}\nmy key ${SECRET}\n`],
+    ['a comment', `: my key ${SECRET}\ndata: {"a":"b"}\n\n`],
+    ['an id', `event: message\nid: ${SECRET}\ndata: {"a":"b"}\n\n`],
+    ['data that is damaged', `data: {"a":"b",content:my key ${SECRET}}\n\ndata: [DONE]\n\n`],
+    ['a text that begins as a stream', `id: 5\nname: Ada\nkey: ${SECRET}\n`],
+  ])('has no secret in %s', (_, body) => {
+    expect(plain.redact(body, false)).toEqual({ text: body.replace(SECRET, '[redacted:api-key]'), redactions: 1 })
+  })
+
+  it('has no private key of several lines', () => {
+    expect(redacted(`id: 5\n${PEM}\n`)).toBe('id: 5\n[redacted:private-key]\n')
+    const text = redacted(`data: ${PEM.replaceAll('\n', '\ndata: ')}\n\n`)
+    expect(text).toContain('[redacted:private-key]')
+    expect(text).not.toContain('MIIE')
+  })
+
+  it('loses its last word where it was cut', () => {
+    const body = `data: {"a":"b"}\n\ndata: my key ${SECRET}`
+    expect(redacted(body.slice(0, -30), true)).toBe('data: {"a":"b"}\n\ndata: my key ')
+  })
+})
+
 describe('a body that was cut', () => {
   it('loses its last word, which may begin a secret', () => {
     const whole = prompt(SECRET)
@@ -208,6 +269,12 @@ describe('any body', () => {
     ['a://b:', '"'],
     ['-----BEGIN PRIVATE KEY-----', '"'],
     ['password: ', '"'],
+    ['a:', '{'],
+    ['\\n', '{'],
+    ['"a', '{'],
+    ['null', '{'],
+    ['data: a\n', ''],
+    ['a\n', 'data: b\n'],
     ['data: {"delta":{"content":"a"}}\n\n', ''],
   ])('of 256 KiB of %j ends in time', (unit, begin) => {
     const body = begin + unit.repeat(262_144 / unit.length)

@@ -10,7 +10,7 @@ export function packBody({ bytes, isCut, patterns, dataKey, maxBytes }: BodyTask
   const whole = Buffer.from(text)
   // Marks may be longer than what they replace.
   const kept =
-    whole.length <= maxBytes ? whole : Buffer.from(whole.toString('utf8', 0, maxBytes).replace(/\uFFFD+$/, ''))
+    whole.length <= maxBytes ? whole : Buffer.from(whole.toString('utf8', 0, maxBytes).replace(/\uFFFD{1,3}$/, ''))
   const { digest, sealed } = sealBody(Buffer.from(dataKey), kept)
   // Copies: small buffers share memory, which would go to the other thread as a whole.
   const packed = { digest: new Uint8Array(digest), sealed: new Uint8Array(sealed) }

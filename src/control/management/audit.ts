@@ -102,7 +102,7 @@ export class RefusalLog {
   async add(attempt: Attempt, error: GatewayError): Promise<void> {
     const { spec, query } = attempt
     const isRefused =
-      error.status === 403 ? isChange(spec) || showsBodies(spec, query ?? {}) : RECORDED_REFUSALS.has(error.code)
+      error.status === 403 ? isChange(spec) || showsBodies(spec, query) : RECORDED_REFUSALS.has(error.code)
     if (!isRefused || !this.#take()) return
     await insertAuditEntry(this.#database, auditEntryOf(attempt, { outcome: 'refused', code: error.code }))
   }

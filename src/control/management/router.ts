@@ -110,18 +110,18 @@ export class ManagementRouter {
     const userAgent = headers['user-agent'] ?? ''
     let caller = await guard.identify(spec.access, headers['authorization'], { address, userAgent })
     let sent: unknown = null
+    const sentQuery = new URLSearchParams([...new URLSearchParams(request.query)].map(storablePair))
     let query: unknown = null
     try {
       caller = await guard.admit(caller, spec, params['id'] ?? '')
-      query = this.#validator.query(
-        spec,
-        new URLSearchParams([...new URLSearchParams(request.query)].map(storablePair)),
-      )
+      query = this.#validator.query(spec, sentQuery)
       if (showsBodies(spec, query)) caller = await guard.admitToBodies(caller, spec, params['id'] ?? '')
       sent = this.#validator.body(spec, parseBody(request.body))
       const attempt = { name, spec, path, params, query, sent, caller, address, requestId }
       return isChange(spec) ? await this.#change(route, attempt, request) : await this.#read(route, attempt, request)
     } catch (cause) {
+      // The query of a caller who is not admitted is not checked, and may ask for bodies.
+      query ??= { bodies: sentQuery.getAll('bodies').includes('true') }
       await this.#refused({ name, spec, path, params, query, sent, caller, address, requestId }, cause)
       throw cause
     }

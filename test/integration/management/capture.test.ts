@@ -89,6 +89,17 @@ describe('who may look', () => {
     await world.bodiesOf(tenant, { id: logId }, isWhole)
   })
 
+  it('no member who may not read the log, and the refused look leaves a row', async () => {
+    const tenant = await world.newTenant()
+    const { client: employee } = await world.newMember(tenant, 'employee')
+    const params = { id: tenant.id, logId: 'request-of-others' }
+    for (const name of ['getEnterpriseLog', 'exportEnterpriseLogs'] as const) {
+      const refused = await employee.expect(name, 403, { params, query: WITH_BODIES })
+      expect(await auditOf(refused)).toMatchObject([{ operation: name, outcome: 'refused', enterprise_id: tenant.id }])
+      expect(await auditOf(await employee.expect(name, 403, { params }))).toEqual([])
+    }
+  })
+
   it('a user at requests of own keys, and not of a key that an enterprise issued', async () => {
     const tenant = await world.newTenant()
     const member = await world.newMember(tenant, 'employee')

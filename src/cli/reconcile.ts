@@ -2,12 +2,11 @@ import type { Command } from 'commander'
 import { EXIT } from '../shared/core/exit-codes.ts'
 import { CHECK_COUNT, reconcile } from '../control/ledger/reconcile.ts'
 import type { Reconciliation } from '../control/ledger/reconcile.ts'
-import { migrate } from '../control/store/migrate.ts'
 import { command, configOf } from './command.ts'
 import type { CommandContext, CommonOptions } from './command.ts'
 import type { Output } from './output.ts'
 import { Progress } from './progress.ts'
-import { withDatabase } from './with-database.ts'
+import { requireSchema, withDatabase } from './with-database.ts'
 
 export function addReconcile(program: Command, { output, ended }: CommandContext): void {
   command(
@@ -16,7 +15,7 @@ export function addReconcile(program: Command, { output, ended }: CommandContext
     'prove that the request log, the ledger, the wallets and the budgets agree; exit code 1 when they differ',
   ).action(async (options: CommonOptions) => {
     await withDatabase(configOf(options), output, async (database) => {
-      await migrate(database)
+      await requireSchema(database)
       const progress = new Progress('comparing the books', CHECK_COUNT, output)
       const found = await reconcile(database, () => {
         progress.step()

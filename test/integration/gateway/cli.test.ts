@@ -51,9 +51,11 @@ describe('migrate', () => {
     expect(before.code).toBe(1)
     const { pending } = jsonOf(before) as unknown as { pending: string[] }
     expect(pending[0]).toBe('0001-initial')
-    const lacking = await sluice(['keys', 'list'], { cwd, env })
-    expect(lacking.code).toBe(1)
-    expect(lacking.stderr).toContain('run sluice migrate')
+    for (const args of [['keys', 'list'], ['reconcile']]) {
+      const lacking = await sluice(args, { cwd, env })
+      expect(lacking.code).toBe(1)
+      expect(lacking.stderr).toContain('run sluice migrate')
+    }
     expect(jsonOf(await sluice(['migrate', '--json'], { cwd, env }))).toEqual({ applied: pending })
     expect(await sluice(['migrate'], { cwd, env })).toMatchObject({ code: 0, stdout: 'The schema is up to date.\n' })
     expect(await sluice(['migrate', '--check'], { cwd, env })).toMatchObject({ code: 0 })

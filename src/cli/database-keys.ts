@@ -3,7 +3,8 @@ import { KEYS } from '../shared/api/operations/keys.ts'
 import type { RequestOf, ResultOf } from '../client/operations.ts'
 import { digestApiKey, generateApiKey, maskApiKey } from '../shared/core/api-key.ts'
 import { changedFields } from '../control/management/audit-changes.ts'
-import { newEntryKey, renderedEnterpriseKey, renderedKey } from '../control/management/entry-keys.ts'
+import { checkRoomForKey, newEntryKey, renderedEnterpriseKey, renderedKey } from '../control/management/entry-keys.ts'
+import { enterpriseDeleted } from '../control/management/guard.ts'
 import { normalisePhone } from '../control/management/phone.ts'
 import type { Database, Queryable } from '../control/store/database.ts'
 import { insertAuditEntry } from '../control/store/audit-log.ts'
@@ -61,6 +62,7 @@ export class DatabaseKeys implements KeysBackend {
     this.#validator.body(operation, body)
     const { secret, entry } = await newEntryKey(this.#owner, body, { keyHash: this.#hashSecret, mayCapture: false })
     const made = await this.#change('create', entry.id, body, async (tx) => {
+      await checkRoomForKey(tx, this.#owner)
       await insertEntryKey(tx, entry)
       return findOwnedKey(tx, this.#owner, entry.id)
     })
@@ -86,24 +88,30 @@ export class DatabaseKeys implements KeysBackend {
     await this.#change('delete', id, {}, async (tx) => ((await deleteOwnedKey(tx, this.#owner, id)) ? true : null))
   }
 
-  /** Makes a change and writes its audit log row in one transaction. Rejects when the key does not exist. */
+  /**
+   * Makes a change and writes its audit log row in one transaction. Rejects when the key does not exist, and when its enterprise is
+   * deleted.
+   */
   async #change<T>(
     verb: 'create' | 'toggle' | 'rotate' | 'delete',
     id: string,
     sent: object,
     work: (tx: Queryable) => Promise<T | null>,
   ): Promise<T> {
-    const isOfUser = this.#owner.kind === 'user'
+    const owner = this.#owner
+    const isOfUser = owner.kind === 'user'
     return this.#database.transaction(async (tx) => {
-      const before = await findOwnedKey(tx, this.#owner, id)
+      const enterprise = owner.kind === 'user' ? null : await findEnterprise(tx, owner.enterpriseId)
+      if (enterprise?.status === 'deleted') throw enterpriseDeleted()
+      const before = await findOwnedKey(tx, owner, id)
       const changed = await work(tx)
       if (changed === null) throw new Error(`there is no key ${id}`)
-      const after = await findOwnedKey(tx, this.#owner, id)
+      const after = await findOwnedKey(tx, owner, id)
       await insertAuditEntry(tx, {
         ...BY_OPERATOR,
         operation: isOfUser ? `${verb}Key` : `${verb}EnterpriseKey`,
         path: `sluice keys ${verb}`,
-        enterpriseId: this.#owner.kind === 'enterprise' ? this.#owner.enterpriseId : null,
+        enterpriseId: enterprise?.id ?? null,
         targetId: id,
         sent: JSON.stringify(sent),
         changes: changedFields({

@@ -1,7 +1,9 @@
 import { mkdirSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import pg from 'pg'
 import { afterAll, beforeAll, describe, expect, inject, it, vi } from 'vitest'
+import { MAX_USER_KEYS } from '../../../src/shared/api/operations/keys.ts'
 import { expectAdmin, expectKeysOnDatabase, expectOneKey, jsonOf } from '../../support/cli-commands.ts'
 import type { Run } from '../../support/cli-commands.ts'
 import { eventually } from '../../support/eventually.ts'
@@ -140,5 +142,28 @@ describe('beside a gateway', () => {
       expect(of('migrations')).toMatchObject({ status: 'ok' })
       expect(of('clock')).toMatchObject({ status: 'ok' })
     }
+  })
+
+  it.runIf(!isEmbedded)('changes no keys of a deleted enterprise, and makes none above the limit', async () => {
+    const { json: made } = await admin.expect('adminCreateEnterprise', 201, { body: { name: 'Acme' } })
+    const id = String(made['id'])
+    await admin.expect('deleteEnterprise', 204, { params: { id } })
+    const late = await sluice(['keys', 'create', '--name', 'late', '--enterprise', id], { cwd: root, env })
+    expect(late).toMatchObject({ code: 1, stdout: '' })
+    expect(late.stderr).toContain('This enterprise is deleted')
+    expect((await sluice(['keys', 'list', '--enterprise', id], { cwd: root, env })).code).toBe(0)
+
+    const { json: user } = await admin.expect('me', 200)
+    const database = new pg.Client({ connectionString: gateway.databaseUrl ?? '' })
+    await database.connect()
+    await database.query(
+      `INSERT INTO entry_keys (id, digest, masked, name, user_id, status)
+        SELECT 'full-' || n, 'full-' || n, 'sk-', 'full', $1, 'disabled' FROM generate_series(1, $2::int) AS n`,
+      [user['id'], MAX_USER_KEYS],
+    )
+    await database.end()
+    const above = await sluice(['keys', 'create', '--name', 'above'], { cwd: root, env })
+    expect(above).toMatchObject({ code: 1, stdout: '' })
+    expect(above.stderr).toContain('which is the limit')
   })
 })

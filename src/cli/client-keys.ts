@@ -39,11 +39,10 @@ export class ClientKeys implements KeysBackend {
   }
 
   rotate(id: string, graceSeconds: number | undefined): Promise<ResultOf<'createKey'>> {
-    if (this.#enterprise !== null) {
-      throw new Error('keys of an enterprise can be rotated only in the database: run this command without --url')
-    }
     const body = graceSeconds === undefined ? {} : { grace_seconds: graceSeconds }
-    return this.#client.call('rotateKey', { params: { id }, body })
+    return this.#enterprise === null
+      ? this.#client.call('rotateKey', { params: { id }, body })
+      : this.#client.call('rotateEnterpriseKey', { params: { id: this.#enterprise, keyId: id }, body })
   }
 
   async delete(id: string): Promise<void> {

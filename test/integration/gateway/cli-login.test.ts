@@ -79,6 +79,21 @@ it('takes phone and password from the environment, and keeps nothing when they a
   expect(none.stderr).toContain('SLUICE_PASSWORD')
 })
 
+it('rotates a key of an enterprise through the gateway', async () => {
+  const client = new ManagementClient(gateway.url)
+  await client.login(admin.phone, admin.password)
+  const { json } = await client.expect('adminCreateEnterprise', 201, { body: { name: 'Acme' } })
+  const env = { SLUICE_TOKEN: client.token ?? '' }
+  const options = ['--enterprise', String(json['id']), '--url', gateway.url, '--json']
+  const made = jsonOf(await run(['keys', 'create', '--name', 'shared', ...options], { env }))
+  const said = await run(['keys', 'rotate', String(made['id']), '--grace', '0', ...options], { env })
+  expect(said).toMatchObject({ code: 0, stderr: '' })
+  const rotated = jsonOf(said)
+  expect(rotated).toMatchObject({ id: made['id'], name: 'shared' })
+  expect(String(rotated['key'])).toMatch(/^sk-/)
+  expect(rotated['key']).not.toBe(made['key'])
+})
+
 it('takes the code of a user with one-time passwords', async () => {
   const client = new ManagementClient(gateway.url)
   await client.login(admin.phone, admin.password)

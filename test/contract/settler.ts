@@ -1,4 +1,4 @@
-import { copyFileSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { copyFileSync, readFileSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
@@ -25,6 +25,7 @@ import { seededJournal } from './seeded-journal.ts'
 import type { TestWriter } from './test-journal.ts'
 import { TestJournal, frameAround, framesOf } from './test-journal.ts'
 import { dose } from '../support/dose.ts'
+import { eventually } from '../support/eventually.ts'
 import { TEST_SEED } from '../support/seed.ts'
 
 const NODE = 'node-1'
@@ -46,6 +47,7 @@ export function settlerContract(open: () => Promise<Database>, records: number):
     let settler: Settler
     let nowMs: number
     const warnings: string[] = []
+    const errors: string[] = []
     const endedWriters: string[] = []
     let tenants: Tenants
 
@@ -58,6 +60,7 @@ export function settlerContract(open: () => Promise<Database>, records: number):
       await database.script(`TRUNCATE ${TABLES}`)
       journal = new TestJournal()
       warnings.length = 0
+      errors.length = 0
       endedWriters.length = 0
       tenants = NO_TENANTS
       nowMs = Date.now()
@@ -78,7 +81,11 @@ export function settlerContract(open: () => Promise<Database>, records: number):
         onWriterEnded: (writer) => endedWriters.push(writer),
         clock: { now: () => nowMs, monotonicUs: () => 0 },
         isWriterAlive: journal.isWriterAlive,
-        logger: { info: () => undefined, warn: (_, message) => warnings.push(message), error: () => undefined },
+        logger: {
+          info: () => undefined,
+          warn: (_, message) => warnings.push(message),
+          error: (_, message) => errors.push(message),
+        },
         batchRows,
         pollMs: 5,
         backoffMs: [1, 5],
@@ -243,6 +250,17 @@ export function settlerContract(open: () => Promise<Database>, records: number):
       await restart(busy, 5)
       await settler.catchUp()
       expect((await ids()).filter((id) => id.startsWith('before'))).toHaveLength(20)
+    })
+
+    it('catches up when its files could not be listed at first, and reports that', async () => {
+      journal.writer('front-1').write(anEnd('a'))
+      const loop = join(journal.directory, 'front-2-00000001.seg')
+      symlinkSync(loop, loop)
+      const caughtUp = settler.catchUp()
+      await eventually(() => expect(errors).toContain('the journal cannot be settled; trying again'))
+      rmSync(loop)
+      await caughtUp
+      expect(await ids()).toEqual(['a'])
     })
 
     it('does nothing twice, in one process or after a restart', async () => {

@@ -141,17 +141,17 @@ class JournalSettler implements Settler {
     const signal = this.#stopping.signal
     for (;;) {
       signal.throwIfAborted()
-      const round = await this.#attempt()
+      const round = await this.#attempt(() => this.#round())
       if (!round.again && !round.progressed) return
     }
   }
 
   async catchUp(): Promise<void> {
-    const goal = await this.#segments()
+    const goal = await this.#attempt(() => this.#segments())
     for (;;) {
-      const round = await this.#attempt()
+      const round = await this.#attempt(() => this.#round())
       if (!round.again && !round.progressed) return
-      const present = await this.#segments()
+      const present = await this.#attempt(() => this.#segments())
       const isBehind = [...goal].some(
         ([name, bytes]) => present.has(name) && (this.#offsets?.get(name)?.position ?? 0) < bytes,
       )
@@ -191,21 +191,21 @@ class JournalSettler implements Settler {
     const pollMs = this.#options.pollMs ?? 400
     const { signal } = this.#stopping
     while (!signal.aborted) {
-      const round = await this.#attempt().catch(() => null)
+      const round = await this.#attempt(() => this.#round()).catch(() => null)
       if (round === null || signal.aborted) return
       if (round.again) continue
       await this.#sleep(round.records < LITTLE ? 2 * pollMs : pollMs)
     }
   }
 
-  /** Retries a round until it succeeds. Rejects only when the settler is stopped. */
-  async #attempt(): Promise<Round> {
+  /** Retries the work until it succeeds. Rejects only when the settler is stopped. */
+  async #attempt<T>(work: () => Promise<T>): Promise<T> {
     const [firstMs, longestMs] = this.#options.backoffMs ?? [100, 5_000]
     let delayMs = firstMs
     for (;;) {
       this.#stopping.signal.throwIfAborted()
       try {
-        return await this.#exclusively(() => this.#round())
+        return await this.#exclusively(work)
       } catch (cause) {
         this.#stopping.signal.throwIfAborted()
         // The transaction may be committed and only the answer lost: read the offsets from the database again.

@@ -252,6 +252,8 @@ export class Journal {
   #rotate(): boolean {
     // Waiters of the sync under way wait for this file; the next sync would be of another file.
     if (this.#syncing || this.#closed) return false
+    // Part of the failed write may be in this file, and settled: its bytes belong at the same position.
+    if (this.#pending !== null) return false
     const old = this.#segment
     try {
       const next = this.#newSegment(this.#sequence + 1)

@@ -2,13 +2,14 @@ import fs from 'node:fs'
 import { syncBuiltinESMExports } from 'node:module'
 import { join } from 'node:path'
 
-const { writeSync, statfsSync, fdatasync } = fs
+const { writeSync, statfsSync, fdatasync, ftruncateSync } = fs
 
-/** Limits the disk space of one directory, and makes so many syncs fail, in this process only, until `restore`. */
+/** Limits the disk space of one directory, and makes so many syncs and cuts fail, in this process only, until `restore`. */
 export class SmallDisk {
   readonly #directory: string
   capacityBytes = Infinity
   failingSyncs = 0
+  failingCuts = 0
 
   constructor(directory: string) {
     this.#directory = directory
@@ -27,12 +28,20 @@ export class SmallDisk {
         this.failingSyncs -= 1
         setImmediate(then, Object.assign(new Error('EIO: i/o error, fdatasync'), { code: 'EIO' }))
       },
+      ftruncateSync: (fd: number, length: number) => {
+        if (this.failingCuts === 0) {
+          ftruncateSync(fd, length)
+          return
+        }
+        this.failingCuts -= 1
+        throw Object.assign(new Error('EIO: i/o error, ftruncate'), { code: 'EIO' })
+      },
     })
     syncBuiltinESMExports()
   }
 
   restore(): void {
-    Object.assign(fs, { writeSync, statfsSync, fdatasync })
+    Object.assign(fs, { writeSync, statfsSync, fdatasync, ftruncateSync })
     syncBuiltinESMExports()
   }
 

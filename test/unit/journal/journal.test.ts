@@ -221,6 +221,22 @@ describe('Journal on a disk that is full', () => {
     expect(idsOnDisk()).toEqual(ids)
   })
 
+  it('writes again into the same segment when part of a failed write cannot be cut off, however old the segment is', async () => {
+    disk.capacityBytes = 2_000
+    disk.failingCuts = 3
+    const journal = open({ segmentMaxAgeMs: 50, onFault: () => undefined })
+    await append(journal, 'before')
+    const ids = Array.from({ length: 60 }, (_, index) => `r${index}`)
+    const all = ids.map((id) => append(journal, id))
+    await eventually(() => expect(disk.failingCuts).toBeLessThan(3))
+    // From now on a new segment can be made.
+    disk.capacityBytes = Infinity
+    await Promise.all(all)
+    journal.close()
+    expect(idsOnDisk()).toEqual(['before', ...ids])
+    expect(disk.failingCuts).toBe(0)
+  })
+
   it('is not writable from the start without room for its reserve', () => {
     disk.capacityBytes = 10_000
     const journal = open({ reserveBytes: 16 * 1024, onFault: () => undefined })

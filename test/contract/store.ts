@@ -10,7 +10,7 @@ import { ModelBudgets } from '../../src/control/management/model-budgets.ts'
 import type { UpstreamParts } from '../../src/control/management/upstream-handlers.ts'
 import { LogKeeper } from '../../src/control/settlement/log-keeper.ts'
 import { rowOfEnd, rowOfInterrupted } from '../../src/control/settlement/rows.ts'
-import type { Database } from '../../src/control/store/database.ts'
+import type { Database, Queryable } from '../../src/control/store/database.ts'
 import {
   insertEntryKey,
   keepDeclaredKeys,
@@ -75,7 +75,7 @@ const KEY: EntryKey = {
 
 const TRUNCATED =
   // With what refers to users and keys.
-  'TRUNCATE entry_keys, users, settings, request_log, request_rollup_hourly, request_rollup_daily, enterprise_rollup_hourly, key_rollup_daily, upstream_rollup_hourly, timing_rollup_hourly, journal_dead_letters CASCADE'
+  'TRUNCATE entry_keys, users, settings, request_log, request_rollup_hourly, request_rollup_daily, enterprise_rollup_hourly, key_rollup_daily, upstream_rollup_hourly, timing_rollup_hourly, journal_dead_letters, audit_log CASCADE'
 const EVERYONE: LogScope = { kind: 'everyone' }
 
 /** Schema and queries, on either database. */
@@ -447,6 +447,38 @@ export function storeContract(open: () => Promise<Database>): void {
         { requests: 4 },
       ])
       expect((await listDeadLetters(database, { limit: 10, after: null })).map(({ reason }) => reason)).toEqual(['new'])
+    })
+
+    it('deletes audit entries past their retention in batches, so that no statement reaches its time limit', async () => {
+      const nowMs = Date.UTC(2031, 4, 20, 12)
+      await database.query(
+        `INSERT INTO audit_log (at, operation, path, address, request_id, outcome)
+          SELECT $1::timestamptz - make_interval(days => CASE n WHEN 0 THEN 1 ELSE 40 END), 'o', '/', '', 'r' || n, 'done'
+          FROM generate_series(0, 2500) AS n`,
+        [new Date(nowMs)],
+      )
+      const removed: number[] = []
+      const watched: Database = {
+        ...database,
+        query: async <Row>(...[statement, parameters]: Parameters<Queryable['query']>) => {
+          const rows = await database.query<Row>(statement, parameters)
+          const isRemoval = typeof statement === 'string' && statement.startsWith('DELETE FROM audit_log')
+          if (isRemoval) removed.push(rows.length)
+          return rows
+        },
+      }
+      const logger = { info: () => undefined, warn: () => undefined, error: () => undefined }
+      const clock = { now: () => nowMs, monotonicUs: () => 0 }
+      const keeper = new LogKeeper({ database: watched, clock, retentionDays: 30, logger })
+      keeper.start()
+      try {
+        await eventually(async () => {
+          expect(await database.query('SELECT request_id FROM audit_log')).toEqual([{ request_id: 'r0' }])
+        })
+      } finally {
+        await keeper.stop()
+      }
+      expect(removed).toEqual([1_000, 1_000, 500])
     })
 
     it('lists dead letters page by page, by their place in the journal', async () => {

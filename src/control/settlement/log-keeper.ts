@@ -20,6 +20,8 @@ export interface LogKeeperOptions {
 }
 
 const EVERY_MS = 3_600_000
+/** Audit entries per statement: each statement has a time limit. */
+const AUDIT_ROWS = 1_000
 
 /**
  * Applies the retention of the request log: drops the tables of old days whole, never row by row, and keeps the hourly sums.
@@ -85,6 +87,9 @@ export class LogKeeper {
       logger.info({ table: day.table }, 'dropped a day of the request log that was past its retention')
     }
     await removeDeadLettersBefore(database, oldestDay * DAY_MS)
-    await removeAuditEntriesBefore(database, oldestDay * DAY_MS)
+    let removed = AUDIT_ROWS
+    while (removed === AUDIT_ROWS && !this.#isStopped) {
+      removed = await removeAuditEntriesBefore(database, oldestDay * DAY_MS, AUDIT_ROWS)
+    }
   }
 }

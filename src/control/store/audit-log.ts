@@ -100,8 +100,11 @@ function valuesOf(filter: AuditFilter): unknown[] {
   return [from, to, userId, enterpriseId, operation, targetId, outcome, operations].map((value) => value ?? null)
 }
 
-/** Resolves to the number of deleted entries. */
-export async function removeAuditEntriesBefore(queryable: Queryable, beforeMs: number): Promise<number> {
-  const rows = await queryable.query('DELETE FROM audit_log WHERE at < $1 RETURNING id', [new Date(beforeMs)])
+/** Deletes up to `most` entries, the oldest first. Resolves to their number. */
+export async function removeAuditEntriesBefore(queryable: Queryable, beforeMs: number, most: number): Promise<number> {
+  const rows = await queryable.query(
+    `DELETE FROM audit_log WHERE id IN (SELECT id FROM audit_log WHERE at < $1 ORDER BY at, id LIMIT $2) RETURNING id`,
+    [new Date(beforeMs), most],
+  )
   return rows.length
 }

@@ -96,5 +96,23 @@ export function budgetsContract(runs: number, lane?: () => LeaseLane): void {
       },
       120_000,
     )
+
+    it('counts what of a closed journal is settled late, when the budget is in use already', async () => {
+      const limit = 100
+      const world = new BudgetWorld(new SeededRandom(1), lane?.())
+      await world.leases.settle()
+      const front = world.front()
+      const useOne = async (): Promise<void> => {
+        void world.request(front, limit, 1, 1, 0)
+        await world.leases.run(200)
+      }
+      await useOne()
+      await world.leases.run(5_000)
+      world.settleLate(front, 60)
+      await world.leases.run(5_000)
+      for (let asked = 0; asked < limit; asked++) await useOne()
+      await world.leases.run(5_000)
+      expect(world.spent).toBe(limit)
+    })
   })
 }

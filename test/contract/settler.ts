@@ -654,7 +654,11 @@ export function settlerContract(open: () => Promise<Database>, records: number):
         expect([await ids(), await letters()]).toEqual([['b'], [letter]])
         await allow()
         const tries = await Promise.all(Array.from({ length: 6 }, () => retry(position)))
-        expect(tries.filter((one) => one !== null)).toEqual([{ requestId: 'a', costMicro: 100, isInterrupted: false }])
+        const { enterpriseId } = cursed
+        const budgets = ['key:key-1:2025-01', `enterprise:${enterpriseId}:2025-01`, `wallet:${enterpriseId}`]
+        expect(tries.filter((one) => one !== null)).toEqual([
+          { requestId: 'a', costMicro: 100, isInterrupted: false, budgets },
+        ])
         expect(await retry(position)).toBeNull()
         expect(await charged()).toEqual([{ charged_micro: 100, used: 100, posted: 1 }])
         // The end of its process has nothing left to interrupt.
@@ -699,7 +703,7 @@ export function settlerContract(open: () => Promise<Database>, records: number):
         const again = journal.writer('front-1')
         await expect(retry(from)).rejects.toThrow('may still end')
         rmSync(again.path)
-        expect(await retry(from)).toEqual({ requestId: 'open', costMicro: 0, isInterrupted: true })
+        expect(await retry(from)).toEqual({ requestId: 'open', costMicro: 0, isInterrupted: true, budgets: [] })
         await expectRollupsToMatch(database)
         const doubled = {
           segment: 'front-1-00000001.seg',

@@ -97,6 +97,14 @@ export class BudgetBooks {
     return true
   }
 
+  /** Settles use of a journal that is closed, as the retry of a dead letter does. */
+  settleLate({ name, authority }: WorldNode, allowance: string, amount: number): void {
+    const budget = this.#budget(allowance)
+    budget.spent += amount
+    budget.settled.set(`${name}/closed`, amount)
+    authority?.settledLate([budgetOfAllowance(allowance)?.name ?? ''])
+  }
+
   /** To be called before a front crashes. Its journal is closed when all its records are in the database. */
   crashes(front: WorldFront): void {
     const writer = this.#writer(front)

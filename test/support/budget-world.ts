@@ -46,6 +46,11 @@ export class BudgetWorld {
     return this.#books.request(front, { allowance: BUDGET, limit }, { worst, actual, durationMs })
   }
 
+  /** Settles use of a journal of the machine of `front` that is closed. */
+  settleLate({ node }: WorldFront, amount: number): void {
+    this.#books.settleLate(node, BUDGET, amount)
+  }
+
   crash(front: WorldFront): void {
     this.#books.crashes(front)
     this.leases.crash(front)

@@ -100,6 +100,9 @@ export function buildManagement(base: ControlBase, needs: ManagementNeeds): Cont
       journalHealth: () => needs.journalWatch.health,
       deadLetters: {
         retry: needs.retryDeadLetter,
+        onCharged: (budgets) => {
+          needs.authority.settledLate(budgets)
+        },
         whyNot: (cause) => (cause instanceof NotSettled ? cause.message : null),
       },
       version: ownVersion(),

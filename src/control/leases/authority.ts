@@ -25,6 +25,11 @@ export interface Authority {
    * @param budgets names of the budgets that it used
    */
   ended(writer: string, budgets: readonly string[]): void
+  /**
+   * The database has more use of budgets than before, by a writer whose journal may be closed.
+   * @param budgets their names
+   */
+  settledLate(budgets: readonly string[]): void
 }
 
 /** What was used of budgets, as the database has it. */

@@ -7,6 +7,7 @@ import type {
   LeaseResume,
   WindowCharges,
 } from '../../shared/core/allowance.ts'
+import { allowancesOf } from '../../shared/core/budget.ts'
 import type { Clock } from '../../shared/runtime/clock.ts'
 import { Account } from './account.ts'
 import type { PendingAsk } from './account.ts'
@@ -56,7 +57,7 @@ export class InProcessAuthority implements Authority {
   /** Budgets to be read from the database. */
   readonly #unread = new Set<Account>()
   #reading = false
-  /** Raised when a writer comes or goes: what was read before cannot be trusted. */
+  /** Raised when a writer comes or goes, or is settled late: what was read before cannot be trusted. */
   #generation = 0
   readonly #departed = new DepartedUse()
   #open: boolean
@@ -181,6 +182,14 @@ export class InProcessAuthority implements Authority {
     this.#generation += 1
     // Until it is read again, what the writer has told goes on to count.
     for (const account of this.#accounts.values()) if (account.budget?.knows(writer) === true) this.#read(account)
+  }
+
+  settledLate(budgets: readonly string[]): void {
+    this.#generation += 1
+    for (const allowance of allowancesOf(budgets)) {
+      const account = this.#accounts.get(allowance)
+      if (account !== undefined) this.#read(account)
+    }
   }
 
   budgetsTaken(allowances: readonly string[]): Promise<ReadonlyMap<string, number>> {

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import type { LeaseRequest, LeaseResume } from '../../shared/core/allowance.ts'
-import { BUDGET_MEASURES, budgetAllowance } from '../../shared/core/budget.ts'
+import { allowancesOf } from '../../shared/core/budget.ts'
 import type { Clock } from '../../shared/runtime/clock.ts'
 import type { Authority, AuthorityOptions, SettledSpend } from './authority.ts'
 import type { RedisCall } from '../store/redis-connection.ts'
@@ -69,7 +69,7 @@ export class RedisAuthority implements Authority {
   readonly #resumed = new Set<string>()
   /** Budgets that fronts held when they went, by journal: until it is closed, what they held counts as used. */
   readonly #left = new Map<string, Set<string>>()
-  /** Budgets of closed journals that Redis is to be told of. */
+  /** Budgets of journals that were closed or settled late: Redis is to be told of them. */
   readonly #closed = new Set<string>()
   #auditing = false
   /** How often Redis went away. */
@@ -238,11 +238,15 @@ export class RedisAuthority implements Authority {
     this.#audits.ended(writer)
     for (const allowance of this.#left.get(writer) ?? []) this.#closed.add(allowance)
     this.#left.delete(writer)
-    for (const name of budgets) {
-      for (const measure of BUDGET_MEASURES) this.#closed.add(budgetAllowance(measure, name))
-    }
+    for (const allowance of allowancesOf(budgets)) this.#closed.add(allowance)
     const units = [...this.#holders.units()].map(([, unit]) => unit)
     this.#audit(units.filter(({ kind }) => kind === 'budget').map(({ allowance }) => allowance))
+  }
+
+  settledLate(budgets: readonly string[]): void {
+    const allowances = allowancesOf(budgets)
+    this.#audits.settledLate(allowances)
+    for (const allowance of allowances) this.#closed.add(allowance)
   }
 
   #audit(allowances: readonly string[]): void {

@@ -17,7 +17,7 @@ export class SettledSpendAudits {
   readonly #options: SettledSpendAuditsOptions
   /** Journals of this machine that may have more to tell. */
   readonly #living = new Set<string>()
-  /** How often a journal has begun or ended: a read is repeated if one did meanwhile. */
+  /** How often a journal has begun, ended or been settled late: a read is repeated if one did meanwhile. */
   #changes = 0
   /** Budgets whose audit is done, or under way. */
   readonly #audited = new Set<string>()
@@ -36,6 +36,11 @@ export class SettledSpendAudits {
     this.#living.delete(writer)
     this.#changes += 1
     this.#audited.clear()
+  }
+
+  settledLate(allowances: readonly string[]): void {
+    this.#changes += 1
+    for (const allowance of allowances) this.forget(allowance)
   }
 
   /** The next `audit` reads the database again. */

@@ -17,7 +17,14 @@ export interface DeadLetterParts {
   readonly retry: (
     database: Database,
     letter: DeadLetterRow,
-  ) => Promise<{ readonly requestId: string; readonly costMicro: number; readonly isInterrupted: boolean }>
+  ) => Promise<{
+    readonly requestId: string
+    readonly costMicro: number
+    readonly isInterrupted: boolean
+    readonly budgets: readonly string[]
+  }>
+  /** The charge of a retried letter to these budgets is committed. */
+  readonly onCharged: (budgets: readonly string[]) => void
   /** The reason of such a rejection; null for any other. */
   readonly whyNot: (cause: unknown) => string | null
 }
@@ -52,12 +59,15 @@ export function journalHandlers(
         rendered,
       ),
 
-    adminRetryDeadLetter: async ({ params, audit }) => {
+    adminRetryDeadLetter: async ({ params, audit, afterCommit }) => {
       const letter = orNotFound(await takeDeadLetter(database, placeOfId(params.id)))
       const retried = await letters.retry(database, letter).catch((cause: unknown) => {
         const why = letters.whyNot(cause)
         if (why === null) throw cause
         throw new GatewayError('CONFLICT', { message: `This dead letter cannot be settled: ${why}.` })
+      })
+      afterCommit(() => {
+        letters.onCharged(retried.budgets)
       })
       const answer = {
         request_id: retried.requestId,

@@ -61,8 +61,11 @@ export class Charges {
     usage.tokens += tokens
   }
 
-  /** Call it in the transaction that inserts the rows. No other batch ever has the name `batch`. */
-  async post(queryable: Queryable, batch: string): Promise<void> {
+  /**
+   * Call it in the transaction that inserts the rows. No other batch ever has the name `batch`. Returns the names of the budgets that
+   * are charged.
+   */
+  async post(queryable: Queryable, batch: string): Promise<string[]> {
     const costs = new Map<string, number>()
     const uses = new Map<string, Writable<BudgetCharge>>()
     for (const usage of [...this.#usages.values()].flat()) {
@@ -81,6 +84,7 @@ export class Charges {
     }
     await addBudgetUse(queryable, [...uses.values()])
     await postUsage(queryable, batch, costs)
+    return [...uses.values()].map(({ budget }) => budget)
   }
 
   /** The names of all budgets that a usage counts against. */

@@ -35,6 +35,8 @@ export interface RetriedLetter {
   readonly costMicro: number
   /** The record tells how the request began and nothing of its end. */
   readonly isInterrupted: boolean
+  /** Names of the budgets that it is charged to. */
+  readonly budgets: readonly string[]
 }
 
 /** A dead letter cannot become a row, or must not: the message tells why. Nothing has changed. */
@@ -67,9 +69,10 @@ export async function retryDeadLetter(
   rows.add(row)
   const charges = new Charges(parts.tenants(), letter.node)
   if (!isInterrupted) charges.add(writer, row)
+  let budgets: readonly string[]
   try {
     await new LogPartitions(database).ensure(rows.days)
-    await database.transaction(async (tx) => {
+    budgets = await database.transaction(async (tx) => {
       await lockRetries(tx)
       await removeOpenRequests(tx, letter.node, [row.id])
       const present = await findRowOf(tx, row)
@@ -84,14 +87,15 @@ export async function retryDeadLetter(
       }
       await rows.insert(tx)
       await rows.addToRollups(tx)
-      await charges.post(tx, `dead-letter:${letter.node}/${letter.segment}@${letter.position}`)
+      const charged = await charges.post(tx, `dead-letter:${letter.node}/${letter.segment}@${letter.position}`)
       if (present !== null) await removeEmptyRollups(tx, row.atMs)
+      return charged
     })
   } catch (cause) {
     if (isDataError(cause)) throw new NotSettled(messageOf(cause))
     throw cause
   }
-  return { requestId: row.id, costMicro: row.costMicro, isInterrupted }
+  return { requestId: row.id, costMicro: row.costMicro, isInterrupted, budgets }
 }
 
 /** The bytes are a whole frame, damaged bytes, or the record of a request that was open. */

@@ -172,6 +172,11 @@ export function budgetAllowance(measure: BudgetMeasure, name: string): string {
   return `budget:${measure}:${name}`
 }
 
+/** The allowances of budgets, by all measures. */
+export function allowancesOf(names: readonly string[]): string[] {
+  return names.flatMap((name) => BUDGET_MEASURES.map((measure) => budgetAllowance(measure, name)))
+}
+
 /** The budget behind an allowance; null for other allowances. */
 export function budgetOfAllowance(allowance: string): { measure: BudgetMeasure; name: string } | null {
   const match = /^budget:(money|tokens):(.*)$/s.exec(allowance)

@@ -3,15 +3,22 @@ import type { EndRecord } from '../../../src/shared/core/request-record.ts'
 import type { Database } from '../../../src/control/store/database.ts'
 import { addDeadLetters } from '../../../src/control/store/journal.ts'
 import { openPostgres } from '../../../src/control/store/postgres-database.ts'
+import { generateApiKey } from '../../../src/shared/core/api-key.ts'
+import { startSimulator } from '../../../src/simulator/simulator.ts'
+import type { Simulator } from '../../../src/simulator/simulator.ts'
 import { anEnd } from '../../contract/journal-records.ts'
 import { framesOf } from '../../contract/test-journal.ts'
+import { eventually } from '../../support/eventually.ts'
 import type { TestGateway } from '../../support/gateway.ts'
 import { startGateway } from '../../support/gateway.ts'
 import { ManagementClient } from '../../support/management-client.ts'
 
 const SEGMENT = 'front9-gone-00000001.seg'
 const COST = 1_234
+const MONTHLY_TOKENS = 1_000_000
+const budgeted = generateApiKey()
 
+let simulator: Simulator
 let gateway: TestGateway
 let database: Database
 let admin: ManagementClient
@@ -19,8 +26,13 @@ let enterpriseId: string
 let last = 0
 
 beforeAll(async () => {
+  simulator = await startSimulator()
   // The letters are put into its tables: what a database refuses today it takes tomorrow.
-  gateway = await startGateway({ database: 'postgres' })
+  gateway = await startGateway({
+    database: 'postgres',
+    upstreams: [{ dialect: 'openai-chat', baseUrl: `${simulator.origin}/v1`, models: ['m'] }],
+    keys: [{ name: 'budgeted', key: budgeted, monthly_tokens: MONTHLY_TOKENS }],
+  })
   database = openPostgres({
     url: gateway.databaseUrl ?? '',
     maxConnections: 1,
@@ -34,6 +46,7 @@ beforeAll(async () => {
 afterAll(async () => {
   await database.close()
   await gateway.stop()
+  await simulator.close()
 })
 
 const errorCode = ({ json }: { json: Record<string, unknown> }): unknown => (json['error'] as { code?: unknown }).code
@@ -87,6 +100,29 @@ it('are settled once, however many retry them at the same time', async () => {
     },
   ])
   expect(errorCode(await admin.call('adminRetryDeadLetter', { params: { id } }))).toBe('NOT_FOUND')
+})
+
+it('count against budgets that are in use already', async () => {
+  // Each request reserves a third of the budget, and uses next to nothing of it.
+  const content = `hi [[sim ${JSON.stringify({ tokens: 1 })}]]`
+  const sent = { model: 'm', max_tokens: Math.floor(MONTHLY_TOKENS / 3), messages: [{ role: 'user', content }] }
+  const ask = (): Promise<Response> =>
+    fetch(`${gateway.url}/v1/chat/completions`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${budgeted}`, 'content-type': 'application/json' },
+      body: JSON.stringify(sent),
+    })
+  const first = await ask()
+  expect(first.status).toBe(200)
+  const { key_id: keyId } = await gateway.logRow(first.headers.get('x-request-id') ?? '')
+  const usage = { ...anEnd('late').usage, completionTokens: MONTHLY_TOKENS }
+  const id = await plant(framesOf({ ...endOf('late'), keyId, enterpriseId: null, usage }))
+  await admin.expect('adminRetryDeadLetter', 200, { params: { id } })
+  await eventually(async () => {
+    const answer = await ask()
+    expect(answer.status).toBe(429)
+    expect(errorCode({ json: (await answer.json()) as Record<string, unknown> })).toBe('BUDGET_EXHAUSTED')
+  })
 })
 
 it('stay when they cannot be settled, and say why', async () => {

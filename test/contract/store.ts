@@ -37,6 +37,7 @@ import type { User } from '../../src/control/store/users.ts'
 import { countUsers, findUserByPhone, insertUser } from '../../src/control/store/users.ts'
 import { aBegin, anEnd } from './journal-records.ts'
 import { callOf } from '../support/call-of.ts'
+import { firstCases } from '../support/dose.ts'
 import { eventually } from '../support/eventually.ts'
 import { namedRow } from './log-rows.ts'
 import { fieldsOf } from './test-journal.ts'
@@ -103,10 +104,10 @@ export function storeContract(open: () => Promise<Database>): void {
       const makeOwn = () => scope.run(() => own.createKey(callOf<'createKey'>(call)))
       const makeShared = () => scope.run(() => shared.createEnterpriseKey(callOf<'createEnterpriseKey'>(call)))
       await insertUser(database, USER)
-      for (const [column, owner, most, make] of [
+      for (const [column, owner, most, make] of firstCases(1, [
         ['user_id', USER.id, MAX_USER_KEYS, makeOwn],
         ['enterprise_id', 'e1', MAX_ENTERPRISE_KEYS, makeShared],
-      ] as const) {
+      ] as const)) {
         await database.query(
           `INSERT INTO entry_keys (id, digest, masked, name, ${column}, status)
             SELECT $1 || n, $1 || n, 'sk-', 'k', $1, CASE WHEN n = 0 THEN 'deleted' ELSE 'disabled' END

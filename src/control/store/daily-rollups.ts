@@ -1,4 +1,5 @@
 import type { PreparedStatement, Queryable } from './database.ts'
+import { inLockOrder } from './lock-order.ts'
 import { DAY_MS } from './partitions.ts'
 import { SUM_COLUMNS, addSums, noSums } from './rollup-sums.ts'
 import type { Sums } from './rollup-sums.ts'
@@ -42,8 +43,7 @@ export async function addToDays(queryable: Queryable, parts: readonly DayPart[])
     addPart(days, ALL_ENTERPRISES, part)
     addPart(days, part.enterpriseId, part)
   }
-  // Sorted, so that nodes lock the rows in the same order and never deadlock.
-  const sorted = [...days].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, day]) => day)
+  const sorted = inLockOrder(days)
   await queryable.query(ADD, [
     ...KEY_COLUMNS.map((_, index) => sorted.map(({ key }) => key[index])),
     ...SUM_COLUMNS.map((column) => sorted.map(({ sums }) => sums[column])),

@@ -1,5 +1,6 @@
 import { ALL_ENTERPRISES } from './daily-rollups.ts'
 import type { PreparedStatement, Queryable } from './database.ts'
+import { inLockOrder } from './lock-order.ts'
 import { addSums, negate, noSums, SUM_COLUMNS } from './rollup-sums.ts'
 import type { Sums } from './rollup-sums.ts'
 
@@ -57,9 +58,7 @@ export class EnterpriseRollups {
     if (hours.length === 0) return
     const all = new EnterpriseRollups()
     for (const hour of hours) addSums(all.sumsOf({ ...keyOf(hour), enterpriseId: ALL_ENTERPRISES }), hour.sums)
-    const rows = [...hours, ...all.#list()]
-    // Sorted, so that nodes that add to the same hours lock their rows in the same order and never deadlock.
-    rows.sort((a, b) => (orderOf(a) < orderOf(b) ? -1 : 1))
+    const rows = inLockOrder([...hours, ...all.#list()].map((hour) => [valuesOf(hour).join('\0'), hour]))
     await queryable.query(ADD, [
       ...KEY_COLUMNS.map((_, index) => rows.map((row) => valuesOf(row)[index])),
       ...SUM_COLUMNS.map((column) => rows.map(({ sums }) => sums[column])),
@@ -89,8 +88,4 @@ function isOf(hour: EnterpriseHour, key: EnterpriseHourKey): boolean {
 function valuesOf(key: EnterpriseHourKey): ReadonlyArray<string | number> {
   const { enterpriseId, hourMs, model, endpoint, status, providerId, upstreamKeyId } = key
   return [enterpriseId, hourMs, model, endpoint, status, providerId, upstreamKeyId]
-}
-
-function orderOf(key: EnterpriseHourKey): string {
-  return valuesOf(key).join('\0')
 }

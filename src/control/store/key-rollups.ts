@@ -1,4 +1,5 @@
 import type { PreparedStatement, Queryable } from './database.ts'
+import { inLockOrder } from './lock-order.ts'
 import { DAY_MS } from './partitions.ts'
 import { addSums, noSums, SUM_COLUMNS } from './rollup-sums.ts'
 import type { Sums } from './rollup-sums.ts'
@@ -42,8 +43,7 @@ const ADD: PreparedStatement = {
 export async function addToKeyDays(queryable: Queryable, parts: readonly KeyPart[]): Promise<void> {
   const days = new Map<string, KeyDay>()
   for (const part of parts) addPart(days, part)
-  // Sorted, so that nodes lock the rows in the same order and never deadlock.
-  const sorted = [...days].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, day]) => day)
+  const sorted = inLockOrder(days)
   await queryable.query(ADD, [
     sorted.map(({ dayMs }) => dayMs),
     ...CALLER_COLUMNS.map((_, index) => sorted.map(({ callers }) => callers[index])),

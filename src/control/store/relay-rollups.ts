@@ -1,5 +1,6 @@
 import type { PreparedStatement, Queryable } from './database.ts'
 import { BUCKETS, bucketOf } from './latency-buckets.ts'
+import { inLockOrder } from './lock-order.ts'
 import type { RequestLogRow } from './request-log.ts'
 
 const HOUR_MS = 3_600_000
@@ -86,9 +87,7 @@ export class RelayRollups {
 
   async addTo(queryable: Queryable): Promise<void> {
     if (this.#timings.size === 0) return
-    // Sorted, so that nodes that add to the same hours lock their rows in the same order and never deadlock.
-    const upstreams = [...this.#upstreams.values()].flat()
-    upstreams.sort((a, b) => (orderOf(a) < orderOf(b) ? -1 : 1))
+    const upstreams = inLockOrder([...this.#upstreams.values()].flat().map((hour) => [nameOf(hour), hour]))
     await queryable.query(ADD_UPSTREAMS, [
       upstreams.map(({ hourMs }) => hourMs),
       upstreams.map(({ providerId }) => providerId),
@@ -162,6 +161,6 @@ function countsOf(hourMs: number, measure: Measure, timing: TimingHour): Array<[
   return counts
 }
 
-function orderOf({ hourMs, providerId, upstreamKeyId }: UpstreamHour): string {
+function nameOf({ hourMs, providerId, upstreamKeyId }: UpstreamHour): string {
   return [hourMs, providerId, upstreamKeyId].join('\0')
 }

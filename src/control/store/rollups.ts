@@ -4,6 +4,7 @@ import type { PreparedStatement, Queryable } from './database.ts'
 import type { KeyPart } from './key-rollups.ts'
 import { addToKeyDays, CALLER_COLUMNS } from './key-rollups.ts'
 import { EnterpriseRollups } from './enterprise-rollups.ts'
+import { inLockOrder } from './lock-order.ts'
 import { RelayRollups } from './relay-rollups.ts'
 import type { RequestLogRow } from './request-log.ts'
 import { hourPartAt } from './rollup-hours.ts'
@@ -118,9 +119,9 @@ export class Rollups {
   }
 
   async #addSums(queryable: Queryable): Promise<void> {
-    // Sorted, so that nodes that add to the same hours lock their rows in the same order and never deadlock.
-    const rollups = [...this.#rollups.values()].flatMap((models) => [...models.values()].flat())
-    rollups.sort((a, b) => (orderOf(a) < orderOf(b) ? -1 : 1))
+    const rollups = inLockOrder(
+      [...this.#rollups.values()].flatMap((models) => [...models.values()].flat()).map((one) => [nameOf(one), one]),
+    )
     await queryable.query(ADD, [
       rollups.map(({ part }) => part.startMs),
       ...TEXT_COLUMNS.map((_, index) => rollups.map(({ texts }) => texts[index])),
@@ -164,7 +165,7 @@ function begun(among: Rollup[], row: RollupRow, part: HourPart): Rollup {
   return rollup
 }
 
-function orderOf({ part, texts, status }: Rollup): string {
+function nameOf({ part, texts, status }: Rollup): string {
   return [part.startMs, ...texts, status].join('\0')
 }
 

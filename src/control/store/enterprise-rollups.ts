@@ -19,6 +19,8 @@ interface EnterpriseHour extends EnterpriseHourKey {
   readonly sums: Sums
 }
 
+/** The values of KEY_COLUMNS, in their order. */
+const KEY_MEMBERS = ['enterpriseId', 'hourMs', 'model', 'endpoint', 'status', 'providerId', 'upstreamKeyId'] as const
 const KEY_COLUMNS = ['enterprise_id', 'hour', 'model', 'endpoint', 'status', 'provider_id', 'upstream_key_id']
 const KEY_TYPES = ['text', 'float8', 'text', 'text', 'int4', 'text', 'text']
 const COLUMNS = [...KEY_COLUMNS, ...SUM_COLUMNS]
@@ -58,9 +60,9 @@ export class EnterpriseRollups {
     if (hours.length === 0) return
     const all = new EnterpriseRollups()
     for (const hour of hours) addSums(all.sumsOf({ ...keyOf(hour), enterpriseId: ALL_ENTERPRISES }), hour.sums)
-    const rows = inLockOrder([...hours, ...all.#list()].map((hour) => [valuesOf(hour).join('\0'), hour]))
+    const rows = inLockOrder([...hours, ...all.#list()].map((hour) => [nameOf(hour), hour]))
     await queryable.query(ADD, [
-      ...KEY_COLUMNS.map((_, index) => rows.map((row) => valuesOf(row)[index])),
+      ...KEY_MEMBERS.map((member) => rows.map((row) => row[member])),
       ...SUM_COLUMNS.map((column) => rows.map(({ sums }) => sums[column])),
     ])
   }
@@ -84,8 +86,6 @@ function isOf(hour: EnterpriseHour, key: EnterpriseHourKey): boolean {
   )
 }
 
-/** In the order of KEY_COLUMNS. */
-function valuesOf(key: EnterpriseHourKey): ReadonlyArray<string | number> {
-  const { enterpriseId, hourMs, model, endpoint, status, providerId, upstreamKeyId } = key
-  return [enterpriseId, hourMs, model, endpoint, status, providerId, upstreamKeyId]
+function nameOf(key: EnterpriseHourKey): string {
+  return KEY_MEMBERS.map((member) => key[member]).join('\0')
 }

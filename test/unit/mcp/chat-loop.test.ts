@@ -240,7 +240,7 @@ it('a whole answer whose calls have the same index has as many calls', () => {
   expect(chat.endRound(false).calls.map(({ input }) => input)).toEqual(['{"at":1}', '{"at":2}'])
 })
 
-it('counts the last usage of each round of a stream', async () => {
+it('counts the last usage of each round of a stream, whose chunks may say that there is no error', async () => {
   const usageOf = (prompt: number, completion: number): Json => ({
     usage: { prompt_tokens: prompt, completion_tokens: completion },
   })
@@ -248,7 +248,7 @@ it('counts the last usage of each round of a stream', async () => {
     [
       { ...chunkOf({ tool_calls: [callOf('look', '{}', { id: 'c1' })] }), ...usageOf(10, 1) },
       { ...chunkOf({}, 'tool_calls'), ...usageOf(10, 5) },
-      { ...chunkOf({}), usage: null },
+      { ...chunkOf({}), usage: null, error: null },
     ],
     [
       { ...chunkOf({ content: 'done' }, 'stop'), ...usageOf(20, 2) },

@@ -103,7 +103,7 @@ export class CompletionsChat implements Chat {
     if (data === '[DONE]') return ''
     const chunk = JSON.parse(data) as Json
     const { usage, error } = chunk
-    if (error !== undefined) throw new BrokenRound(event({ error }))
+    if (error !== undefined && error !== null) throw new BrokenRound(event({ error }))
     const choices = list(chunk['choices'])
     // Azure's first chunk has no choices and no id.
     if (choices.length > 0) this.#head ??= headOf(chunk)

@@ -222,7 +222,7 @@ it('an enterprise from its first day to the key that is turned off', { timeout: 
     await caller.chat.create(ask)
   })
 
-  // Bodies are captured for a while. The owner finds one and looks at it, which is recorded, and erases it.
+  // Bodies are captured for a while. The owner finds one and looks at it, which is recorded, as is who may not look, and erases it.
   const capture = { requests: true, answers: true }
   await owner.management.enterpriseKeys.updateEnterpriseKey({ params: { id, keyId: made.id }, body: { capture } })
   const secret = 'sk-proj-1234567890abcdefghijklmnop'
@@ -244,7 +244,10 @@ it('an enterprise from its first day to the key that is turned off', { timeout: 
   expect(bodies?.answer?.text).toContain('"usage"')
   await expect(employee.management.requestLog.getEnterpriseLog(look)).rejects.toMatchObject({ statusCode: 403 })
   const looks = await all<'adminAudit'>(admin.list('adminAudit', { query: { operation: 'getEnterpriseLog' } }))
-  expect(looks).toMatchObject([{ outcome: 'done', enterprise_id: id, target_id: captured, sent: { bodies: true } }])
+  expect(looks).toMatchObject([
+    { outcome: 'refused', error_code: 'ROLE_DENIED', enterprise_id: id, target_id: captured },
+    { outcome: 'done', enterprise_id: id, target_id: captured, sent: { bodies: true } },
+  ])
   await owner.management.requestLog.eraseEnterpriseBodies({ params: { id, logId: captured } })
   expect(await owner.management.requestLog.getEnterpriseLog(look)).toMatchObject({ captured: false, bodies: null })
   await owner.management.enterpriseKeys.updateEnterpriseKey({ params: { id, keyId: made.id }, body: { capture: null } })

@@ -37,7 +37,7 @@ export class SessionIds {
     return this.#seal.seal(began, Buffer.from(subject)).toString('base64url')
   }
 
-  /** What the client of a session can be asked for. Null: the id was not issued to this subject, or may not be used any more. */
+  /** Returns the capabilities of the client of a session. Null: the id was not issued to this subject, or may not be used any more. */
   capabilitiesOf(id: string, subject: string): ClientCapabilities | null {
     if ((id.length !== LENGTH && id.length !== EARLIER_LENGTH) || this.#ended.has(id)) return null
     const began = this.#seal.open(Buffer.from(id, 'base64url'), Buffer.from(subject))

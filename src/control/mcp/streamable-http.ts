@@ -275,7 +275,7 @@ function separateQuestions({ transport, questions }: StreamableSession): void {
   transport.onmessage = receive
 }
 
-/** What a client says in its handshake that it can do. */
+/** The capabilities that a client names in its handshake. */
 function capabilitiesIn(message: unknown): ClientCapabilities {
   return [message].flat().find(isInitializeRequest)?.params.capabilities ?? {}
 }

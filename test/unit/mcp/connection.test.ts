@@ -1,25 +1,9 @@
 import { describe, expect, it } from 'vitest'
 import { Connection } from '../../../src/control/mcp/servers/connection.ts'
 import type { Fetch } from '../../../src/control/mcp/servers/transports.ts'
-import type { ToolServer } from '../../../src/shared/core/tool-server.ts'
 import { UpstreamReach } from '../../../src/shared/core/upstream-reach.ts'
 import { itLater } from '../../support/dose.ts'
-
-const SERVER: ToolServer = {
-  id: 'search',
-  place: { url: 'https://tools.example.com/mcp', transport: 'http' },
-  headers: {},
-  timeoutMs: 10_000,
-  priceMicro: 0,
-  enabled: true,
-  access: [],
-  allowAllTools: false,
-  isInteractive: false,
-  samplingModel: null,
-  oauth: null,
-  clientSecret: null,
-  source: 'file',
-}
+import { toolServer } from '../../support/tool-server.ts'
 
 interface Message {
   readonly id?: number
@@ -46,7 +30,7 @@ function serverWith(onDelete: (session: string | null, signal: AbortSignal | nul
 
 function connectTo(fetch: Fetch): Promise<Connection> {
   const parts = { reach: new UpstreamReach(), fetchWithin: () => fetch, version: '1' }
-  return Connection.open(SERVER, parts, { onChanged: () => undefined, signal: new AbortController().signal })
+  return Connection.open(toolServer(), parts, { onChanged: () => undefined, signal: new AbortController().signal })
 }
 
 describe('the end of a connection', () => {

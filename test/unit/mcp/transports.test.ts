@@ -1,26 +1,12 @@
 import { expect, it } from 'vitest'
 import { transportTo } from '../../../src/control/mcp/servers/transports.ts'
 import type { AnswerBounds } from '../../../src/control/mcp/servers/transports.ts'
-import type { ToolServer } from '../../../src/shared/core/tool-server.ts'
 import { UpstreamReach } from '../../../src/shared/core/upstream-reach.ts'
+import { toolServer } from '../../support/tool-server.ts'
 
 /** The bounds of the answers that the transport gets. */
 function boundsOf(transport: 'http' | 'sse', onTooLarge: () => void = () => undefined): AnswerBounds {
-  const server: ToolServer = {
-    id: 'search',
-    place: { url: 'https://tools.example.com/mcp', transport },
-    headers: {},
-    timeoutMs: 1_000,
-    priceMicro: 0,
-    enabled: true,
-    access: [],
-    allowAllTools: false,
-    isInteractive: false,
-    samplingModel: null,
-    oauth: null,
-    clientSecret: null,
-    source: 'file',
-  }
+  const server = toolServer({ place: { url: 'https://tools.example.com/mcp', transport } })
   const asked: AnswerBounds[] = []
   const fetchWithin = (bounds: AnswerBounds) => {
     asked.push(bounds)

@@ -67,11 +67,6 @@ export class RedisAuthority implements Authority {
   readonly #untold = new Set<LeaseUnit>()
   /** Fronts that have said what they hold. */
   readonly #resumed = new Set<string>()
-  /** Budgets that fronts held when they went, by journal: until it is closed, what they held counts as used. */
-  readonly #left = new Map<string, Set<string>>()
-  /** Budgets of journals that were closed or settled late: Redis is to be told of them. */
-  readonly #closed = new Set<string>()
-  #auditing = false
   /** How often Redis went away. */
   #outages = 0
   #sequence = 0
@@ -99,6 +94,7 @@ export class RedisAuthority implements Authority {
       budgets: options.budgets,
       writerName: (writer) => this.#writerName(writer),
       unitOf: (allowance) => this.#budgetUnit(allowance),
+      askTaken: (allowances) => this.#askTaken(allowances),
       onAudited: (unit) => {
         this.#dirty.add(unit)
         this.#flushSoon()
@@ -200,14 +196,12 @@ export class RedisAuthority implements Authority {
     holder.isGone = true
     this.#resumed.delete(name)
     this.#crowds.gone(name)
-    const left = this.#left.get(holder.writer) ?? new Set()
     for (const unit of holder.units.values()) {
       unit.gone()
       this.#waiting.delete(unit)
       this.#dirty.add(unit)
-      if (unit.kind === 'budget') left.add(unit.allowance)
     }
-    if (left.size > 0) this.#left.set(holder.writer, left)
+    this.#audits.left(holder.writer, budgetsAmong(holder.units.values()))
     this.#holders.dropIfGone(holder)
     this.#flushSoon()
   }
@@ -235,34 +229,16 @@ export class RedisAuthority implements Authority {
   }
 
   ended(writer: string, budgets: readonly string[]): void {
-    this.#audits.ended(writer)
-    for (const allowance of this.#left.get(writer) ?? []) this.#closed.add(allowance)
-    this.#left.delete(writer)
-    for (const allowance of allowancesOf(budgets)) this.#closed.add(allowance)
-    const units = [...this.#holders.units()].map(([, unit]) => unit)
-    this.#audit(units.filter(({ kind }) => kind === 'budget').map(({ allowance }) => allowance))
+    this.#audits.ended(writer, allowancesOf(budgets))
+    this.#audit(budgetsAmong([...this.#holders.units()].map(([, unit]) => unit)))
   }
 
   settledLate(budgets: readonly string[]): void {
-    const allowances = allowancesOf(budgets)
-    this.#audits.settledLate(allowances)
-    for (const allowance of allowances) this.#closed.add(allowance)
+    this.#audits.settledLate(allowancesOf(budgets))
   }
 
   #audit(allowances: readonly string[]): void {
     if (this.#purges) this.#audits.audit(allowances)
-  }
-
-  /**
-   * Tells Redis of closed journals. Other machines know the sum of all closed journals from the database: what Redis has under the name of
-   * one of these counts twice until then. A budget that Redis does not know has no such name.
-   */
-  async #auditClosed(): Promise<void> {
-    const allowances = [...this.#closed].slice(0, BATCH)
-    const answers = await this.#askTaken(allowances)
-    const answered = allowances.filter((_, at) => typeof answers[at] === 'string')
-    for (const allowance of answered) this.#closed.delete(allowance)
-    this.#audit(allowances.filter((_, at) => typeof answers[at] === 'string' && answers[at] !== ''))
   }
 
   /** A unit of a front that is here; without one, that of all fronts together. */
@@ -319,12 +295,7 @@ export class RedisAuthority implements Authority {
     this.#presence.tick(nowMs)
     if (!this.#presence.isHere) return
     if (this.#presence.hereForMs(nowMs) > RESUME_GRACE_MS) this.#purges = true
-    if (this.#purges && this.#closed.size > 0 && !this.#auditing) {
-      this.#auditing = true
-      this.#auditClosed()
-        .catch(this.#options.onFault)
-        .finally(() => (this.#auditing = false))
-    }
+    if (this.#purges && this.#presence.mayCall(nowMs)) this.#audits.tick()
     for (const unit of this.#waiting) {
       if (unit.waiting === null) this.#waiting.delete(unit)
       else if (nowMs - unit.answeredMs >= POLL_MS[unit.waiting]) this.#dirty.add(unit)
@@ -500,4 +471,9 @@ export class RedisAuthority implements Authority {
     this.#untold.delete(unit)
     this.#holders.drop(unit)
   }
+}
+
+/** The allowances of those that are of budgets. */
+function budgetsAmong(units: Iterable<LeaseUnit>): string[] {
+  return [...units].flatMap(({ kind, allowance }) => (kind === 'budget' ? [allowance] : []))
 }

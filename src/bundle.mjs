@@ -3,6 +3,7 @@
  * file for each module, and for each of the hundreds of modules of the packages of `BUNDLED`, would cost a start a second
  * of the processor.
  */
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname, join, relative } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { stripVTControlCharacters } from 'node:util'
@@ -11,8 +12,8 @@ import { rolldown } from 'rolldown'
 const ROOT = fileURLToPath(new URL('..', import.meta.url))
 const SOURCE = join(ROOT, 'src')
 /**
- * Packages that most starts load, with all packages that those import. All others are imported from node_modules: they have files that
- * they find by their place, or few starts load them.
+ * Packages that most starts load, with all packages that those import, and large ones of which little is used: those are development
+ * dependencies. All others are imported from node_modules: they have files that they find by their place, or few starts load them.
  */
 const BUNDLED = new Set([
   '@noble/hashes',
@@ -21,6 +22,7 @@ const BUNDLED = new Set([
   'atomic-sleep',
   'fast-deep-equal',
   'fast-uri',
+  'gpt-tokenizer',
   'hono',
   'jose',
   'json-schema-traverse',
@@ -45,6 +47,10 @@ const BUNDLED = new Set([
   'yaml',
 ])
 const PACKAGE = /^(@[^/]+[/])?[^/]+/
+const PACKAGE_FOLDER = /^.*[/]node_modules[/](@[^/]+[/])?[^/]+/
+const LICENCE = /^(licen[cs]e|copying|notice)([.-].*)?$/i
+/** Of what is written: the licences of the packages that are in it, which ask to be with it. */
+const LICENCES = 'licenses.txt'
 const RELATIVE_OR_ABSOLUTE = /^[./]/
 const MODULE_URL = /__urlOf\("([^"]+)"\)/g
 
@@ -54,7 +60,27 @@ const MODULE_URL = /__urlOf\("([^"]+)"\)/g
  */
 export async function bundle(modules, directory) {
   const input = Object.fromEntries(modules.map((name) => [name, join(SOURCE, `${name}.ts`)]))
-  await write(input, { dir: directory, entryFileNames: '[name].js', chunkFileNames: 'chunks/[name]-[hash].js' })
+  const chunks = await write(input, {
+    dir: directory,
+    entryFileNames: '[name].js',
+    chunkFileNames: 'chunks/[name]-[hash].js',
+  })
+  writeFileSync(join(directory, LICENCES), licencesOf(chunks))
+}
+
+function licencesOf(chunks) {
+  const folders = new Set(chunks.flatMap(({ moduleIds = [] }) => moduleIds.map((id) => PACKAGE_FOLDER.exec(id)?.[0])))
+  folders.delete(undefined)
+  return [...folders].sort().map(licenceOf).join('\n')
+}
+
+function licenceOf(folder) {
+  const { name, version, license } = JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8'))
+  const texts = readdirSync(folder).filter((file) => LICENCE.test(file))
+  return [
+    `== ${name} ${version} (${license})\n`,
+    ...texts.map((file) => readFileSync(join(folder, file), 'utf8')),
+  ].join('\n')
 }
 
 /** Writes `path`, a module of `source` and of what it imports. Throws as `bundle` does. */
@@ -72,8 +98,9 @@ async function write(input, output) {
       external: (name) => !RELATIVE_OR_ABSOLUTE.test(name) && !BUNDLED.has(PACKAGE.exec(name)?.[0]),
       plugins: [ownUrls],
     })
-    await build.write(output)
+    const written = await build.write(output)
     await build.close()
+    return written.output
   } catch (cause) {
     throw new Error(stripVTControlCharacters(cause.message), { cause })
   }

@@ -33,6 +33,7 @@ export async function bundleConsole(directory) {
     css: { modules: { generateScopedName: '[name]_[local]_[hash:base64:4]' } },
     build: {
       outDir: directory,
+      license: { fileName: 'licenses.md' },
       emptyOutDir: true,
       target: 'es2022',
       assetsInlineLimit: 0,

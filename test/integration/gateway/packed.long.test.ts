@@ -32,7 +32,7 @@ const SOURCES = [
 const PACK_TIMEOUT_MS = 240_000
 const INSTALL_TIMEOUT_MS = 240_000
 const START = { timeoutMs: 60_000 }
-const MAX_BYTES = 140e6
+const MAX_BYTES = 120e6
 
 let work: string
 let home: string
@@ -64,6 +64,13 @@ it('installs little, and nothing that runs a script', () => {
   }
   expect(Object.entries(packages).filter(([, entry]) => entry.hasInstallScript === true)).toEqual([])
   expect(existsSync(join(home, 'node_modules/rapidoc'))).toBe(false)
+})
+
+it('has the licences of what is bundled', () => {
+  const made = join(home, 'node_modules/sluice/dist')
+  const licences = readFileSync(join(made, 'licenses.txt'), 'utf8')
+  expect(licences).toMatch(/^== gpt-tokenizer \S+ \(MIT\)$[^=]+Permission is hereby granted/m)
+  expect(readFileSync(join(made, 'console/licenses.md'), 'utf8')).toMatch(/^## react - /m)
 })
 
 it('starts in an empty folder and answers', async () => {

@@ -1,3 +1,4 @@
+import { copyOf } from './copy-of.ts'
 import { skipSpace } from './json-bytes.ts'
 
 const LF = 0x0a
@@ -20,32 +21,38 @@ const TRIALS = 32
 export class EventTemplate {
   /** Index where the padding of the last match begins; -1 when there is none. */
   paddingStart = -1
-  #head: Buffer = EMPTY
-  #tail: Buffer = EMPTY
-  /** The bytes after the padding; empty when there is no padding. */
-  #end: Buffer = EMPTY
+  /** The learned event, and where its parts are. */
+  #event: Buffer = EMPTY
+  /** The head begins with the event. 0: there is no template. */
+  #headEnd = 0
+  #tailStart = 0
+  #tailEnd = 0
+  /** Where the bytes after the padding begin, which end with the event. Without padding there are none. */
+  #endStart = 0
   #tries = 0
   #hits = 0
   #lessons = 0
 
   /** Index where the delta begins, or -1 when the event does not begin with the head. */
   matchHead(bytes: Buffer, start: number, end: number): number {
-    const head = this.#head
-    if (head.length === 0 || end - start < head.length) return -1
+    const length = this.#headEnd
+    if (length === 0 || end - start < length) return -1
     this.#tries++
-    return bytes.compare(head, 0, head.length, start, start + head.length) === 0 ? start + head.length : -1
+    return bytes.compare(this.#event, 0, length, start, start + length) === 0 ? start + length : -1
   }
 
   /** Whether the bytes after the delta equal the template. */
   matchTail(bytes: Buffer, deltaStart: number, deltaEnd: number, end: number): boolean {
+    const event = this.#event
     const tailStart = skipSpace(bytes, deltaEnd, end)
-    const tailEnd = tailStart + this.#tail.length
-    if (tailEnd > end || bytes.compare(this.#tail, 0, this.#tail.length, tailStart, tailEnd) !== 0) return false
-    if (this.#end.length === 0 ? tailEnd !== end : !this.#matchPadding(bytes, tailEnd, end)) return false
+    const tailEnd = tailStart + this.#tailEnd - this.#tailStart
+    if (tailEnd > end || bytes.compare(event, this.#tailStart, this.#tailEnd, tailStart, tailEnd) !== 0) return false
+    const hasPadding = this.#endStart < event.length
+    if (hasPadding ? !this.#matchPadding(bytes, tailEnd, end) : tailEnd !== end) return false
     // No line end may precede the tail: the bytes after it would not belong to the payload.
     if (bytes.indexOf(LF, deltaStart) < tailStart) return false
     this.#hits++
-    this.paddingStart = this.#end.length === 0 ? -1 : tailEnd
+    this.paddingStart = hasPadding ? tailEnd : -1
     return true
   }
 
@@ -56,21 +63,23 @@ export class EventTemplate {
    */
   learn(bytes: Buffer, start: number, deltaStart: number, deltaEnd: number, paddingStart: number, end: number): void {
     if (this.#tries >= TRIALS && this.#hits * 2 < this.#tries) {
-      this.#head = EMPTY
+      this.#headEnd = 0
       return
     }
     if (this.#lessons > this.#hits + FREE_LESSONS) return
     this.#lessons++
-    const tailStart = skipSpace(bytes, deltaEnd, end)
     const paddingEnd = paddingStart === -1 ? end : bytes.indexOf(QUOTE, paddingStart)
-    this.#head = Buffer.from(bytes.subarray(start, deltaStart))
-    this.#tail = Buffer.from(bytes.subarray(tailStart, paddingStart === -1 ? end : paddingStart))
-    this.#end = paddingEnd === end ? EMPTY : Buffer.from(bytes.subarray(paddingEnd, end))
+    this.#event = copyOf(bytes, start, end)
+    this.#headEnd = deltaStart - start
+    this.#tailStart = skipSpace(bytes, deltaEnd, end) - start
+    this.#tailEnd = (paddingStart === -1 ? end : paddingStart) - start
+    this.#endStart = paddingEnd - start
   }
 
   #matchPadding(bytes: Buffer, from: number, end: number): boolean {
+    const event = this.#event
     const quote = bytes.indexOf(QUOTE, from)
-    if (quote === -1 || quote + this.#end.length !== end || bytes[quote - 1] === BACKSLASH) return false
-    return bytes.compare(this.#end, 0, this.#end.length, quote, end) === 0
+    if (quote === -1 || end - quote !== event.length - this.#endStart || bytes[quote - 1] === BACKSLASH) return false
+    return bytes.compare(event, this.#endStart, event.length, quote, end) === 0
   }
 }

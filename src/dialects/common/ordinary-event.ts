@@ -1,3 +1,5 @@
+import { copyOf } from './copy-of.ts'
+
 const LF = 0x0a
 const CR = 0x0d
 const SPACE = 0x20
@@ -28,27 +30,32 @@ export class OrdinaryEvent {
   isEscaped = false
   /** The text of the last match has ASCII characters only. */
   isAscii = true
-  #head: Buffer = EMPTY
-  #tail: Buffer = EMPTY
-  /** The bytes after the padding; empty when there is no padding. */
-  #afterPadding: Buffer = EMPTY
+  /** The learned event, and where its parts are. */
+  #event: Buffer = EMPTY
+  /** The head begins with the event. 0: nothing is learned. */
+  #headEnd = 0
+  #tailStart = 0
+  #tailEnd = 0
+  /** Where the bytes after the padding begin, which end with the event. Without padding there are none. */
+  #afterPadding = 0
   #tries = 0
   #hits = 0
   #lessons = 0
 
   /** Index behind the ordinary event that begins at `start`; -1 for any other event, and for one that is not whole before `limit`. */
   match(bytes: Buffer, start: number, limit: number): number {
-    const head = this.#head
-    const textStart = start + head.length
-    if (head.length === 0 || textStart >= limit) return -1
+    const event = this.#event
+    const headEnd = this.#headEnd
+    const textStart = start + headEnd
+    if (headEnd === 0 || textStart >= limit) return -1
     this.#tries++
-    if (bytes.compare(head, 0, head.length, start, textStart) !== 0) return -1
+    if (bytes.compare(event, 0, headEnd, start, textStart) !== 0) return -1
     const textEnd = this.#walkText(bytes, textStart, limit)
     if (textEnd === -1) return -1
-    let end = behind(bytes, textEnd, limit, this.#tail)
-    if (end !== -1 && this.#afterPadding.length > 0) {
+    let end = behind(bytes, textEnd, limit, event, this.#tailStart, this.#tailEnd)
+    if (end !== -1 && this.#afterPadding < event.length) {
       const quote = plainStringEnd(bytes, end, limit)
-      end = quote === -1 ? -1 : behind(bytes, quote, limit, this.#afterPadding)
+      end = quote === -1 ? -1 : behind(bytes, quote, limit, event, this.#afterPadding, event.length)
     }
     if (end === -1) return -1
     this.#hits++
@@ -66,16 +73,18 @@ export class OrdinaryEvent {
    */
   learn(bytes: Buffer, start: number, textStart: number, textEnd: number, paddingStart: number, end: number): void {
     if (this.#tries >= TRIALS && this.#hits * 2 < this.#tries) {
-      this.#head = EMPTY
+      this.#headEnd = 0
       return
     }
     if (this.#lessons > this.#hits + FREE_LESSONS || !endsInBlankLine(bytes, start, end)) return
     const paddingEnd = paddingStart === -1 ? end : plainStringEnd(bytes, paddingStart, end)
     if (paddingEnd === -1 || (paddingStart !== -1 && paddingStart < textEnd)) return
     this.#lessons++
-    this.#head = Buffer.from(bytes.subarray(start, textStart))
-    this.#tail = Buffer.from(bytes.subarray(textEnd, paddingStart === -1 ? end : paddingStart))
-    this.#afterPadding = paddingEnd === end ? EMPTY : Buffer.from(bytes.subarray(paddingEnd, end))
+    this.#event = copyOf(bytes, start, end)
+    this.#headEnd = textStart - start
+    this.#tailStart = textEnd - start
+    this.#tailEnd = (paddingStart === -1 ? end : paddingStart) - start
+    this.#afterPadding = paddingEnd - start
   }
 
   /** Index of the closing quote, or -1. */
@@ -100,12 +109,12 @@ export class OrdinaryEvent {
   }
 }
 
-/** Index behind `expected` at `at`; -1 when other bytes stand there. */
-function behind(bytes: Buffer, at: number, limit: number, expected: Buffer): number {
-  const { length } = expected
-  if (at + length > limit) return -1
-  for (let i = 0; i < length; i++) if (bytes[at + i] !== expected[i]) return -1
-  return at + length
+/** Index behind the bytes `expected[from, to)` at `at`; -1 when other bytes stand there. */
+function behind(bytes: Buffer, at: number, limit: number, expected: Buffer, from: number, to: number): number {
+  const offset = at - from
+  if (offset + to > limit) return -1
+  for (let i = from; i < to; i++) if (bytes[offset + i] !== expected[i]) return -1
+  return offset + to
 }
 
 /** Index of the closing quote of a string without escapes; -1 for others. */

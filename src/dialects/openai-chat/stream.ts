@@ -34,8 +34,8 @@ export class ChatStreamInspector implements StreamInspector {
   readonly usageIsFinal = true
   failure: UpstreamFailure | null = null
   readonly #clientWantsUsage: boolean
-  /** The first chunk with a choice. `usageEvent` copies its names. Kept when the client asked for usage. */
-  #first: Buffer | null = null
+  /** Of the first chunk with a choice, for `usageEvent`. Kept when the client asked for usage. */
+  #names: { readonly id: unknown; readonly created: unknown; readonly model: unknown } | null = null
   readonly #fields = new SseFields()
   readonly #chunk = new ObjectCursor()
   readonly #inner = new ObjectCursor()
@@ -71,8 +71,8 @@ export class ChatStreamInspector implements StreamInspector {
   }
 
   usageEvent(usage: Usage): Buffer | null {
-    if (this.usage !== null || this.#first === null) return null
-    const { id, created, model } = asObject(parseRange(this.#first, 0, this.#first.length)) ?? {}
+    if (this.usage !== null || this.#names === null) return null
+    const { id, created, model } = this.#names
     const chunk = { id, object: 'chat.completion.chunk', created, model, choices: [], usage: writeUsage(usage) }
     return Buffer.from(`data: ${JSON.stringify(chunk)}\n\n`)
   }
@@ -99,8 +99,7 @@ export class ChatStreamInspector implements StreamInspector {
           this.#learnOrdinary(bytes, start, this.#paddingStart, end)
         }
         // Azure's first chunk has no choices and no id.
-        if (this.#clientWantsUsage && this.#hasChoices)
-          this.#first ??= Buffer.from(bytes.subarray(fields.dataStart, fields.dataEnd))
+        if (this.#clientWantsUsage && this.#hasChoices) this.#names ??= namesOf(bytes, fields.dataStart, fields.dataEnd)
         return this.#judge(bytes, fields.dataStart, fields.dataEnd)
       }
       if (isDone(bytes, fields.dataStart, fields.dataEnd)) return this.#end()
@@ -237,6 +236,11 @@ export class ChatStreamInspector implements StreamInspector {
     this.#usageStart = cursor.valueStart
     this.#usageEnd = cursor.valueEnd()
   }
+}
+
+function namesOf(bytes: Buffer, start: number, end: number): { id: unknown; created: unknown; model: unknown } {
+  const { id, created, model } = asObject(parseRange(bytes, start, end)) ?? {}
+  return { id, created, model }
 }
 
 /** An error of the chunk wins over an error of a choice. */

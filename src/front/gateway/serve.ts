@@ -35,6 +35,8 @@ type Route = SlotRequest['route']
  * without the wait, a front could never begin to use a model.
  */
 const SHORT_WAIT_MS = 250
+/** Most requests try one key: a set of its own for each takes 200 bytes while its stream lasts. */
+const NONE: ReadonlySet<string> = new Set()
 
 /** Headers in which clients name their conversation. */
 const SESSION_HEADERS = ['x-session-id', 'session_id'] as const
@@ -69,14 +71,38 @@ class Serving {
     this.#waitLeftMs = parts.mayQueue() ? parts.maxQueueWaitMs : Math.min(SHORT_WAIT_MS, parts.maxQueueWaitMs)
   }
 
+  // One function for both loops: another one that waits takes half a kilobyte while its stream lasts.
   async run(): Promise<void> {
-    const { retryBudget, scheduler } = this.#parts
+    const { retryBudget, scheduler, maxAttempts } = this.#parts
+    const { attempts } = this.#ctx
     retryBudget.begin()
     try {
       const routes = this.#routes()
-      for (const [index, route] of routes.entries()) {
-        if (await this.#serveBy(route, this.#waitLeftMs / (routes.length - index))) return
-        if (this.#hasGivenUp) break
+      for (let index = 0; index < routes.length && !this.#hasGivenUp; index++) {
+        const route = routes[index] as Route
+        const before = attempts.length
+        const untilMs = this.#waitLeftMs * (1 - 1 / (routes.length - index))
+        let tried = NONE
+        while (attempts.length - before < maxAttempts && tried.size < route.length && !this.#hasGivenUp) {
+          // After UPSTREAM_AUTH the next attempt needs no retry budget: the scheduler stops using the key, so load cannot multiply.
+          const isRetry = attempts.length > 0 && this.#last?.code !== 'UPSTREAM_AUTH'
+          if (isRetry && !retryBudget.take()) {
+            this.#hasGivenUp = true
+            break
+          }
+          try {
+            const found = this.#slot(route, tried, this.#waitLeftMs - untilMs)
+            const slot = found instanceof Promise ? await found : found
+            if (slot === null) break
+            const dialect = this.#parts.dialectOf(this.#ctx.endpoint.bodies)
+            const result = await new Attempt(this.#ctx, this.#body, slot, dialect, this.#parts).run()
+            if (result.kind === 'served') return
+            tried = new Set(tried).add(slot.deployment.key.id)
+            this.#learn(result.error, slot)
+          } finally {
+            if (isRetry) retryBudget.giveBack()
+          }
+        }
       }
       if (this.#isUnknown()) throw modelNotFound(this.#body.model, this.#last)
       throw withRetryAfter(this.#last, scheduler.noRoom(routes[0] ?? []))
@@ -100,37 +126,6 @@ class Serving {
       if (other !== null) routes.push(other)
     }
     return routes
-  }
-
-  /** Returns false when the model's keys are exhausted. Throws an error that another key would repeat. */
-  async #serveBy(route: Route, maxWaitMs: number): Promise<boolean> {
-    const { retryBudget, maxAttempts } = this.#parts
-    const tried = new Set<string>()
-    const { attempts } = this.#ctx
-    const before = attempts.length
-    const untilMs = this.#waitLeftMs - maxWaitMs
-    while (attempts.length - before < maxAttempts && tried.size < route.length) {
-      // After UPSTREAM_AUTH the next attempt needs no retry budget: the scheduler stops using the key, so load cannot multiply.
-      const isRetry = attempts.length > 0 && this.#last?.code !== 'UPSTREAM_AUTH'
-      if (isRetry && !retryBudget.take()) {
-        this.#hasGivenUp = true
-        return false
-      }
-      try {
-        const found = this.#slot(route, tried, this.#waitLeftMs - untilMs)
-        const slot = found instanceof Promise ? await found : found
-        if (slot === null) return false
-        tried.add(slot.deployment.key.id)
-        const dialect = this.#parts.dialectOf(this.#ctx.endpoint.bodies)
-        const result = await new Attempt(this.#ctx, this.#body, slot, dialect, this.#parts).run()
-        if (result.kind === 'served') return true
-        this.#learn(result.error, slot)
-        if (this.#hasGivenUp) return false
-      } finally {
-        if (isRetry) retryBudget.giveBack()
-      }
-    }
-    return false
   }
 
   /** Returns null when no slot is free in time. */

@@ -3,6 +3,7 @@ import type { DeadlineClock } from '../../../shared/runtime/deadlines.ts'
 import { Deadline } from '../../../shared/runtime/deadlines.ts'
 import type { Connect } from '../connector.ts'
 import { Connection } from './connection.ts'
+import type { ConnectionOptions } from './connection.ts'
 
 export interface ConnectionPoolOptions {
   readonly origin: string
@@ -21,7 +22,8 @@ const IDLE_MS = 30_000
 /** The connections to one origin. The pool reuses the most recent idle one first, so that surplus ones expire. */
 export class ConnectionPool {
   readonly #options: ConnectionPoolOptions
-  readonly #target: { readonly host: string; readonly port: number; readonly isTls: boolean }
+  /** All connections share it: an object with functions of its own for each would take half a kilobyte. */
+  readonly #ofConnections: ConnectionOptions
   readonly #all = new Set<Connection>()
   #idle: Connection[] = []
   readonly #expiries = new Map<Connection, Deadline>()
@@ -30,10 +32,18 @@ export class ConnectionPool {
     this.#options = options
     const { protocol, hostname, port } = new URL(options.origin)
     const isTls = protocol === 'https:'
-    this.#target = {
+    this.#ofConnections = {
       host: hostname.replace(/^\[|\]$/g, ''),
       port: port === '' ? (isTls ? 443 : 80) : Number(port),
       isTls,
+      connect: options.connect,
+      lookup: options.lookup,
+      onIdle: (idle) => {
+        this.#free(idle)
+      },
+      onClosed: (closed) => {
+        this.#forget(closed)
+      },
     }
   }
 
@@ -59,17 +69,7 @@ export class ConnectionPool {
   }
 
   #open(): Connection {
-    const connection = new Connection({
-      ...this.#target,
-      connect: this.#options.connect,
-      lookup: this.#options.lookup,
-      onIdle: (idle) => {
-        this.#free(idle)
-      },
-      onClosed: (closed) => {
-        this.#forget(closed)
-      },
-    })
+    const connection = new Connection(this.#ofConnections)
     this.#all.add(connection)
     this.#options.onChange(1)
     return connection

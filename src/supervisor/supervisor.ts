@@ -49,7 +49,7 @@ const V8_HELPERS = `--v8-pool-size=${Math.max(1, Math.min(4, availableParallelis
  */
 const ONE_COLLECTOR = '--single-threaded-gc'
 const V8_OPTIONS: Readonly<Record<ChildKind, readonly string[]>> = {
-  control: [ONE_COLLECTOR],
+  control: [ONE_COLLECTOR, '--expose-gc'],
   front: [V8_HELPERS, '--expose-gc'],
   simulator: [],
 }

@@ -27,8 +27,8 @@ export class EventTemplate {
   #headEnd = 0
   #tailStart = 0
   #tailEnd = 0
-  /** Where the bytes after the padding begin, which end with the event. Without padding there are none. */
-  #endStart = 0
+  /** The end of the event when there is no padding. */
+  #paddingEnd = 0
   #tries = 0
   #hits = 0
   #lessons = 0
@@ -47,7 +47,7 @@ export class EventTemplate {
     const tailStart = skipSpace(bytes, deltaEnd, end)
     const tailEnd = tailStart + this.#tailEnd - this.#tailStart
     if (tailEnd > end || bytes.compare(event, this.#tailStart, this.#tailEnd, tailStart, tailEnd) !== 0) return false
-    const hasPadding = this.#endStart < event.length
+    const hasPadding = this.#paddingEnd < event.length
     if (hasPadding ? !this.#matchPadding(bytes, tailEnd, end) : tailEnd !== end) return false
     // No line end may precede the tail: the bytes after it would not belong to the payload.
     if (bytes.indexOf(LF, deltaStart) < tailStart) return false
@@ -63,6 +63,7 @@ export class EventTemplate {
    */
   learn(bytes: Buffer, start: number, deltaStart: number, deltaEnd: number, paddingStart: number, end: number): void {
     if (this.#tries >= TRIALS && this.#hits * 2 < this.#tries) {
+      this.#event = EMPTY
       this.#headEnd = 0
       return
     }
@@ -73,13 +74,13 @@ export class EventTemplate {
     this.#headEnd = deltaStart - start
     this.#tailStart = skipSpace(bytes, deltaEnd, end) - start
     this.#tailEnd = (paddingStart === -1 ? end : paddingStart) - start
-    this.#endStart = paddingEnd - start
+    this.#paddingEnd = paddingEnd - start
   }
 
   #matchPadding(bytes: Buffer, from: number, end: number): boolean {
     const event = this.#event
     const quote = bytes.indexOf(QUOTE, from)
-    if (quote === -1 || end - quote !== event.length - this.#endStart || bytes[quote - 1] === BACKSLASH) return false
-    return bytes.compare(event, this.#endStart, event.length, quote, end) === 0
+    if (quote === -1 || end - quote !== event.length - this.#paddingEnd || bytes[quote - 1] === BACKSLASH) return false
+    return bytes.compare(event, this.#paddingEnd, event.length, quote, end) === 0
   }
 }

@@ -36,8 +36,8 @@ export class OrdinaryEvent {
   #headEnd = 0
   #tailStart = 0
   #tailEnd = 0
-  /** Where the bytes after the padding begin, which end with the event. Without padding there are none. */
-  #afterPadding = 0
+  /** The end of the event when there is no padding. */
+  #paddingEnd = 0
   #tries = 0
   #hits = 0
   #lessons = 0
@@ -53,9 +53,9 @@ export class OrdinaryEvent {
     const textEnd = this.#walkText(bytes, textStart, limit)
     if (textEnd === -1) return -1
     let end = behind(bytes, textEnd, limit, event, this.#tailStart, this.#tailEnd)
-    if (end !== -1 && this.#afterPadding < event.length) {
+    if (end !== -1 && this.#paddingEnd < event.length) {
       const quote = plainStringEnd(bytes, end, limit)
-      end = quote === -1 ? -1 : behind(bytes, quote, limit, event, this.#afterPadding, event.length)
+      end = quote === -1 ? -1 : behind(bytes, quote, limit, event, this.#paddingEnd, event.length)
     }
     if (end === -1) return -1
     this.#hits++
@@ -73,6 +73,7 @@ export class OrdinaryEvent {
    */
   learn(bytes: Buffer, start: number, textStart: number, textEnd: number, paddingStart: number, end: number): void {
     if (this.#tries >= TRIALS && this.#hits * 2 < this.#tries) {
+      this.#event = EMPTY
       this.#headEnd = 0
       return
     }
@@ -84,7 +85,7 @@ export class OrdinaryEvent {
     this.#headEnd = textStart - start
     this.#tailStart = textEnd - start
     this.#tailEnd = (paddingStart === -1 ? end : paddingStart) - start
-    this.#afterPadding = paddingEnd - start
+    this.#paddingEnd = paddingEnd - start
   }
 
   /** Index of the closing quote, or -1. */
